@@ -1,0 +1,63 @@
+#include "core/backends/cpu/cpu_device.h"
+
+#include "absl/strings/str_cat.h"
+#include "core/backends/cpu/simd.h"
+#include "core/base/usable_cores.h"
+#include "core/op/op_table.h"
+#include "hwy/targets.h"
+
+namespace opserve::cpu {
+
+// Each is defined in the operator's file of this folder.
+#define OPSERVE_OP(Name) extern constinit const Kernel k##Name##Kernel;
+#include "core/op/builtin_ops.inc"
+#undef OPSERVE_OP
+
+namespace {
+
+// In the order of AllOperators.
+constexpr const Kernel* kKernels[] = {
+#define OPSERVE_OP(Name) &k##Name##Kernel,
+#include "core/op/builtin_ops.inc"
+#undef OPSERVE_OP
+};
+
+class CpuDevice final : public Device {
+ public:
+  CpuDevice(DeviceInfo info, int64_t memory_limit_bytes, const Clock& clock)
+      : info_(std::move(info)),
+        memory_(memory_limit_bytes, MemorySource::Host(), clock),
+        workers_(info_.threads) {}
+
+  const DeviceInfo& info() const override { return info_; }
+  const Kernel* FindKernel(const Operator& op) const override {
+    return kKernels[OperatorIndex(op)];
+  }
+  MemoryPool& memory() override { return memory_; }
+  WorkerPool& workers() override { return workers_; }
+
+ private:
+  const DeviceInfo info_;
+  MemoryPool memory_;
+  WorkerPool workers_;  // last: its tasks use the rest until it is gone
+};
+
+}  // namespace
+
+std::string SimdTargetName() {
+  const int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
+  return hwy::TargetName(targets & -targets);  // the lowest bit is the best target
+}
+
+std::unique_ptr<Device> MakeCpuDevice(const CpuDeviceOptions& options, const Clock& clock) {
+  DeviceInfo info;
+  info.name = options.name;
+  info.kind = "cpu";
+  info.profile = options.profile;
+  info.threads = options.threads > 0 ? options.threads : UsableCores();
+  info.description =
+      absl::StrCat(info.threads, info.threads == 1 ? " thread, " : " threads, ", SimdTargetName());
+  return std::make_unique<CpuDevice>(std::move(info), options.memory_limit_bytes, clock);
+}
+
+}  // namespace opserve::cpu

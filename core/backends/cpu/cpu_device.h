@@ -1,0 +1,25 @@
+// The CPU device: this machine's cores, kernels vectorised with Highway.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/base/clock.h"
+#include "core/device/device.h"
+
+namespace opserve::cpu {
+
+struct CpuDeviceOptions {
+  std::string name = "cpu:0";
+  int threads = 0;  // 0 = every core that this process may use
+  Profile profile = Profile::kHost;
+  int64_t memory_limit_bytes = 0;
+};
+
+std::unique_ptr<Device> MakeCpuDevice(const CpuDeviceOptions& options, const Clock& clock);
+
+// The SIMD instruction set that kernels run with here: "AVX3", "AVX2", "SCALAR", …
+std::string SimdTargetName();
+
+}  // namespace opserve::cpu

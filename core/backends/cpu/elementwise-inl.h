@@ -1,0 +1,291 @@
+// The vector loops of element-wise kernels. Included once a SIMD target by each operator's file;
+// everything is in opserve::cpu::HWY_NAMESPACE.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include "core/backends/cpu/elements.h"
+#include "core/backends/cpu/elementwise.h"
+#include "core/device/kernel.h"
+
+#if defined(OPSERVE_CPU_ELEMENTWISE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef OPSERVE_CPU_ELEMENTWISE_INL_H_
+#undef OPSERVE_CPU_ELEMENTWISE_INL_H_
+#else
+#define OPSERVE_CPU_ELEMENTWISE_INL_H_
+#endif
+
+#include "core/backends/cpu/vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace opserve::cpu::HWY_NAMESPACE {
+
+// out[i] = ToFloat(in[i])
+template <typename T>
+void Widen(const T* in, size_t count, float* out) {
+  const FloatTag d;
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) hn::StoreU(LoadFloats(d, in + i), d, out + i);
+  for (; i < count; ++i) out[i] = ToFloat(in[i]);
+}
+
+// out[i] = in[i] rounded to T
+template <typename T>
+void Narrow(const float* in, size_t count, T* out) {
+  const FloatTag d;
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) StoreFloats(hn::LoadU(d, in + i), d, out + i);
+  for (; i < count; ++i) Round(in[i], out[i]);
+}
+
+inline void WidenTile(DType from, DType promoted, const std::byte* in, size_t count, float* out) {
+  switch (from) {
+    case DType::kFloat32:
+      return Widen(reinterpret_cast<const float*>(in), count, out);
+    case DType::kFloat16:
+      return Widen(reinterpret_cast<const Float16*>(in), count, out);
+    case DType::kBFloat16:
+      return Widen(reinterpret_cast<const BFloat16*>(in), count, out);
+    default:
+      return ConvertIntegerTile(from, promoted, in, count, out);
+  }
+}
+
+inline void NarrowTile(DType to, const float* in, size_t count, std::byte* out) {
+  switch (to) {
+    case DType::kFloat16:
+      return Narrow(in, count, reinterpret_cast<Float16*>(out));
+    case DType::kBFloat16:
+      return Narrow(in, count, reinterpret_cast<BFloat16*>(out));
+    default:
+      return Narrow(in, count, reinterpret_cast<float*>(out));
+  }
+}
+
+// One input of a chunk, tile by tile, as elements of T.
+template <typename T>
+class TileSource {
+ public:
+  TileSource(const ElementwiseCall& call, const Operand& operand) : call_(call), operand_(operand) {
+    direct_ = operand.linear && operand.dtype == call.tile_dtype;
+  }
+
+  bool direct() const { return direct_; }
+
+  const T* Read(int64_t begin, size_t count) {
+    if (direct_) return reinterpret_cast<const T*>(operand_.input) + begin;
+    if (operand_.constant && filled_ >= count) return tile_;
+    filled_ = count;
+    if (operand_.dtype == call_.tile_dtype) {
+      GatherTile(operand_, call_.shape, begin, count, reinterpret_cast<std::byte*>(tile_));
+    } else {
+      ReadOther(begin, count);
+    }
+    return tile_;
+  }
+
+ private:
+  // Another dtype than the tile's, which is float then.
+  void ReadOther(int64_t begin, size_t count) {
+    alignas(64) std::byte raw[kTile * sizeof(uint64_t)];
+    const std::byte* in = raw;
+    if (operand_.linear) {
+      in = operand_.input + static_cast<size_t>(begin) * DTypeSize(operand_.dtype);
+    } else {
+      GatherTile(operand_, call_.shape, begin, count, raw);
+    }
+    WidenTile(operand_.dtype, call_.promoted, in, count, reinterpret_cast<float*>(tile_));
+  }
+
+  const ElementwiseCall& call_;
+  const Operand& operand_;
+  bool direct_ = false;
+  size_t filled_ = 0;
+  alignas(64) T tile_[kTile];
+};
+
+// The output of a chunk, tile by tile.
+template <typename T>
+class TileSink {
+ public:
+  explicit TileSink(const ElementwiseCall& call) : call_(call), operand_(call.output) {
+    direct_ = operand_.linear && operand_.dtype == call.tile_dtype;
+  }
+
+  bool direct() const { return direct_; }
+
+  // Where to put elements [begin, begin + count); then Commit.
+  T* Place(int64_t begin) {
+    return direct_ ? reinterpret_cast<T*>(operand_.output) + begin : tile_;
+  }
+
+  void Commit(int64_t begin, size_t count) {
+    if (direct_) return;
+    if (operand_.dtype == call_.tile_dtype) {
+      ScatterTile(operand_, call_.shape, begin, count, reinterpret_cast<const std::byte*>(tile_));
+    } else {
+      CommitOther(begin, count);
+    }
+  }
+
+ private:
+  void CommitOther(int64_t begin, size_t count) {
+    const float* in = reinterpret_cast<const float*>(tile_);
+    if (operand_.linear) {
+      NarrowTile(operand_.dtype, in, count,
+                 operand_.output + static_cast<size_t>(begin) * DTypeSize(operand_.dtype));
+      return;
+    }
+    alignas(64) std::byte narrow[kTile * sizeof(float)];
+    NarrowTile(operand_.dtype, in, count, narrow);
+    ScatterTile(operand_, call_.shape, begin, count, narrow);
+  }
+
+  const ElementwiseCall& call_;
+  const Operand& operand_;
+  bool direct_ = false;
+  alignas(64) T tile_[kTile];
+};
+
+template <size_t N, typename T>
+using Pointers = std::array<const T*, N>;
+
+template <size_t N, typename T>
+HWY_INLINE std::array<FloatVec, N> LoadAll(FloatTag d, const Pointers<N, T>& in, size_t i) {
+  std::array<FloatVec, N> v;
+  for (size_t k = 0; k < N; ++k) v[k] = LoadFloats(d, in[k] + i);
+  return v;
+}
+
+template <size_t N, typename T>
+HWY_INLINE std::array<FloatVec, N> LoadAllFirst(FloatTag d, const Pointers<N, T>& in, size_t i,
+                                                size_t count) {
+  std::array<FloatVec, N> v;
+  for (size_t k = 0; k < N; ++k) v[k] = LoadFirst(d, in[k] + i, count);
+  return v;
+}
+
+// out[i] = op(in[0][i], …)
+template <size_t N, typename T, typename Op>
+void MapRun(const Op& op, const Pointers<N, T>& in, T* out, size_t count) {
+  const FloatTag d;
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) StoreFloats(op(d, LoadAll<N, T>(d, in, i)), d, out + i);
+  if (i < count) StoreFirst(op(d, LoadAllFirst<N, T>(d, in, i, count - i)), d, out + i, count - i);
+}
+
+// Σ op(in[0][i], …): four vectors of partial sums, so the order follows from `count` alone.
+template <size_t N, typename T, typename Op>
+double SumRun(const Op& op, const Pointers<N, T>& in, size_t count) {
+  const FloatTag d;
+  const size_t lanes = hn::Lanes(d);
+  FloatVec sums[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+  size_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    for (size_t k = 0; k < 4; ++k)
+      sums[k] = hn::Add(sums[k], op(d, LoadAll<N, T>(d, in, i + k * lanes)));
+  }
+  for (; i + lanes <= count; i += lanes) sums[0] = hn::Add(sums[0], op(d, LoadAll<N, T>(d, in, i)));
+  const FloatVec sum = hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]));
+  double total = static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum)));
+  if (i < count) {
+    HWY_ALIGN float rest[HWY_MAX_BYTES / sizeof(float)] = {};
+    hn::Store(op(d, LoadAllFirst<N, T>(d, in, i, count - i)), d, rest);
+    for (size_t k = 0; k < count - i; ++k) total += static_cast<double>(rest[k]);
+  }
+  return total;
+}
+
+template <size_t N, typename T>
+using Sources = std::array<TileSource<T>, N>;
+
+template <size_t N, typename T, size_t... K>
+Sources<N, T> MakeSources(const ElementwiseCall& call, std::index_sequence<K...>) {
+  return {TileSource<T>(call, call.inputs[K])...};
+}
+
+template <size_t N, typename T>
+Pointers<N, T> ReadAll(Sources<N, T>& sources, int64_t begin, size_t count) {
+  Pointers<N, T> in;
+  for (size_t k = 0; k < N; ++k) in[k] = sources[k].Read(begin, count);
+  return in;
+}
+
+template <size_t N, typename T, typename Op>
+void MapChunk(const ElementwiseCall& call, const Op& op, int64_t begin, int64_t end) {
+  Sources<N, T> sources = MakeSources<N, T>(call, std::make_index_sequence<N>());
+  TileSink<T> sink(call);
+  bool direct = sink.direct();
+  for (const TileSource<T>& source : sources) direct = direct && source.direct();
+  const int64_t step = direct ? end - begin : static_cast<int64_t>(kTile);
+  for (int64_t i = begin; i < end; i += step) {
+    const auto count = static_cast<size_t>(std::min(step, end - i));
+    MapRun<N, T>(op, ReadAll<N, T>(sources, i, count), sink.Place(i), count);
+    sink.Commit(i, count);
+  }
+}
+
+template <size_t N, typename T, typename Op>
+double SumChunk(const ElementwiseCall& call, const Op& op, int64_t begin, int64_t end) {
+  Sources<N, T> sources = MakeSources<N, T>(call, std::make_index_sequence<N>());
+  double sum = 0;
+  for (int64_t i = begin; i < end; i += static_cast<int64_t>(kTile)) {
+    const auto count = std::min(kTile, static_cast<size_t>(end - i));
+    sum += SumRun<N, T>(op, ReadAll<N, T>(sources, i, count), count);
+  }
+  return sum;
+}
+
+// Calls body(T()) with the element type of the call's tiles.
+template <typename Body>
+void WithTileType(const ElementwiseCall& call, const Body& body) {
+  switch (call.tile_dtype) {
+    case DType::kFloat16:
+      return body(Float16());
+    case DType::kBFloat16:
+      return body(BFloat16());
+    default:
+      return body(float());
+  }
+}
+
+// Every element of the output: op(d, {inputs…}) in float, rounded once. Op is called as
+// FloatVec operator()(FloatTag, const std::array<FloatVec, N>&) const.
+template <size_t N, typename Op>
+void Map(const KernelArgs& args, const Op& op) {
+  const ElementwiseCall call = MakeMap(args);
+  WithTileType(call, [&](auto element) {
+    using T = decltype(element);
+    args.workers.ParallelFor(NumChunks(call), [&](int64_t chunk) {
+      MapChunk<N, T>(call, op, chunk * kChunk, std::min(call.count, (chunk + 1) * kChunk));
+    });
+  });
+}
+
+// The sum over the space of op(d, {inputs…}): in float within a tile, in double over the tiles, in
+// the space's order. `partial` has NumChunks entries.
+template <size_t N, typename Op>
+double Sum(const KernelArgs& args, const ElementwiseCall& call, const Op& op,
+           std::span<double> partial) {
+  WithTileType(call, [&](auto element) {
+    using T = decltype(element);
+    args.workers.ParallelFor(NumChunks(call), [&](int64_t chunk) {
+      partial[static_cast<size_t>(chunk)] =
+          SumChunk<N, T>(call, op, chunk * kChunk, std::min(call.count, (chunk + 1) * kChunk));
+    });
+  });
+  double sum = 0;
+  for (const double part : partial) sum += part;
+  return sum;
+}
+
+}  // namespace opserve::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

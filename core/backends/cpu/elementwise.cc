@@ -1,0 +1,224 @@
+#include "core/backends/cpu/elementwise.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "core/backends/cpu/elements.h"
+#include "core/tensor/element.h"
+
+namespace opserve::cpu {
+namespace {
+
+// `desc`'s strides along the dimensions of `shape`, to which it broadcasts.
+Dims BroadcastStrides(const TensorDesc& desc, std::span<const int64_t> shape) {
+  Dims strides(shape.size(), 0);
+  const size_t shift = shape.size() - desc.shape.size();
+  for (size_t i = 0; i < desc.shape.size(); ++i) {
+    if (desc.shape[i] != 1) strides[shift + i] = desc.strides[i];
+  }
+  return strides;
+}
+
+// Merges dimension `inner` into `outer` of every operand that has both in one step, and drops
+// extents of 1.
+class SpaceMerger {
+ public:
+  explicit SpaceMerger(std::span<Operand*> operands) : operands_(operands) {}
+
+  Dims Merge(std::span<const int64_t> shape) {
+    Dims merged;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      if (shape[i] == 1) continue;
+      if (!merged.empty() && Continues(merged.size() - 1, i, shape[i])) {
+        merged.back() *= shape[i];
+      } else {
+        merged.push_back(shape[i]);
+      }
+      for (Operand* operand : operands_) operand->strides[merged.size() - 1] = operand->strides[i];
+    }
+    for (Operand* operand : operands_) operand->strides.resize(merged.size());
+    return merged;
+  }
+
+ private:
+  bool Continues(size_t outer, size_t inner, int64_t extent) const {
+    return std::all_of(operands_.begin(), operands_.end(), [&](const Operand* operand) {
+      return operand->strides[outer] == operand->strides[inner] * extent;
+    });
+  }
+
+  std::span<Operand*> operands_;
+};
+
+void Classify(const ElementwiseCall& call, Operand& operand) {
+  operand.linear = call.shape.empty() || (call.shape.size() == 1 && operand.strides[0] == 1);
+  operand.constant = std::all_of(operand.strides.begin(), operand.strides.end(),
+                                 [](int64_t stride) { return stride == 0; });
+  if (call.shape.size() <= 1) return;
+  // Other operands may keep dimensions apart that this one could merge.
+  int64_t expected = 1;
+  operand.linear = true;
+  for (size_t i = call.shape.size(); i > 0; --i) {
+    operand.linear = operand.linear && operand.strides[i - 1] == expected;
+    expected *= call.shape[i - 1];
+  }
+}
+
+Operand MakeInput(const KernelArgs& args, size_t i, std::span<const int64_t> shape) {
+  const TensorDesc& desc = args.call.input(static_cast<int>(i));
+  const auto offset = static_cast<size_t>(desc.storage_offset) * DTypeSize(desc.dtype);
+  return {.input = args.inputs[i] + offset,
+          .output = nullptr,
+          .dtype = desc.dtype,
+          .strides = BroadcastStrides(desc, shape)};
+}
+
+Operand MakeOutput(const KernelArgs& args) {
+  const TensorDesc& desc = args.call.output(0).desc;
+  const auto offset = static_cast<size_t>(desc.storage_offset) * DTypeSize(desc.dtype);
+  return {.input = nullptr,
+          .output = args.outputs[0] + offset,
+          .dtype = desc.dtype,
+          .strides = desc.strides};
+}
+
+enum class Result : uint8_t { kTensor, kScalar };
+
+ElementwiseCall MakeCall(const KernelArgs& args, const Dims& shape, Result result) {
+  ElementwiseCall call;
+  call.count = NumElements(shape).value_or(0);
+  call.num_inputs = args.inputs.size();
+  absl::InlinedVector<Operand*, kMaxElementwiseInputs + 1> operands;
+  bool uniform = true;
+  for (size_t i = 0; i < call.num_inputs; ++i) {
+    Operand& input = call.inputs[i] = MakeInput(args, i, shape);
+    call.promoted = i == 0 ? input.dtype : PromoteDTypes(call.promoted, input.dtype);
+    uniform = uniform && input.dtype == call.inputs[0].dtype;
+    operands.push_back(&input);
+  }
+  if (result == Result::kTensor) {
+    call.output = MakeOutput(args);
+    uniform = uniform && call.output.dtype == call.inputs[0].dtype;
+    operands.push_back(&call.output);
+  }
+  call.tile_dtype = uniform ? call.promoted : DType::kFloat32;
+  call.shape = SpaceMerger(std::span<Operand*>(operands.data(), operands.size())).Merge(shape);
+  for (Operand* operand : operands) Classify(call, *operand);
+  return call;
+}
+
+// Calls visit(element offset, count, stride) for each run of elements along the innermost
+// dimension.
+template <typename Visit>
+void ForEachRun(const Operand& operand, std::span<const int64_t> shape, int64_t begin, size_t count,
+                Visit visit) {
+  if (shape.empty()) return visit(0, count, 0);
+  Dims index(shape.size());
+  int64_t offset = 0;
+  for (size_t i = shape.size(); i > 0; --i) {
+    index[i - 1] = begin % shape[i - 1];
+    begin /= shape[i - 1];
+    offset += index[i - 1] * operand.strides[i - 1];
+  }
+  const size_t inner = shape.size() - 1;
+  while (true) {
+    const size_t run = std::min(count, static_cast<size_t>(shape[inner] - index[inner]));
+    visit(offset, run, operand.strides[inner]);
+    count -= run;
+    if (count == 0) return;
+    // The run ended at the end of its row: step to the next.
+    offset -= index[inner] * operand.strides[inner];
+    index[inner] = 0;
+    for (size_t i = inner; i > 0; --i) {
+      offset += operand.strides[i - 1];
+      if (++index[i - 1] < shape[i - 1]) break;
+      offset -= shape[i - 1] * operand.strides[i - 1];
+      index[i - 1] = 0;
+    }
+  }
+}
+
+// Elements moved as they are, whatever they hold.
+using Byte1 [[gnu::may_alias]] = uint8_t;
+using Byte2 [[gnu::may_alias]] = uint16_t;
+using Byte4 [[gnu::may_alias]] = uint32_t;
+using Byte8 [[gnu::may_alias]] = uint64_t;
+
+template <typename T>
+void Gather(const Operand& operand, std::span<const int64_t> shape, int64_t begin, size_t count,
+            std::byte* tile) {
+  const T* source = reinterpret_cast<const T*>(operand.input);
+  T* out = reinterpret_cast<T*>(tile);
+  ForEachRun(operand, shape, begin, count, [&](int64_t offset, size_t run, int64_t stride) {
+    const T* from = source + offset;
+    if (stride == 1) {
+      std::memcpy(out, from, run * sizeof(T));
+    } else {
+      for (size_t i = 0; i < run; ++i) out[i] = from[static_cast<int64_t>(i) * stride];
+    }
+    out += run;
+  });
+}
+
+template <typename T>
+void Scatter(const Operand& operand, std::span<const int64_t> shape, int64_t begin, size_t count,
+             const std::byte* tile) {
+  T* target = reinterpret_cast<T*>(operand.output);
+  const T* in = reinterpret_cast<const T*>(tile);
+  ForEachRun(operand, shape, begin, count, [&](int64_t offset, size_t run, int64_t stride) {
+    T* to = target + offset;
+    for (size_t i = 0; i < run; ++i) to[static_cast<int64_t>(i) * stride] = in[i];
+    in += run;
+  });
+}
+
+}  // namespace
+
+ElementwiseCall MakeMap(const KernelArgs& args) {
+  return MakeCall(args, args.call.output(0).desc.shape, Result::kTensor);
+}
+
+ElementwiseCall MakeReduction(const KernelArgs& args) {
+  Dims shape;
+  for (size_t i = 0; i < args.inputs.size(); ++i) {
+    shape = *BroadcastShapes(shape, args.call.input(static_cast<int>(i)).shape);
+  }
+  return MakeCall(args, shape, Result::kScalar);
+}
+
+int64_t NumChunks(const ElementwiseCall& call) { return (call.count + kChunk - 1) / kChunk; }
+
+void GatherTile(const Operand& operand, std::span<const int64_t> shape, int64_t begin, size_t count,
+                std::byte* tile) {
+  switch (DTypeSize(operand.dtype)) {
+    case 1:
+      return Gather<Byte1>(operand, shape, begin, count, tile);
+    case 2:
+      return Gather<Byte2>(operand, shape, begin, count, tile);
+    case 4:
+      return Gather<Byte4>(operand, shape, begin, count, tile);
+    default:
+      return Gather<Byte8>(operand, shape, begin, count, tile);
+  }
+}
+
+void ScatterTile(const Operand& operand, std::span<const int64_t> shape, int64_t begin,
+                 size_t count, const std::byte* tile) {
+  if (DTypeSize(operand.dtype) == 2) return Scatter<Byte2>(operand, shape, begin, count, tile);
+  return Scatter<Byte4>(operand, shape, begin, count, tile);
+}
+
+void ConvertIntegerTile(DType from, DType promoted, const std::byte* tile, size_t count,
+                        float* out) {
+  const size_t size = DTypeSize(from);
+  for (size_t i = 0; i < count; ++i) {
+    // Through the promoted dtype, with its one rounding. Storing a number in a floating dtype
+    // cannot fail.
+    std::byte element[sizeof(float)];
+    StoreElement(promoted, LoadElement(from, tile + i * size), element).IgnoreError();
+    out[i] = static_cast<float>(LoadAsDouble(promoted, element));
+  }
+}
+
+}  // namespace opserve::cpu

@@ -1,0 +1,66 @@
+// Element-wise kernels over any layout: the iteration space that broadcasting makes of a call, and
+// access to it in tiles.
+//
+// A tile is a run of elements that are neighbours in the row-major order of the space. Where a
+// tensor has them side by side in memory the tile is that memory; where it does not (strides,
+// broadcasting, another dtype) the tile is a small copy that stays in the L1 cache. The vector
+// loops are in elementwise-inl.h.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/device/kernel.h"
+#include "core/tensor/shape.h"
+
+namespace opserve::cpu {
+
+inline constexpr size_t kMaxElementwiseInputs = 3;
+// Elements a tile: three inputs and the output, in float, fill two thirds of a 48 KiB L1 cache.
+inline constexpr size_t kTile = 2048;
+// Elements a chunk, the unit of work of a thread. A multiple of kTile.
+inline constexpr int64_t kChunk = 16 * static_cast<int64_t>(kTile);
+
+// One tensor of the space.
+struct Operand {
+  const std::byte* input = nullptr;  // first element; null for the output
+  std::byte* output = nullptr;       // first element; null for inputs
+  DType dtype = DType::kUndefined;
+  Dims strides;           // along the dimensions of the space, in elements; 0 where broadcast
+  bool linear = false;    // element i of the space is at address i
+  bool constant = false;  // every element of the space is the same one
+};
+
+struct ElementwiseCall {
+  int64_t count = 0;  // elements of the space
+  Dims shape;         // merged dimensions, outermost first; empty for a single element
+  size_t num_inputs = 0;
+  std::array<Operand, kMaxElementwiseInputs> inputs;
+  Operand output;                      // only for maps
+  DType promoted = DType::kUndefined;  // of the inputs: each is rounded to it first
+  DType tile_dtype =
+      DType::kFloat32;  // of the tiles: the dtype of all tensors where they agree, else float32
+};
+
+// A map writes one output element an element of the space (the output's shape). `args` may have any
+// number of inputs up to kMaxElementwiseInputs, all given.
+ElementwiseCall MakeMap(const KernelArgs& args);
+
+// A reduction reads the space (the broadcast of the inputs).
+ElementwiseCall MakeReduction(const KernelArgs& args);
+
+int64_t NumChunks(const ElementwiseCall& call);
+
+// Elements [begin, begin + count) of `operand`, as they are: `element_bytes` each.
+void GatherTile(const Operand& operand, std::span<const int64_t> shape, int64_t begin, size_t count,
+                std::byte* tile);
+void ScatterTile(const Operand& operand, std::span<const int64_t> shape, int64_t begin,
+                 size_t count, const std::byte* tile);
+
+// An integer or bool tile rounded to `promoted` and widened to float.
+void ConvertIntegerTile(DType from, DType promoted, const std::byte* tile, size_t count,
+                        float* out);
+
+}  // namespace opserve::cpu

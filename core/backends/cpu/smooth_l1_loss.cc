@@ -1,0 +1,90 @@
+// SmoothL1Loss, x = a − b: ½x²/β where |x| < β, |x| − ½β elsewhere.
+// SmoothL1LossBackward: s · (g · k), s = −1 where x ≤ −β, +1 where x ≥ β, x/β between. β = 0 is L1.
+#include "core/backends/cpu/simd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/backends/cpu/smooth_l1_loss.cc"
+#include "hwy/foreach_target.h"
+
+#include "core/backends/cpu/elementwise-inl.h"
+#include "core/backends/cpu/loss-inl.h"
+#include "core/backends/cpu/reduced_output.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace opserve::cpu::HWY_NAMESPACE {
+
+struct SmoothDifference {
+  float beta;
+
+  HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 2>& in) const {
+    const FloatVec x = hn::Abs(hn::Sub(in[0], in[1]));
+    const FloatVec b = hn::Set(d, beta);
+    const FloatVec half = hn::Set(d, 0.5f);
+    const FloatVec quadratic = hn::Div(hn::Mul(hn::Mul(half, x), x), b);
+    return hn::IfThenElse(hn::Lt(x, b), quadratic, hn::Sub(x, hn::Mul(half, b)));
+  }
+};
+
+struct SlopeTimesGradient {
+  float k;
+  float beta;
+
+  HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 3>& in) const {
+    const FloatVec x = hn::Sub(in[1], in[2]);
+    const FloatVec b = hn::Set(d, beta);
+    const FloatVec one = hn::Set(d, 1.0f);
+    // A NaN x is in neither comparison and stays NaN.
+    FloatVec slope = hn::Div(x, b);
+    slope = hn::IfThenElse(hn::Le(x, hn::Neg(b)), hn::Neg(one), slope);
+    slope = hn::IfThenElse(hn::Ge(x, b), one, slope);
+    return hn::Mul(slope, hn::Mul(in[0], hn::Set(d, k)));
+  }
+};
+
+void SmoothL1Loss(const KernelArgs& args) {
+  const auto beta = static_cast<float>(args.call.attribute<double>(1));
+  if (beta == 0) return RunLoss(args, AbsoluteDifference());
+  RunLoss(args, SmoothDifference{beta});
+}
+
+void SmoothL1LossBackward(const KernelArgs& args) {
+  const float k = GradientFactor(args.call, ReductionOf(args.call, 0));
+  const auto beta = static_cast<float>(args.call.attribute<double>(1));
+  if (beta == 0) return Map<3>(args, SignTimesGradient{k});
+  Map<3>(args, SlopeTimesGradient{k, beta});
+}
+
+}  // namespace opserve::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace opserve::cpu {
+
+HWY_EXPORT(SmoothL1Loss);
+HWY_EXPORT(SmoothL1LossBackward);
+
+namespace {
+
+absl::Status ExecuteSmoothL1Loss(const KernelArgs& args) {
+  HWY_DYNAMIC_DISPATCH(SmoothL1Loss)(args);
+  return absl::OkStatus();
+}
+
+absl::Status ExecuteSmoothL1LossBackward(const KernelArgs& args) {
+  HWY_DYNAMIC_DISPATCH(SmoothL1LossBackward)(args);
+  return absl::OkStatus();
+}
+
+size_t SmoothL1LossWorkspace(const OpCall& call) {
+  return ReductionWorkspaceBytes(call, ReductionOf(call, 0));
+}
+size_t NoWorkspace(const OpCall& /*call*/) { return 0; }
+
+}  // namespace
+
+extern constinit const Kernel kSmoothL1LossKernel = {SmoothL1LossWorkspace, ExecuteSmoothL1Loss};
+extern constinit const Kernel kSmoothL1LossBackwardKernel = {NoWorkspace,
+                                                             ExecuteSmoothL1LossBackward};
+
+}  // namespace opserve::cpu
+#endif

@@ -1,0 +1,104 @@
+// Vectors of float in and out of float, binary16 and bfloat16 memory, rounding to nearest even.
+// Included once a SIMD target, inside no namespace; everything is in opserve::cpu::HWY_NAMESPACE.
+
+#include <cstring>
+
+#include "core/backends/cpu/elements.h"
+#include "hwy/highway.h"
+
+#if defined(OPSERVE_CPU_VECTOR_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef OPSERVE_CPU_VECTOR_INL_H_
+#undef OPSERVE_CPU_VECTOR_INL_H_
+#else
+#define OPSERVE_CPU_VECTOR_INL_H_
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace opserve::cpu::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using FloatTag = hn::ScalableTag<float>;
+using FloatVec = hn::Vec<FloatTag>;
+
+// Highway's conversions of half types are exact where the instruction set has them; elsewhere ours
+// are used lane by lane.
+#undef OPSERVE_SIMD_HALF
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+#define OPSERVE_SIMD_HALF 0
+#else
+#define OPSERVE_SIMD_HALF 1
+#endif
+
+HWY_INLINE FloatVec LoadFloats(FloatTag d, const float* from) { return hn::LoadU(d, from); }
+HWY_INLINE void StoreFloats(FloatVec v, FloatTag d, float* to) { hn::StoreU(v, d, to); }
+
+#if OPSERVE_SIMD_HALF
+
+using HalfTag = hn::Rebind<uint16_t, FloatTag>;
+
+HWY_INLINE FloatVec LoadFloats(FloatTag d, const Float16* from) {
+  const hn::Rebind<hwy::float16_t, FloatTag> dh;
+  return hn::PromoteTo(d, hn::BitCast(dh, hn::LoadU(HalfTag(), &from->bits)));
+}
+
+HWY_INLINE FloatVec LoadFloats(FloatTag d, const BFloat16* from) {
+  const hn::RebindToUnsigned<FloatTag> du;
+  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, hn::LoadU(HalfTag(), &from->bits))));
+}
+
+HWY_INLINE void StoreFloats(FloatVec v, FloatTag /*d*/, Float16* to) {
+  const hn::Rebind<hwy::float16_t, FloatTag> dh;
+  hn::StoreU(hn::BitCast(HalfTag(), hn::DemoteTo(dh, v)), HalfTag(), &to->bits);
+}
+
+HWY_INLINE void StoreFloats(FloatVec v, FloatTag d, BFloat16* to) {
+  const hn::RebindToUnsigned<FloatTag> du;
+  const hn::RebindToSigned<FloatTag> di;
+  const auto bits = hn::BitCast(du, v);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1u));
+  const auto rounded = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(du, 0x7fffu)), odd));
+  const auto quiet = hn::Or(hn::ShiftRight<16>(bits), hn::Set(du, 0x40u));
+  const auto result = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(v)), quiet, rounded);
+  hn::StoreU(hn::DemoteTo(HalfTag(), hn::BitCast(di, result)), HalfTag(), &to->bits);
+  (void)d;
+}
+
+#else
+
+template <typename T>
+HWY_INLINE FloatVec LoadFloats(FloatTag d, const T* from) {
+  HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];
+  for (size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = ToFloat(from[i]);
+  return hn::Load(d, lanes);
+}
+
+template <typename T>
+HWY_INLINE void StoreFloats(FloatVec v, FloatTag d, T* to) {
+  HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];
+  hn::Store(v, d, lanes);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) Round(lanes[i], to[i]);
+}
+
+#endif
+
+// Vectors past the end: `count` elements in memory, fewer than a vector; the other lanes are 0, or
+// not written.
+template <typename T>
+HWY_INLINE FloatVec LoadFirst(FloatTag d, const T* from, size_t count) {
+  HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(float)] = {};
+  std::memcpy(lanes, from, count * sizeof(T));
+  return LoadFloats(d, lanes);
+}
+
+template <typename T>
+HWY_INLINE void StoreFirst(FloatVec v, FloatTag d, T* to, size_t count) {
+  HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(float)];
+  StoreFloats(v, d, lanes);
+  std::memcpy(to, lanes, count * sizeof(T));
+}
+
+}  // namespace opserve::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

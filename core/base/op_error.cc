@@ -1,0 +1,137 @@
+#include "core/base/op_error.h"
+
+#include <array>
+#include <charconv>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/strings.h"
+
+namespace opserve {
+namespace {
+
+constexpr char kPayloadUrl[] = "opserve/error-detail";
+
+constexpr std::array<ErrorReasonInfo, 11> kReasons = {{
+    {ErrorReason::kParamNullptr, "ACLNN_ERR_PARAM_NULLPTR", 161001,
+     absl::StatusCode::kInvalidArgument,
+     "a required tensor, attribute, workspace or executor is missing"},
+    {ErrorReason::kParamInvalid, "ACLNN_ERR_PARAM_INVALID", 161002,
+     absl::StatusCode::kInvalidArgument, "any other bad dtype, shape, attribute or message"},
+    {ErrorReason::kRuntimeError, "ACLNN_ERR_RUNTIME_ERROR", 361001, absl::StatusCode::kInternal,
+     "a device call failed"},
+    {ErrorReason::kInner, "ACLNN_ERR_INNER", 561103, absl::StatusCode::kInternal,
+     "a defect of opserve"},
+    {ErrorReason::kOperatorNotFound, "OPERATOR_NOT_FOUND", 0, absl::StatusCode::kNotFound,
+     "no operator of that name"},
+    {ErrorReason::kOperatorUnsupported, "OPERATOR_UNSUPPORTED", 0, absl::StatusCode::kUnimplemented,
+     "the device, or its product profile, lacks the operator"},
+    {ErrorReason::kDeviceNotFound, "DEVICE_NOT_FOUND", 0, absl::StatusCode::kNotFound,
+     "no device of that name"},
+    {ErrorReason::kResourceLimit, "RESOURCE_LIMIT", 0, absl::StatusCode::kResourceExhausted,
+     "a bound on memory or on calls in flight was met"},
+    {ErrorReason::kDeadlineExceeded, "DEADLINE_EXCEEDED", 0, absl::StatusCode::kDeadlineExceeded,
+     "the deadline passed before the call ran"},
+    {ErrorReason::kCancelled, "CANCELLED", 0, absl::StatusCode::kCancelled,
+     "the caller went away before the call ran"},
+    {ErrorReason::kDraining, "DRAINING", 0, absl::StatusCode::kUnavailable,
+     "the server is stopping; another replica may serve"},
+}};
+
+// Payload: reason, then each text as "<length>:<bytes>", so that any byte may occur in a text.
+void AppendText(std::string& out, std::string_view text) {
+  absl::StrAppend(&out, text.size(), ":");
+  out.append(text);
+}
+
+std::optional<std::string> TakeText(std::string_view& in) {
+  size_t length = 0;
+  const auto [end, error] = std::from_chars(in.data(), in.data() + in.size(), length);
+  if (error != std::errc() || end == in.data() + in.size() || *end != ':') return std::nullopt;
+  in.remove_prefix(static_cast<size_t>(end - in.data()) + 1);
+  if (length > in.size()) return std::nullopt;
+  std::string text(in.substr(0, length));
+  in.remove_prefix(length);
+  return text;
+}
+
+std::string Message(const ErrorDetail& detail) {
+  std::string message;
+  const auto add = [&message](std::string_view separator, std::string_view text) {
+    if (text.empty()) return;
+    if (!message.empty()) message.append(separator);
+    message.append(text);
+  };
+  add("", detail.op);
+  add(": ", detail.parameter);
+  std::string rest;
+  if (!detail.want.empty()) rest = absl::StrCat("want ", detail.want);
+  if (!detail.got.empty()) absl::StrAppend(&rest, rest.empty() ? "" : ", ", "got ", detail.got);
+  if (rest.empty()) rest.assign(GetErrorReasonInfo(detail.reason).when);
+  add(": ", rest);
+  return message;
+}
+
+}  // namespace
+
+std::span<const ErrorReasonInfo> ErrorReasons() { return kReasons; }
+
+const ErrorReasonInfo& GetErrorReasonInfo(ErrorReason reason) {
+  return kReasons[static_cast<size_t>(reason)];
+}
+
+absl::Status MakeError(const ErrorDetail& detail) {
+  absl::Status status(GetErrorReasonInfo(detail.reason).status_code, Message(detail));
+  std::string payload;
+  AppendText(payload, absl::StrCat(static_cast<int>(detail.reason)));
+  for (const std::string* text : {&detail.op, &detail.parameter, &detail.want, &detail.got})
+    AppendText(payload, *text);
+  status.SetPayload(kPayloadUrl, absl::Cord(payload));
+  return status;
+}
+
+absl::Status MissingParameter(std::string_view parameter, std::string_view want) {
+  return MakeError({.reason = ErrorReason::kParamNullptr,
+                    .op = {},
+                    .parameter = std::string(parameter),
+                    .want = std::string(want),
+                    .got = "nothing"});
+}
+
+absl::Status InvalidParameter(std::string_view parameter, std::string_view want,
+                              std::string_view got) {
+  return MakeError({.reason = ErrorReason::kParamInvalid,
+                    .op = {},
+                    .parameter = std::string(parameter),
+                    .want = std::string(want),
+                    .got = std::string(got)});
+}
+
+absl::Status WithOperator(absl::Status status, std::string_view op) {
+  std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  if (!detail.has_value() || !detail->op.empty()) return status;
+  detail->op = std::string(op);
+  return MakeError(*detail);
+}
+
+std::optional<ErrorDetail> GetErrorDetail(const absl::Status& status) {
+  const absl::optional<absl::Cord> payload = status.GetPayload(kPayloadUrl);
+  if (!payload.has_value()) return std::nullopt;
+  const std::string bytes(*payload);
+  std::string_view in = bytes;
+  std::array<std::string, 5> texts;
+  for (std::string& text : texts) {
+    std::optional<std::string> taken = TakeText(in);
+    if (!taken.has_value()) return std::nullopt;
+    text = *std::move(taken);
+  }
+  int reason = -1;
+  std::from_chars(texts[0].data(), texts[0].data() + texts[0].size(), reason);
+  if (reason < 0 || static_cast<size_t>(reason) >= kReasons.size()) return std::nullopt;
+  return ErrorDetail{static_cast<ErrorReason>(reason), std::move(texts[1]), std::move(texts[2]),
+                     std::move(texts[3]), std::move(texts[4])};
+}
+
+}  // namespace opserve

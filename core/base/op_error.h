@@ -1,0 +1,66 @@
+// The one error model: an absl::Status whose message reads "operator: parameter: want W, got G" and
+// whose payload holds the same in parts, with the reason. The server turns it into gRPC's status
+// details, the C interface into an aclnnStatus.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace opserve {
+
+// Why a call failed. Each has a row in ErrorReasons().
+enum class ErrorReason : uint8_t {
+  kParamNullptr,         // a required tensor, attribute, workspace or executor is missing
+  kParamInvalid,         // any other bad argument
+  kRuntimeError,         // a device call failed
+  kInner,                // a defect of opserve
+  kOperatorNotFound,     // no operator of that name
+  kOperatorUnsupported,  // the device's profile lacks the operator
+  kDeviceNotFound,       // no device of that name
+  kResourceLimit,        // a bound on memory or on calls
+  kDeadlineExceeded,     // the call's deadline passed before it ran
+  kCancelled,            // the caller went away before it ran
+  kDraining,             // the server is stopping
+};
+
+struct ErrorReasonInfo {
+  ErrorReason reason;
+  std::string_view name;  // "ACLNN_ERR_PARAM_INVALID"; the wire's ErrorInfo.reason
+  int32_t aclnn_code;     // 161002; 0 where the field has no code for it
+  absl::StatusCode status_code;
+  std::string_view when;  // for the documentation
+};
+
+// Every reason, in enum order.
+std::span<const ErrorReasonInfo> ErrorReasons();
+const ErrorReasonInfo& GetErrorReasonInfo(ErrorReason reason);
+
+struct ErrorDetail {
+  ErrorReason reason = ErrorReason::kInner;
+  std::string op;         // operator name; empty when unknown
+  std::string parameter;  // input, attribute, output, option; empty when unknown
+  std::string want;       // in words
+  std::string got;        // in words
+};
+
+// The status of `detail`: its code, its message, and `detail` as payload.
+absl::Status MakeError(const ErrorDetail& detail);
+
+// 161001 and 161002, the usual two. The message lacks the operator until WithOperator adds it.
+absl::Status MissingParameter(std::string_view parameter, std::string_view want);
+absl::Status InvalidParameter(std::string_view parameter, std::string_view want,
+                              std::string_view got);
+
+// `status` with `op` filled in where its detail names no operator; OK and foreign statuses come
+// back unchanged.
+absl::Status WithOperator(absl::Status status, std::string_view op);
+
+// The parts of an error made here; nullopt for OK and for foreign statuses.
+std::optional<ErrorDetail> GetErrorDetail(const absl::Status& status);
+
+}  // namespace opserve

@@ -1,0 +1,51 @@
+// The worker threads of a device, and the one way in which kernels use more than one of them.
+//
+// Behind it is a oneTBB arena (or, with OPSERVE_PLAIN_THREADS, plain threads that TSan
+// understands); neither shows.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/functional/function_ref.h"
+
+namespace opserve {
+
+// A fixed number of worker threads. Thread-safe.
+class WorkerPool {
+ public:
+  // A unit of work handed to a worker; run at most once, destroyed after it ran or when the pool
+  // goes.
+  class Task {
+   public:
+    virtual ~Task() = default;
+    virtual void Run() = 0;
+  };
+
+  static constexpr int kMaxThreads = 1024;
+
+  // 1 <= `threads` <= kMaxThreads. The calling thread of ParallelFor counts as one while it works.
+  explicit WorkerPool(int threads);
+  // Waits for the tasks that were enqueued.
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  int threads() const { return threads_; }
+
+  // Runs `task` on a worker, soon; tasks start in about the order in which they came.
+  void Enqueue(std::unique_ptr<Task> task);
+
+  // Runs body(0) … body(chunks - 1), each once, on the caller and the workers; returns when all are
+  // done. Order and placement are not defined, so a chunk must not depend on another, and what a
+  // chunk is must follow from shapes alone: then the result is the same bits for any number of
+  // threads. Bodies must not throw. May be called from a task.
+  void ParallelFor(int64_t chunks, absl::FunctionRef<void(int64_t)> body);
+
+ private:
+  class Threads;
+  const int threads_;
+  std::unique_ptr<Threads> workers_;
+};
+
+}  // namespace opserve

@@ -1,0 +1,87 @@
+// A device's memory: size-class buffers that stay warm between calls, bounded and counted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/base/clock.h"
+
+namespace opserve {
+
+class MemoryPool;
+
+// Where a pool's memory comes from. Thread-safe.
+class MemorySource {
+ public:
+  virtual ~MemorySource() = default;
+  // `bytes` > 0, 64-byte aligned; nullptr when there is none.
+  virtual std::byte* Allocate(size_t bytes) = 0;
+  virtual void Free(std::byte* data, size_t bytes) = 0;
+
+  // The host's memory: large blocks on huge pages where the kernel gives them. Lives forever.
+  static MemorySource& Host();
+};
+
+// A lease on pooled memory; ends with the object. It may outlive its pool. Contents are undefined
+// at first.
+class PooledBuffer {
+ public:
+  PooledBuffer() = default;
+  PooledBuffer(PooledBuffer&& other) noexcept { *this = std::move(other); }
+  PooledBuffer& operator=(PooledBuffer&& other) noexcept;
+  ~PooledBuffer() { Release(); }
+
+  // 64-byte aligned; nullptr for a buffer of 0 bytes.
+  std::byte* data() const { return data_; }
+  // What was asked for.
+  size_t size() const { return size_; }
+
+  void Release();
+
+ private:
+  friend class MemoryPool;
+  struct Core;
+  std::shared_ptr<Core> core_;
+  std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+// Thread-safe.
+class MemoryPool {
+ public:
+  struct Stats {
+    int64_t limit_bytes = 0;
+    int64_t used_bytes = 0;    // leased, rounded up to size classes
+    int64_t cached_bytes = 0;  // free and warm
+    int64_t hits = 0;          // leases served from the cache
+    int64_t misses = 0;        // leases that allocated
+    int64_t largest_lease_bytes = 0;
+  };
+
+  // used + cached never exceed `limit_bytes`. `source` and `clock` must outlive the pool and its
+  // leases.
+  MemoryPool(int64_t limit_bytes, MemorySource& source, const Clock& clock);
+  ~MemoryPool();
+
+  // RESOURCE_EXHAUSTED when `bytes` more would exceed the limit even with nothing cached, or the
+  // source has none.
+  absl::StatusOr<PooledBuffer> Acquire(size_t bytes);
+
+  // Gives back to the source what has lain unused for `age`.
+  void TrimIdle(absl::Duration age);
+
+  Stats stats() const;
+
+  // Bytes that a lease of `bytes` takes from the limit: four classes between powers of two, at
+  // least 64.
+  static size_t SizeClass(size_t bytes);
+
+ private:
+  std::shared_ptr<PooledBuffer::Core> core_;
+};
+
+}  // namespace opserve

@@ -1,0 +1,103 @@
+// The one door into core: plan a call, run a call. Services, the C interface and tests all come
+// through here.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/base/clock.h"
+#include "core/base/fragments.h"
+#include "core/device/device.h"
+#include "core/op/named_call.h"
+
+namespace opserve {
+
+// Phase one's answer: a checked call and where it runs. A value; copy it freely while its engine
+// lives.
+struct Plan {
+  OpCall call;
+  absl::InlinedVector<int, 3>
+      storages;  // of each input in schema order: index into OneShot::storages, or -1
+  Device* device = nullptr;
+  const Kernel* kernel = nullptr;
+  size_t workspace_bytes = 0;
+};
+
+// One output of an executed call. Dense; a masked-out one has shape [0] and no bytes.
+struct OutputTensor {
+  std::string_view name;  // the schema's
+  TensorDesc desc;
+  PooledBuffer bytes;
+};
+
+using Outputs = std::vector<OutputTensor>;
+
+// A call with its data.
+struct OneShot {
+  Plan plan;
+  // The bytes that inputs look into. They must stay valid until `done` was called; they are not
+  // changed.
+  std::vector<Fragments> storages;
+  absl::Time deadline = absl::InfiniteFuture();
+  // Asked before the call runs; true drops it. May be empty. Any thread.
+  absl::AnyInvocable<bool()> cancelled;
+  // Called exactly once, with no lock held, on the submitting thread (before Submit returns) or on
+  // a worker. It must not block.
+  absl::AnyInvocable<void(absl::StatusOr<Outputs>)> done;
+};
+
+// What engines are made of: "cpu", "cpu,threads=2,profile=atlas-a2".
+struct DeviceSpec {
+  std::string kind = "cpu";
+  int threads = 0;  // 0 = every usable core
+  Profile profile = Profile::kHost;
+};
+
+// Parses the text form of --device; errors (161002) name the part.
+absl::StatusOr<DeviceSpec> ParseDeviceSpec(std::string_view text);
+
+struct EngineOptions {
+  std::vector<DeviceSpec> devices = {DeviceSpec()};
+  // Bound on tensors and workspaces, over all devices in equal parts.
+  int64_t memory_limit_bytes = int64_t{1} << 30;
+  const Clock* clock = &Clock::Real();
+};
+
+// Thread-safe.
+class Engine {
+ public:
+  static absl::StatusOr<std::unique_ptr<Engine>> Create(const EngineOptions& options);
+  // Waits for the calls that were submitted.
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Phase one. Errors: NOT_FOUND operator or device, UNIMPLEMENTED by the profile, 161001, 161002.
+  // Pure.
+  absl::StatusOr<Plan> MakePlan(const NamedCall& call) const;
+
+  // Phase two: checks each input against its storage (161002), leases memory (RESOURCE_EXHAUSTED),
+  // runs, calls `done`. Small calls run here and now, others on the device's workers.
+  void Submit(OneShot shot);
+
+  std::span<const std::unique_ptr<Device>> devices() const { return devices_; }
+  int64_t memory_limit_bytes() const { return options_.memory_limit_bytes; }
+
+  // Gives idle pooled memory back; call it now and then.
+  void TrimIdleMemory(absl::Duration age);
+
+ private:
+  explicit Engine(const EngineOptions& options) : options_(options) {}
+  absl::StatusOr<Device*> FindDevice(std::string_view name) const;
+
+  const EngineOptions options_;
+  std::vector<std::unique_ptr<Device>> devices_;
+};
+
+}  // namespace opserve

@@ -1,0 +1,32 @@
+// Attribute values: the parameters of an operator that are not tensors.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace opserve {
+
+enum class AttributeKind : uint8_t { kInt, kFloat, kBool, kIntList, kBoolList, kScalar };
+
+// "an int", "a list of bools", …
+const char* AttributeKindInWords(AttributeKind kind);
+
+// monostate = not given. A kScalar is a double (float32 and every int up to 2^53 are exact in it).
+using AttributeValue = std::variant<std::monostate, int64_t, double, bool, std::vector<int64_t>,
+                                    std::vector<bool>, std::vector<double>>;
+
+inline bool IsGiven(const AttributeValue& value) {
+  return !std::holds_alternative<std::monostate>(value);
+}
+
+// What came, in words: "the float 1.5", "a list of 3 ints".
+std::string AttributeInWords(const AttributeValue& value);
+
+// Converts `value` to the form that `kind` has: an int where a float is wanted; an int, a bool or a
+// float where a scalar is; an empty list of any kind where a list is. False, and `value` unchanged,
+// when it does not fit.
+bool ConvertAttribute(AttributeKind kind, AttributeValue& value);
+
+}  // namespace opserve

@@ -1,0 +1,51 @@
+// A call as callers write it: everything by name. Binding it to a schema is where misspelt,
+// repeated and unknown arguments are refused, with the nearest name.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/statusor.h"
+#include "core/op/attribute.h"
+#include "core/op/op_call.h"
+#include "core/tensor/tensor_desc.h"
+
+namespace opserve {
+
+// Names are views: the caller's message must outlive the binding.
+struct NamedInput {
+  std::string_view name;
+  TensorDesc desc;
+  int storage = -1;  // index among the storages that come with the call; -1 in phase one alone
+};
+
+struct NamedAttribute {
+  std::string_view name;
+  AttributeValue value;
+};
+
+struct NamedOutput {
+  std::string_view name;
+  DType dtype = DType::kUndefined;  // kUndefined = inferred
+  std::optional<Dims> shape;        // must equal the inferred one
+};
+
+struct NamedCall {
+  std::string_view op;
+  std::string_view device;  // empty = the first
+  absl::InlinedVector<NamedInput, 3> inputs;
+  absl::InlinedVector<NamedAttribute, 2> attributes;
+  absl::InlinedVector<NamedOutput, 1> outputs;
+};
+
+struct BoundCall {
+  OpCall call;
+  absl::InlinedVector<int, 3> storages;  // of each input in schema order; -1 = none
+};
+
+// By position, not planned yet. Errors (161002): an unknown or repeated name.
+absl::StatusOr<BoundCall> BindCall(const NamedCall& named, const Operator& op, Profile profile);
+
+}  // namespace opserve

@@ -1,0 +1,117 @@
+#include "core/op/op_call.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+
+namespace opserve {
+namespace {
+
+absl::Status CheckProfile(const OpCall& call) {
+  if (!call.supported().empty()) return absl::OkStatus();
+  return MakeError({.reason = ErrorReason::kOperatorUnsupported,
+                    .op = std::string(call.op->name),
+                    .parameter = "device",
+                    .want = "a device whose profile has the operator",
+                    .got = absl::StrCat("profile ", std::string(ProfileName(call.profile)))});
+}
+
+absl::Status CheckNothingMissing(const OpCall& call) {
+  const Operator& op = *call.op;
+  for (size_t i = 0; i < op.outputs.size(); ++i) {
+    if (call.outputs[i].origin == OutputSlot::Origin::kMissing &&
+        op.outputs[i].presence == Presence::kRequired) {
+      return MissingParameter(op.outputs[i].name, "a tensor");
+    }
+  }
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    if (!call.inputs[i].has_value() && op.inputs[i].presence == Presence::kRequired) {
+      return MissingParameter(op.inputs[i].name, "a tensor");
+    }
+  }
+  for (size_t i = 0; i < op.attributes.size(); ++i) {
+    const AttributeParam& param = op.attributes[i];
+    if (!IsGiven(call.attributes[i]) && param.default_value.kind == AttributeDefault::Kind::kNone) {
+      return MissingParameter(param.name, AttributeKindInWords(param.kind));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SettleAttributes(OpCall& call) {
+  for (size_t i = 0; i < call.attributes.size(); ++i) {
+    const AttributeParam& param = call.op->attributes[i];
+    AttributeValue& value = call.attributes[i];
+    if (!IsGiven(value)) value = param.default_value.ToValue();
+    if (!ConvertAttribute(param.kind, value)) {
+      return InvalidParameter(param.name, AttributeKindInWords(param.kind),
+                              AttributeInWords(value));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckDescs(const OpCall& call) {
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    if (call.inputs[i].has_value())
+      OPSERVE_RETURN_IF_ERROR(CheckDesc(*call.inputs[i], call.op->inputs[i].name));
+  }
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    if (call.outputs[i].origin != OutputSlot::Origin::kGiven) continue;
+    OPSERVE_RETURN_IF_ERROR(CheckDesc(call.outputs[i].desc, call.op->outputs[i].name));
+    OPSERVE_RETURN_IF_ERROR(CheckNoSelfOverlap(call.outputs[i].desc, call.op->outputs[i].name));
+  }
+  return absl::OkStatus();
+}
+
+// What every operator's inference owes, whatever the operator.
+absl::Status CheckInferred(const OpCall& call) {
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    OPSERVE_RETURN_IF_ERROR(CheckDesc(call.outputs[i].desc, call.op->outputs[i].name));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Plan(OpCall& call) {
+  OPSERVE_RETURN_IF_ERROR(CheckProfile(call));
+  OPSERVE_RETURN_IF_ERROR(CheckNothingMissing(call));
+  OPSERVE_RETURN_IF_ERROR(SettleAttributes(call));
+  OPSERVE_RETURN_IF_ERROR(CheckDescs(call));
+  OPSERVE_RETURN_IF_ERROR(call.op->infer(call));
+  return CheckInferred(call);
+}
+
+}  // namespace
+
+int64_t OpCall::input_bytes() const {
+  int64_t bytes = 0;
+  for (const std::optional<TensorDesc>& input : inputs)
+    bytes += input.has_value() ? input->size_bytes() : 0;
+  return bytes;
+}
+
+int64_t OpCall::output_bytes() const {
+  int64_t bytes = 0;
+  for (const OutputSlot& output : outputs) bytes += output.wanted ? output.desc.size_bytes() : 0;
+  return bytes;
+}
+
+OpCall MakeOpCall(const Operator& op, Profile profile) {
+  OpCall call;
+  call.op = &op;
+  call.profile = profile;
+  call.inputs.resize(op.inputs.size());
+  call.attributes.resize(op.attributes.size());
+  call.outputs.resize(op.outputs.size());
+  return call;
+}
+
+absl::Status PlanCall(OpCall& call) {
+  absl::Status status = Plan(call);
+  if (status.ok()) return status;
+  return WithOperator(std::move(status), call.op->name);
+}
+
+}  // namespace opserve

@@ -1,0 +1,84 @@
+// What an operator is, as a value: its schema and one pure function that checks a call and infers
+// its outputs. How it runs is a backend's matter (core/device/kernel.h). The list of all operators
+// is core/op/builtin_ops.inc.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "core/op/attribute.h"
+#include "core/op/profile.h"
+#include "core/tensor/dtype.h"
+
+namespace opserve {
+
+struct OpCall;
+
+enum class Presence : uint8_t { kRequired, kOptional };
+
+// An input or an output.
+struct TensorParam {
+  std::string_view name;     // "grad_output"
+  std::string_view summary;  // one line
+  std::string_view shape;    // in words or symbols
+  DTypeSet dtypes;           // accepted on the host profile
+  Presence presence = Presence::kRequired;
+};
+
+// The value of an attribute that is left out. A constant expression, unlike AttributeValue.
+struct AttributeDefault {
+  enum class Kind : uint8_t { kNone, kInt, kFloat, kBool, kBoolList } kind = Kind::kNone;
+  int64_t int_value = 0;
+  double float_value = 0;
+  bool bool_value = false;
+  std::span<const bool> bool_list = {};
+
+  static constexpr AttributeDefault None() { return {}; }
+  static constexpr AttributeDefault Int(int64_t value) {
+    return {.kind = Kind::kInt, .int_value = value};
+  }
+  static constexpr AttributeDefault Float(double value) {
+    return {.kind = Kind::kFloat, .float_value = value};
+  }
+  static constexpr AttributeDefault Bool(bool value) {
+    return {.kind = Kind::kBool, .bool_value = value};
+  }
+  static constexpr AttributeDefault BoolList(std::span<const bool> value) {
+    return {.kind = Kind::kBoolList, .bool_list = value};
+  }
+
+  // monostate for None.
+  AttributeValue ToValue() const;
+};
+
+struct AttributeParam {
+  std::string_view name;
+  std::string_view summary;
+  AttributeKind kind;
+  AttributeDefault default_value = AttributeDefault::None();  // None = required
+};
+
+struct Operator {
+  std::string_view name;     // "SmoothL1LossBackward"
+  std::string_view summary;  // one line
+  std::string_view
+      description;  // the mathematics and the rules; plain text, '\n' between paragraphs
+  std::span<const TensorParam> inputs;
+  std::span<const AttributeParam> attributes;
+  std::span<const TensorParam> outputs;
+  ProfileSupport support;
+
+  // Every check that needs no tensor data, in the operator's documented order, and every output's
+  // dtype and shape. Called by PlanCall after the checks that are the same for all operators (see
+  // there); pure.
+  absl::Status (*infer)(OpCall& call);
+
+  // Index of the parameter of that name, or -1.
+  int FindInput(std::string_view input) const;
+  int FindAttribute(std::string_view attribute) const;
+  int FindOutput(std::string_view output) const;
+};
+
+}  // namespace opserve

@@ -1,0 +1,86 @@
+// Hardshrink and HardshrinkBackward: schema and inference.
+#include <algorithm>
+
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+#include "core/op/infer_checks.h"
+#include "core/op/op_call.h"
+
+namespace opserve {
+namespace {
+
+constexpr std::string_view kBroadcastShape = "any that broadcasts with the other input";
+
+constexpr AttributeParam kAttributes[] = {
+    {"lambd", "half the width of the dead zone; below 0 it counts as 0", AttributeKind::kScalar}};
+
+constexpr TensorParam kForwardInputs[] = {{"self", "the input", "any", kFloatDTypes}};
+constexpr TensorParam kForwardOutputs[] = {{"out", "self with its dead zone at 0", "self's", kFloatDTypes}};
+
+constexpr TensorParam kBackwardInputs[] = {
+    {"grad_output", "gradient of Hardshrink's result", kBroadcastShape, kFloatDTypes},
+    {"self", "the input of Hardshrink", kBroadcastShape, kFloatDTypes}};
+constexpr TensorParam kBackwardOutputs[] = {
+    {"grad_input", "gradient of self", "the broadcast of both inputs", kFloatDTypes}};
+
+constexpr ProfileSupport kSupport = {kFloatDTypes, kFloatDTypes, kFloatDTypes,
+                                     DTypeSet{DType::kFloat16, DType::kFloat32}, DTypeSet{}};
+
+// dtypes, rank, promotion.
+absl::StatusOr<DType> CheckDTypesAndRanks(const OpCall& call) {
+  OPSERVE_RETURN_IF_ERROR(CheckInputsSupported(call));
+  OPSERVE_RETURN_IF_ERROR(CheckOutputSupported(call, 0, call.input(0).dtype));
+  OPSERVE_RETURN_IF_ERROR(CheckRanks(call));
+  OPSERVE_ASSIGN_OR_RETURN(const DType promoted, PromoteInputs(call));
+  OPSERVE_RETURN_IF_ERROR(CheckOutputCast(call, 0, promoted));
+  return promoted;
+}
+
+absl::Status InferForward(OpCall& call) {
+  OPSERVE_ASSIGN_OR_RETURN(const DType promoted, CheckDTypesAndRanks(call));
+  return SettleOutput(call, 0, promoted, call.input(0).shape);
+}
+
+absl::Status InferBackward(OpCall& call) {
+  OPSERVE_ASSIGN_OR_RETURN(const DType promoted, CheckDTypesAndRanks(call));
+  const bool empty = std::any_of(call.inputs.begin(), call.inputs.end(),
+                                 [](const auto& input) { return input->num_elements() == 0; });
+  if (empty && call.output(0).origin == OutputSlot::Origin::kGiven) {
+    // Before the shapes are compared: the call succeeds and writes nothing.
+    MaskOutput(call, 0, promoted);
+    return absl::OkStatus();
+  }
+  OPSERVE_ASSIGN_OR_RETURN(const Dims shape, BroadcastInputs(call));
+  return SettleOutput(call, 0, promoted, shape);
+}
+
+}  // namespace
+
+extern constinit const Operator kHardshrink = {
+    .name = "Hardshrink",
+    .summary = "The input, with values near zero set to zero.",
+    .description = "out = 0 where |self| <= lambd, self elsewhere\n"
+                   "lambd < 0 counts as 0 and is rounded to self's dtype first. A NaN self or lambd lets self pass.",
+    .inputs = kForwardInputs,
+    .attributes = kAttributes,
+    .outputs = kForwardOutputs,
+    .support = kSupport,
+    .infer = InferForward,
+};
+
+extern constinit const Operator kHardshrinkBackward = {
+    .name = "HardshrinkBackward",
+    .summary = "Gradient of Hardshrink.",
+    .description =
+        "grad_input = 0 where |self| <= lambd, grad_output elsewhere\n"
+        "lambd is rounded to the promoted dtype of the inputs first. A NaN self or lambd lets the gradient pass; an infinite "
+        "gradient in the dead zone gives 0.\n"
+        "Unlike PyTorch, lambd < 0 counts as 0, and NaN is treated alike in every position of a tensor.",
+    .inputs = kBackwardInputs,
+    .attributes = kAttributes,
+    .outputs = kBackwardOutputs,
+    .support = kSupport,
+    .infer = InferBackward,
+};
+
+}  // namespace opserve

@@ -1,0 +1,21 @@
+// What the schemas of the loss operators share. core/ops only.
+#pragma once
+
+#include "core/op/operator.h"
+
+namespace opserve {
+
+// Dtypes with which all products run the element-wise loss operators, in Profile order.
+inline constexpr ProfileSupport kLossSupport = {kFloatDTypes, kFloatDTypes, kFloatDTypes,
+                                                DTypeSet{DType::kFloat16, DType::kFloat32},
+                                                DTypeSet{DType::kFloat16, DType::kFloat32}};
+
+inline constexpr AttributeParam kReductionAttribute = {
+    "reduction", "0 none, 1 mean, 2 sum", AttributeKind::kInt, AttributeDefault::Int(1)};
+
+inline constexpr std::string_view kBroadcastShape = "any that broadcasts with the other inputs";
+inline constexpr std::string_view kBroadcastResult = "the broadcast of all inputs";
+inline constexpr std::string_view kReducedShape =
+    "the broadcast of all inputs for reduction none, else a scalar";
+
+}  // namespace opserve

@@ -1,0 +1,103 @@
+// SmoothL1Loss and SmoothL1LossBackward: schema and inference.
+#include <cmath>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+#include "core/op/infer_checks.h"
+#include "core/op/op_call.h"
+#include "core/ops/loss_schema.h"
+
+namespace opserve {
+namespace {
+
+constexpr int kReduction = 0;
+constexpr int kBeta = 1;
+
+constexpr TensorParam kSelf = {"self", "the prediction", kBroadcastShape, kFloatDTypes};
+constexpr TensorParam kTarget = {"target", "the truth", kBroadcastShape, kFloatDTypes};
+constexpr AttributeParam kAttributes[] = {
+    kReductionAttribute,
+    {"beta", "where the loss turns from quadratic to linear; >= 0, may be infinite",
+     AttributeKind::kFloat, AttributeDefault::Float(1.0)}};
+
+constexpr TensorParam kForwardInputs[] = {kSelf, kTarget};
+constexpr TensorParam kForwardOutputs[] = {{"result", "the loss", kReducedShape, kFloatDTypes}};
+
+constexpr TensorParam kBackwardInputs[] = {
+    {"grad_out", "gradient of the loss's result; a scalar for mean and sum", kBroadcastShape,
+     kFloatDTypes},
+    kSelf,
+    kTarget};
+constexpr TensorParam kBackwardOutputs[] = {
+    {"grad_input", "gradient of self", kBroadcastResult, kFloatDTypes}};
+
+absl::Status CheckBeta(const OpCall& call) {
+  const double beta = call.attribute<double>(kBeta);
+  if (beta >= 0) return absl::OkStatus();
+  return InvalidParameter("beta", ">= 0", absl::StrCat(beta));
+}
+
+// dtypes, rank, reduction, beta, promotion; the broadcast shape.
+absl::StatusOr<Dims> CheckLoss(const OpCall& call, DType* promoted) {
+  OPSERVE_RETURN_IF_ERROR(CheckInputsSupported(call));
+  OPSERVE_RETURN_IF_ERROR(CheckOutputSupported(call, 0, call.input(0).dtype));
+  OPSERVE_RETURN_IF_ERROR(CheckRanks(call));
+  OPSERVE_RETURN_IF_ERROR(CheckReduction(call, kReduction));
+  OPSERVE_RETURN_IF_ERROR(CheckBeta(call));
+  OPSERVE_ASSIGN_OR_RETURN(*promoted, PromoteInputs(call));
+  return BroadcastInputs(call);
+}
+
+absl::Status InferForward(OpCall& call) {
+  DType promoted = DType::kUndefined;
+  OPSERVE_ASSIGN_OR_RETURN(const Dims shape, CheckLoss(call, &promoted));
+  return SettleOutput(call, 0, promoted,
+                      ReductionOf(call, kReduction) == Reduction::kNone ? shape : Dims());
+}
+
+absl::Status InferBackward(OpCall& call) {
+  DType promoted = DType::kUndefined;
+  OPSERVE_ASSIGN_OR_RETURN(const Dims shape, CheckLoss(call, &promoted));
+  return SettleOutput(call, 0, promoted, shape);
+}
+
+}  // namespace
+
+extern constinit const Operator kSmoothL1Loss = {
+    .name = "SmoothL1Loss",
+    .summary = "Huber-like loss: quadratic near zero, linear beyond beta.",
+    .description =
+        "x = self - target\n"
+        "loss = 0.5 * x * x / beta where |x| < beta, |x| - 0.5 * beta elsewhere\n"
+        "reduction none gives the loss of each element, mean their mean, sum their sum. An empty "
+        "tensor has mean NaN and sum 0. "
+        "beta = 0 is L1Loss.",
+    .inputs = kForwardInputs,
+    .attributes = kAttributes,
+    .outputs = kForwardOutputs,
+    .support = kLossSupport,
+    .infer = InferForward,
+};
+
+extern constinit const Operator kSmoothL1LossBackward = {
+    .name = "SmoothL1LossBackward",
+    .summary = "Gradient of SmoothL1Loss with respect to self.",
+    .description =
+        "x = self - target\n"
+        "grad_input = s * (grad_out * k), s = -1 where x <= -beta, +1 where x >= beta, x / beta "
+        "between\n"
+        "k = 1/n for reduction mean, n the number of elements of grad_input; k = 1 for none and "
+        "sum. A NaN x gives NaN.\n"
+        "beta = 0 is exactly L1LossBackward: sign(0) = sign(NaN) = 0, where PyTorch gives -grad "
+        "and NaN. Unlike PyTorch, n "
+        "counts the elements after broadcasting.",
+    .inputs = kBackwardInputs,
+    .attributes = kAttributes,
+    .outputs = kBackwardOutputs,
+    .support = kLossSupport,
+    .infer = InferBackward,
+};
+
+}  // namespace opserve

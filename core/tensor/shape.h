@@ -1,0 +1,41 @@
+// Shapes and strides: counting without overflow, broadcasting, printing. Lengths are in elements.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "absl/container/inlined_vector.h"
+
+namespace opserve {
+
+inline constexpr int kMaxRank = 8;
+
+// Extents or strides of up to kMaxRank dimensions, outermost first (longer ones can be held, and
+// are refused by checks).
+using Dims = absl::InlinedVector<int64_t, kMaxRank>;
+
+// Product of the extents, 1 for rank 0; nullopt when it exceeds int64 (an extent of 0 makes it 0
+// whatever the others are). Extents must be >= 0.
+std::optional<int64_t> NumElements(std::span<const int64_t> shape);
+
+// Strides of a dense row-major tensor. The shape's element count must fit int64.
+Dims DenseStrides(std::span<const int64_t> shape);
+
+// NumPy's rule, right-aligned: extents are equal or one of them is 1; nullopt where they are
+// neither.
+std::optional<Dims> BroadcastShapes(std::span<const int64_t> a, std::span<const int64_t> b);
+
+// Whether `from` can be expanded to exactly `to`.
+bool BroadcastsTo(std::span<const int64_t> from, std::span<const int64_t> to);
+
+// "[4, 2]"; "[]" for a scalar.
+std::string ShapeToString(std::span<const int64_t> shape);
+
+inline bool SameShape(std::span<const int64_t> a, std::span<const int64_t> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+}  // namespace opserve

@@ -1,0 +1,58 @@
+#include "core/base/op_error.h"
+
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace opserve {
+namespace {
+
+TEST(OpErrorTest, SaysWhatWasWantedAndWhatCame) {
+  const absl::Status status =
+      WithOperator(InvalidParameter("beta", ">= 0", "-1"), "SmoothL1LossBackward");
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(std::string(status.message()), "SmoothL1LossBackward: beta: want >= 0, got -1");
+  const std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_EQ(detail->reason, ErrorReason::kParamInvalid);
+  EXPECT_EQ(detail->op, "SmoothL1LossBackward");
+  EXPECT_EQ(detail->parameter, "beta");
+  EXPECT_EQ(detail->want, ">= 0");
+  EXPECT_EQ(detail->got, "-1");
+}
+
+TEST(OpErrorTest, AnyTextSurvivesThePayload) {
+  const std::string odd("5:\x00\xff:x", 7);
+  const ErrorDetail detail = {ErrorReason::kRuntimeError, odd, "", odd, "12:"};
+  const std::optional<ErrorDetail> back = GetErrorDetail(MakeError(detail));
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(back->op, odd);
+  EXPECT_EQ(back->parameter, "");
+  EXPECT_EQ(back->want, odd);
+  EXPECT_EQ(back->got, "12:");
+}
+
+TEST(OpErrorTest, TheFirstOperatorStays) {
+  const absl::Status inner = WithOperator(MissingParameter("self", "a tensor"), "A");
+  EXPECT_EQ(GetErrorDetail(WithOperator(inner, "B"))->op, "A");
+}
+
+TEST(OpErrorTest, ForeignStatusesStayAsTheyAre) {
+  EXPECT_FALSE(GetErrorDetail(absl::OkStatus()).has_value());
+  EXPECT_EQ(WithOperator(absl::InternalError("x"), "A"), absl::InternalError("x"));
+}
+
+TEST(OpErrorTest, EveryReasonHasItsRow) {
+  for (size_t i = 0; i < ErrorReasons().size(); ++i) {
+    const ErrorReasonInfo& info = ErrorReasons()[i];
+    EXPECT_EQ(static_cast<size_t>(info.reason), i);
+    EXPECT_FALSE(info.when.empty());
+    EXPECT_EQ(MakeError({.reason = info.reason}).code(), info.status_code);
+  }
+  EXPECT_EQ(GetErrorReasonInfo(ErrorReason::kParamNullptr).aclnn_code, 161001);
+  EXPECT_EQ(GetErrorReasonInfo(ErrorReason::kParamInvalid).aclnn_code, 161002);
+  EXPECT_EQ(GetErrorReasonInfo(ErrorReason::kRuntimeError).aclnn_code, 361001);
+}
+
+}  // namespace
+}  // namespace opserve

@@ -1,0 +1,161 @@
+#include "core/engine/engine.h"
+
+#include <cstring>
+#include <future>
+#include <optional>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/support/calls.h"
+#include "tests/support/errors.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/run.h"
+
+namespace opserve {
+namespace {
+
+using testing::CallOf;
+using testing::ExpectError;
+using testing::FakeClock;
+using testing::Floats;
+using testing::OpCase;
+using testing::TestTensor;
+
+OpCase Sample(int64_t count) {
+  return CallOf("L1LossBackward",
+                {Floats({2}), TestTensor::Full(DType::kFloat32, {count}, 3),
+                 TestTensor::Full(DType::kFloat32, {count}, 1)},
+                {int64_t{0}});
+}
+
+class EngineTest : public ::testing::Test {
+ protected:
+  EngineTest() {
+    EngineOptions options;
+    options.devices = {DeviceSpec{.kind = "cpu", .threads = 2}};
+    options.memory_limit_bytes = 8 << 20;
+    options.clock = &clock_;
+    engine_ = *Engine::Create(options);
+  }
+
+  // What `done` got, once everything is over.
+  absl::StatusOr<Outputs> Submit(OneShot shot) {
+    std::promise<absl::StatusOr<Outputs>> promise;
+    shot.done = [&promise](absl::StatusOr<Outputs> outputs) {
+      promise.set_value(std::move(outputs));
+    };
+    engine_->Submit(std::move(shot));
+    return promise.get_future().get();
+  }
+
+  OneShot ShotOf(const OpCase& op_case) {
+    OneShot shot;
+    shot.plan = *engine_->MakePlan(ToNamedCall(op_case));
+    for (const auto& input : op_case.inputs) shot.storages.emplace_back(std::span(input->bytes()));
+    return shot;
+  }
+
+  int64_t used_bytes() { return engine_->devices()[0]->memory().stats().used_bytes; }
+
+  FakeClock clock_;
+  std::unique_ptr<Engine> engine_;
+};
+
+TEST_F(EngineTest, RunsSmallAndLargeCalls) {
+  for (const int64_t count : {0, 1, 1000, 300'000}) {
+    const OpCase op_case = Sample(count);
+    const absl::StatusOr<Outputs> outputs = Submit(ShotOf(op_case));
+    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    ASSERT_EQ(outputs->size(), 1u);
+    EXPECT_EQ((*outputs)[0].name, "grad_input");
+    const auto* values = reinterpret_cast<const float*>((*outputs)[0].bytes.data());
+    for (int64_t i = 0; i < count; ++i) ASSERT_EQ(values[i], 2.0f);
+  }
+  EXPECT_EQ(used_bytes(), 0);
+}
+
+TEST_F(EngineTest, GathersPiecesAtAnyAddress) {
+  const OpCase op_case = Sample(300'001);
+  OneShot shot = ShotOf(op_case);
+  // The same bytes, one off alignment, in pieces of an odd size.
+  std::vector<std::byte> moved(op_case.inputs[1]->bytes().size() + 1);
+  std::memcpy(moved.data() + 1, op_case.inputs[1]->bytes().data(), moved.size() - 1);
+  shot.storages[1] = Fragments();
+  for (size_t at = 1; at < moved.size(); at += 60'001) {
+    shot.storages[1].Append(
+        std::span(moved).subspan(at, std::min<size_t>(60'001, moved.size() - at)));
+  }
+  const absl::StatusOr<Outputs> outputs = Submit(std::move(shot));
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  const auto* values = reinterpret_cast<const float*>((*outputs)[0].bytes.data());
+  for (int64_t i = 0; i < 300'001; ++i) ASSERT_EQ(values[i], 2.0f) << i;
+}
+
+TEST_F(EngineTest, BytesMustMatchTheShape) {
+  for (const int64_t count : {8, 300'000}) {
+    const OpCase op_case = Sample(count);
+    OneShot shot = ShotOf(op_case);
+    shot.storages[2] = Fragments(std::span(op_case.inputs[2]->bytes()).first(16));
+    ExpectError(Submit(std::move(shot)).status(), ErrorReason::kParamInvalid, "target");
+    shot = ShotOf(op_case);
+    shot.plan.storages[1] = -1;
+    ExpectError(Submit(std::move(shot)).status(), ErrorReason::kParamNullptr, "self");
+  }
+  EXPECT_EQ(used_bytes(), 0);
+}
+
+TEST_F(EngineTest, TheMemoryLimitRefusesByName) {
+  const OpCase op_case = Sample(3'000'000);
+  const absl::Status status = Submit(ShotOf(op_case)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  ExpectError(status, ErrorReason::kResourceLimit, "memory limit");
+  EXPECT_EQ(used_bytes(), 0);
+  const OpCase small = Sample(8);
+  EXPECT_TRUE(Submit(ShotOf(small)).ok());
+}
+
+TEST_F(EngineTest, ExpiredAndCancelledCallsDoNotRun) {
+  for (const int64_t count : {8, 300'000}) {
+    const OpCase op_case = Sample(count);
+    OneShot late = ShotOf(op_case);
+    late.deadline = clock_.Now() - absl::Nanoseconds(1);
+    EXPECT_EQ(Submit(std::move(late)).status().code(), absl::StatusCode::kDeadlineExceeded);
+    OneShot gone = ShotOf(op_case);
+    gone.cancelled = [] { return true; };
+    EXPECT_EQ(Submit(std::move(gone)).status().code(), absl::StatusCode::kCancelled);
+  }
+}
+
+TEST_F(EngineTest, APlanIsForOneOfTheDevices) {
+  const OpCase op_case = Sample(8);
+  NamedCall call = ToNamedCall(op_case);
+  call.device = "cpu:0";
+  EXPECT_TRUE(engine_->MakePlan(call).ok());
+  call.device = "npu:7";
+  const absl::Status status = engine_->MakePlan(call).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  ExpectError(status, ErrorReason::kDeviceNotFound, "device");
+}
+
+TEST_F(EngineTest, PlanningAHugeCallIsPureAndQuick) {
+  NamedCall call;
+  call.op = "L1Loss";
+  for (const char* name : {"self", "target"}) {
+    call.inputs.push_back({name, TensorDesc::Dense(DType::kFloat32, Dims{int64_t{1} << 60}), -1});
+  }
+  const absl::StatusOr<Plan> plan = engine_->MakePlan(call);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_GT(plan->workspace_bytes, 0u);
+}
+
+TEST(EngineCreateTest, RefusesWhatCannotWork) {
+  EngineOptions options;
+  options.devices.clear();
+  EXPECT_FALSE(Engine::Create(options).ok());
+  options = EngineOptions();
+  options.memory_limit_bytes = 0;
+  EXPECT_FALSE(Engine::Create(options).ok());
+}
+
+}  // namespace
+}  // namespace opserve

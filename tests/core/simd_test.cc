@@ -1,0 +1,60 @@
+// The same call on every SIMD target of this machine. Results may differ in bits between targets,
+// but not in worth.
+#include "core/backends/cpu/simd.h"
+
+#include "core/backends/cpu/cpu_device.h"
+#include "core/op/op_table.h"
+#include "gtest/gtest.h"
+#include "hwy/highway.h"
+#include "tests/support/compare.h"
+#include "tests/support/reference.h"
+#include "tests/support/run.h"
+
+namespace opserve {
+namespace {
+
+class SimdTest : public ::testing::Test {
+ protected:
+  static std::vector<int64_t> Targets() {
+    std::vector<int64_t> targets;
+    for (int64_t left = hwy::SupportedTargets() & HWY_TARGETS; left != 0; left &= left - 1) {
+      targets.push_back(left & -left);
+    }
+    return targets;
+  }
+
+  static void Use(int64_t target) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+
+  ~SimdTest() override { Use(0); }
+};
+
+TEST_F(SimdTest, EveryTargetIsRight) {
+  const std::vector<int64_t> targets = Targets();
+  for (const int64_t target : targets) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    Use(target);
+    const std::unique_ptr<Engine> engine = testing::MakeEngine(1);
+    for (const Operator* op : AllOperators()) {
+      const std::vector<testing::OpCase> cases = testing::CasesOf(*op);
+      for (size_t i = 0; i < cases.size(); i += 5) {
+        SCOPED_TRACE(std::string(op->name) + " " + cases[i].label);
+        const auto outputs = testing::Run(*engine, cases[i]);
+        ASSERT_TRUE(outputs.ok()) << outputs.status();
+        const std::vector<testing::Reference> references = testing::ReferenceOf(cases[i]);
+        for (size_t k = 0; k < outputs->size(); ++k) {
+          const testing::ErrorStats stats = testing::Compare((*outputs)[k], references[k]);
+          const double threshold = testing::MeanThreshold((*outputs)[k].desc().dtype);
+          ASSERT_TRUE(stats.special_match);
+          ASSERT_LT(stats.mean, threshold);
+          ASSERT_LT(stats.max, 10 * threshold);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace opserve

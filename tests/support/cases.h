@@ -1,0 +1,36 @@
+// Valid calls of every operator over dtypes, shapes, layouts and attributes: what the contract
+// tests run.
+#pragma once
+
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "core/op/named_call.h"
+#include "core/op/operator.h"
+#include "tests/support/test_tensor.h"
+
+namespace opserve::testing {
+
+struct OpCase {
+  std::string label;
+  const Operator* op = nullptr;
+  std::vector<std::optional<TestTensor>> inputs;  // in schema order
+  std::vector<AttributeValue> attributes;         // in schema order
+  std::vector<DType> output_dtypes;               // asked for, in schema order; may be empty
+};
+
+void PrintTo(const OpCase& op_case, std::ostream* out);
+
+// The cases of one operator; fails the test when there are none. Elements are drawn from the test
+// seed.
+std::vector<OpCase> CasesOf(const Operator& op);
+
+// The case as callers write it; input i has storage i.
+NamedCall ToNamedCall(const OpCase& op_case);
+
+// The same case with every input scattered in memory.
+OpCase Scattered(const OpCase& op_case);
+
+}  // namespace opserve::testing

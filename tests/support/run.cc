@@ -1,0 +1,133 @@
+#include "tests/support/run.h"
+
+#include <algorithm>
+#include <cstring>
+#include <future>
+
+#include "core/base/status_macros.h"
+#include "core/op/op_table.h"
+#include "gtest/gtest.h"
+
+namespace opserve::testing {
+namespace {
+
+constexpr size_t kCanaryBytes = 256;
+constexpr std::byte kCanary{0xC5};
+
+// Memory between canaries.
+class Guarded {
+ public:
+  Guarded(size_t size, std::byte fill)
+      : size_(size), bytes_(size + 2 * kCanaryBytes + kAlignment, kCanary) {
+    const auto address = reinterpret_cast<uintptr_t>(bytes_.data()) + kCanaryBytes;
+    offset_ = kCanaryBytes + (kAlignment - address % kAlignment) % kAlignment;
+    std::memset(data(), static_cast<int>(fill), size_);
+  }
+
+  std::byte* data() { return bytes_.data() + offset_; }
+  const std::byte* data() const { return bytes_.data() + offset_; }
+  size_t size() const { return size_; }
+
+  bool Intact() const {
+    const auto canary = [](std::byte byte) { return byte == kCanary; };
+    return std::all_of(bytes_.data(), data(), canary) &&
+           std::all_of(data() + size_, bytes_.data() + bytes_.size(), canary);
+  }
+
+ private:
+  static constexpr size_t kAlignment = 64;
+  size_t size_;
+  std::vector<std::byte> bytes_;
+  size_t offset_ = 0;
+};
+
+// What a strided output's storage should be after the call: its elements as they came, all else as
+// it was.
+void ExpectGapsUntouched(const TensorDesc& desc, const Guarded& before, const Guarded& after) {
+  std::vector<bool> element(after.size(), false);
+  const size_t size = DTypeSize(desc.dtype);
+  for (int64_t i = 0; i < desc.num_elements(); ++i) {
+    const auto at =
+        static_cast<size_t>(desc.storage_offset + OffsetOf(desc.shape, desc.strides, i)) * size;
+    std::fill_n(element.begin() + static_cast<std::ptrdiff_t>(at), size, true);
+  }
+  for (size_t i = 0; i < after.size(); ++i) {
+    if (element[i]) continue;
+    ASSERT_EQ(after.data()[i], before.data()[i]) << "byte " << i << " between the elements changed";
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> MakeEngine(int threads, Profile profile) {
+  EngineOptions options;
+  options.devices = {DeviceSpec{.kind = "cpu", .threads = threads, .profile = profile}};
+  absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::Create(options);
+  EXPECT_TRUE(engine.ok()) << engine.status();
+  return *std::move(engine);
+}
+
+absl::StatusOr<std::vector<TestTensor>> Run(Engine& engine, const OpCase& op_case) {
+  const NamedCall named = ToNamedCall(op_case);
+  OneShot shot;
+  OPSERVE_ASSIGN_OR_RETURN(shot.plan, engine.MakePlan(named));
+  for (const std::optional<TestTensor>& input : op_case.inputs) {
+    shot.storages.push_back(input.has_value() ? Fragments(input->bytes()) : Fragments());
+  }
+  std::promise<absl::StatusOr<Outputs>> promise;
+  shot.done = [&promise](absl::StatusOr<Outputs> outputs) {
+    promise.set_value(std::move(outputs));
+  };
+  engine.Submit(std::move(shot));
+  OPSERVE_ASSIGN_OR_RETURN(const Outputs outputs, promise.get_future().get());
+  std::vector<TestTensor> tensors;
+  for (const OutputTensor& output : outputs) {
+    TestTensor& tensor = tensors.emplace_back(output.desc);
+    if (output.bytes.size() > 0)
+      std::memcpy(tensor.data(), output.bytes.data(), output.bytes.size());
+  }
+  return tensors;
+}
+
+absl::StatusOr<OpCall> PlanCase(const OpCase& op_case, Profile profile) {
+  OPSERVE_ASSIGN_OR_RETURN(BoundCall bound, BindCall(ToNamedCall(op_case), *op_case.op, profile));
+  OPSERVE_RETURN_IF_ERROR(PlanCall(bound.call));
+  return bound.call;
+}
+
+absl::StatusOr<std::vector<TestTensor>> RunKernel(Device& device, const OpCall& call,
+                                                  const OpCase& op_case, std::byte dirt) {
+  const Kernel& kernel = *device.FindKernel(*call.op);
+  Guarded workspace(kernel.workspace_bytes(call), dirt);
+  std::vector<const std::byte*> inputs;
+  for (const std::optional<TestTensor>& input : op_case.inputs) {
+    // An empty tensor has an address too.
+    inputs.push_back(!input.has_value()       ? nullptr
+                     : input->bytes().empty() ? workspace.data()
+                                              : input->bytes().data());
+  }
+  std::vector<Guarded> storages;
+  for (const OutputSlot& slot : call.outputs) {
+    storages.emplace_back(slot.wanted ? static_cast<size_t>(slot.desc.reach_bytes()) : 0, dirt);
+  }
+  const std::vector<Guarded> before = storages;
+  std::vector<std::byte*> outputs;
+  for (size_t i = 0; i < storages.size(); ++i)
+    outputs.push_back(call.outputs[i].wanted ? storages[i].data() : nullptr);
+  OPSERVE_RETURN_IF_ERROR(kernel.execute({.call = call,
+                                          .inputs = inputs,
+                                          .outputs = outputs,
+                                          .workspace = {workspace.data(), workspace.size()},
+                                          .workers = device.workers()}));
+  EXPECT_TRUE(workspace.Intact()) << "the kernel wrote beyond its workspace";
+  std::vector<TestTensor> tensors;
+  for (size_t i = 0; i < storages.size(); ++i) {
+    EXPECT_TRUE(storages[i].Intact()) << "the kernel wrote beyond output " << i;
+    ExpectGapsUntouched(call.outputs[i].desc, before[i], storages[i]);
+    TestTensor& tensor = tensors.emplace_back(call.outputs[i].desc);
+    if (storages[i].size() > 0) std::memcpy(tensor.data(), storages[i].data(), storages[i].size());
+  }
+  return tensors;
+}
+
+}  // namespace opserve::testing

@@ -1,0 +1,101 @@
+#include "tests/support/test_tensor.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gtest/gtest.h"
+
+namespace opserve::testing {
+
+int64_t OffsetOf(const Dims& shape, const Dims& strides, int64_t position) {
+  int64_t offset = 0;
+  for (size_t i = shape.size(); i > 0; --i) {
+    offset += position % shape[i - 1] * strides[i - 1];
+    position /= shape[i - 1];
+  }
+  return offset;
+}
+
+TestTensor::TestTensor(const TensorDesc& desc)
+    : desc_(desc), bytes_(static_cast<size_t>(desc.reach_bytes()), std::byte{0xA5}) {}
+
+TestTensor TestTensor::Of(DType dtype, const Dims& shape, const std::vector<double>& values) {
+  TestTensor tensor(TensorDesc::Dense(dtype, shape));
+  EXPECT_EQ(static_cast<size_t>(tensor.count()), values.size());
+  for (int64_t i = 0; i < tensor.count(); ++i) {
+    const double value = values[static_cast<size_t>(i)];
+    tensor.Set(i, IsFloating(dtype) ? Number(value) : Number(static_cast<int64_t>(value)));
+  }
+  return tensor;
+}
+
+TestTensor TestTensor::Full(DType dtype, const Dims& shape, double value) {
+  return Of(dtype, shape, std::vector<double>(static_cast<size_t>(*NumElements(shape)), value));
+}
+
+TestTensor TestTensor::Random(DType dtype, const Dims& shape, Rng& rng, double scale) {
+  std::normal_distribution<double> normal(0, scale);
+  std::vector<double> values(static_cast<size_t>(*NumElements(shape)));
+  for (double& value : values) {
+    value = normal(rng);
+    if (DTypeKindOf(dtype) == DTypeKind::kBool) value = value > 0 ? 1 : 0;
+    if (!IsFloating(dtype)) value = std::fabs(std::round(value));
+  }
+  return Of(dtype, shape, values);
+}
+
+TestTensor TestTensor::WithLayout(const Dims& strides, int64_t storage_offset) const {
+  TensorDesc desc = desc_;
+  desc.strides = strides;
+  desc.storage_offset = storage_offset;
+  TestTensor tensor(desc);
+  for (int64_t i = 0; i < count(); ++i)
+    tensor.Set(i, LoadElement(desc.dtype, bytes_.data() + ByteOffset(i)));
+  return tensor;
+}
+
+TestTensor TestTensor::Scattered(int64_t spread) const {
+  Dims strides(desc_.shape.size(), 1);
+  int64_t next = spread;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    strides[i] = next;
+    next *= std::max<int64_t>(desc_.shape[i], 1);
+  }
+  return WithLayout(strides, 3);
+}
+
+size_t TestTensor::ByteOffset(int64_t i) const {
+  const int64_t element = desc_.storage_offset + OffsetOf(desc_.shape, desc_.strides, i);
+  return static_cast<size_t>(element) * DTypeSize(desc_.dtype);
+}
+
+double TestTensor::At(int64_t i) const {
+  return LoadAsDouble(desc_.dtype, bytes_.data() + ByteOffset(i));
+}
+
+void TestTensor::Set(int64_t i, const Number& number) {
+  const absl::Status status = StoreElement(desc_.dtype, number, bytes_.data() + ByteOffset(i));
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+std::vector<double> TestTensor::Values() const {
+  std::vector<double> values;
+  for (int64_t i = 0; i < count(); ++i) values.push_back(At(i));
+  return values;
+}
+
+std::vector<std::byte> TestTensor::ElementBytes(int64_t i) const {
+  const auto start = bytes_.begin() + static_cast<std::ptrdiff_t>(ByteOffset(i));
+  return {start, start + static_cast<std::ptrdiff_t>(DTypeSize(desc_.dtype))};
+}
+
+double BroadcastAt(const TestTensor& tensor, const Dims& shape, int64_t i) {
+  const Dims& own = tensor.desc().shape;
+  const size_t shift = shape.size() - own.size();
+  Dims strides(shape.size(), 0);
+  const Dims dense = DenseStrides(own);
+  for (size_t d = 0; d < own.size(); ++d) strides[shift + d] = own[d] == 1 ? 0 : dense[d];
+  return tensor.At(OffsetOf(shape, strides, i));
+}
+
+}  // namespace opserve::testing

@@ -1,0 +1,55 @@
+// A tensor with its bytes, in any layout.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "core/tensor/element.h"
+#include "core/tensor/tensor_desc.h"
+#include "tests/support/seed.h"
+
+namespace opserve::testing {
+
+class TestTensor {
+ public:
+  // Bytes that are in no element are 0xA5.
+  explicit TestTensor(const TensorDesc& desc);
+
+  // Dense, with these elements in row-major order.
+  static TestTensor Of(DType dtype, const Dims& shape, const std::vector<double>& values);
+  static TestTensor Full(DType dtype, const Dims& shape, double value);
+  // Normally distributed times `scale`; integers are rounded from it.
+  static TestTensor Random(DType dtype, const Dims& shape, Rng& rng, double scale = 1.0);
+
+  // The same elements in another layout.
+  TestTensor WithLayout(const Dims& strides, int64_t storage_offset) const;
+  // The innermost dimension outermost in memory, every element `spread` apart, an offset of 3.
+  TestTensor Scattered(int64_t spread) const;
+
+  const TensorDesc& desc() const { return desc_; }
+  int64_t count() const { return desc_.num_elements(); }
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+  std::byte* data() { return bytes_.data(); }
+
+  // Element at row-major position `i`.
+  double At(int64_t i) const;
+  void Set(int64_t i, const Number& number);
+  std::vector<double> Values() const;
+  // Its bytes.
+  std::vector<std::byte> ElementBytes(int64_t i) const;
+
+ private:
+  size_t ByteOffset(int64_t i) const;
+
+  TensorDesc desc_;
+  std::vector<std::byte> bytes_;
+};
+
+// Strides in elements of a row-major position's coordinates.
+int64_t OffsetOf(const Dims& shape, const Dims& strides, int64_t position);
+
+// Element of `tensor` at row-major position `i` of `shape`, to which it broadcasts.
+double BroadcastAt(const TestTensor& tensor, const Dims& shape, int64_t i);
+
+}  // namespace opserve::testing
