@@ -15,6 +15,8 @@ if(OPSERVE_SERVER)
   endif()
   find_package(gRPC CONFIG REQUIRED)
   find_package(CLI11 CONFIG REQUIRED)
+endif()
+if(OPSERVE_SERVER OR OPSERVE_TESTS)
   find_package(nlohmann_json CONFIG REQUIRED)
 endif()
 

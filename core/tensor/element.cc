@@ -28,13 +28,17 @@ T Get(const std::byte* element) {
   return value;
 }
 
+// Holds every 64-bit integer and every double, so that what follows rounds once.
+using Wide = long double;
+static_assert(std::numeric_limits<Wide>::digits >= 64);
+
 // Binary32 by rounding to odd: rounding the result once more to a half type gives what one rounding
 // of `value` would.
-float RoundToOdd(double value) {
+float RoundToOdd(Wide value) {
   const float nearest = static_cast<float>(value);
-  if (std::isnan(value) || static_cast<double>(nearest) == value) return nearest;
+  if (std::isnan(value) || static_cast<Wide>(nearest) == value) return nearest;
   uint32_t bits = std::bit_cast<uint32_t>(nearest);
-  if (std::fabs(static_cast<double>(nearest)) > std::fabs(value)) --bits;  // towards zero
+  if (std::fabs(static_cast<Wide>(nearest)) > std::fabs(value)) --bits;  // towards zero
   return std::bit_cast<float>(bits | 1u);
 }
 
@@ -53,14 +57,15 @@ absl::Status OutOfRange(DType dtype, const Number& number) {
                           NumberToString(number));
 }
 
-double ToDouble(const Number& number) {
-  return std::visit([](auto value) { return static_cast<double>(value); }, number);
+template <typename T>
+T To(const Number& number) {
+  return std::visit([](auto value) { return static_cast<T>(value); }, number);
 }
 
-void StoreFloating(DType dtype, double value, std::byte* element) {
+void StoreFloating(DType dtype, Wide value, std::byte* element) {
   switch (dtype) {
     case DType::kFloat64:
-      return Put(value, element);
+      return Put(static_cast<double>(value), element);
     case DType::kFloat16:
       return Put(FloatToFloat16(RoundToOdd(value)), element);
     case DType::kBFloat16:
@@ -90,7 +95,7 @@ bool StoreInteger(const Number& number, std::byte* element) {
 
 bool StoreBool(const Number& number, std::byte* element) {
   if (std::holds_alternative<double>(number)) return false;
-  const double value = ToDouble(number);
+  const double value = To<double>(number);
   if (value != 0 && value != 1) return false;
   Put(static_cast<uint8_t>(value), element);
   return true;
@@ -153,7 +158,7 @@ std::string ShortestHalfText(DType dtype, const std::byte* element) {
 
 absl::Status StoreElement(DType dtype, const Number& number, std::byte* element) {
   if (IsFloating(dtype)) {
-    StoreFloating(dtype, ToDouble(number), element);
+    StoreFloating(dtype, To<Wide>(number), element);
     return absl::OkStatus();
   }
   return StoreNonFloating(dtype, number, element) ? absl::OkStatus() : OutOfRange(dtype, number);
@@ -194,7 +199,7 @@ Number LoadElement(DType dtype, const std::byte* element) {
 }
 
 double LoadAsDouble(DType dtype, const std::byte* element) {
-  return ToDouble(LoadElement(dtype, element));
+  return To<double>(LoadElement(dtype, element));
 }
 
 std::string ElementToString(DType dtype, const std::byte* element) {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "tests/support/case_rows.h"
 
 namespace opserve::testing {
 namespace {
@@ -130,6 +131,8 @@ std::vector<OpCase> CasesOf(const Operator& op) {
   if (op.name.starts_with("Hardshrink")) {
     cases = ElementwiseCases(op, {{0.5}, {0.0}, {-1.0}, {std::nan("")}, {int64_t{1}}, {true}}, rng);
   }
+  if (op.name.starts_with("GroupNorm")) cases = GroupNormCases(op, rng);
+  if (op.name.starts_with("CtcLoss")) cases = CtcLossCases(op, rng);
   if (op.name.starts_with("L1Loss")) AddIntegerCases(op, rng, cases);
   EXPECT_FALSE(cases.empty()) << "tests/support/cases.cc has no cases of " << op.name;
   return cases;

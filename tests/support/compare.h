@@ -16,7 +16,8 @@ struct ErrorStats {
   bool special_match = true;  // NaN and infinities are where the reference has them
 };
 
-// An element within half an output ulp of the reference counts as exact.
+// An element within half an output ulp of the reference counts as exact; in a half type also one
+// that is a few float ulps beyond, because half types are rounded from the float result.
 ErrorStats Compare(const TestTensor& result, const Reference& reference);
 
 // The vendor's acceptance thresholds: mean relative error below 2^-13 (f32), 2^-10 (f16), 2^-7

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "gtest/gtest.h"
+#include "tests/support/reference_rows.h"
 
 namespace opserve::testing {
 namespace {
@@ -118,6 +119,10 @@ std::vector<Reference> ReferenceOf(const OpCase& op_case) {
     std::vector<Reference> (*reference)(const OpCase&);
   };
   static constexpr Row kRows[] = {
+      {"CtcLoss", CtcLossReference},
+      {"CtcLossBackward", CtcLossBackwardReference},
+      {"GroupNorm", GroupNormReference},
+      {"GroupNormBackward", GroupNormBackwardReference},
       {"Hardshrink", Hardshrink},
       {"HardshrinkBackward", Hardshrink},
       {"L1Loss", Loss},

@@ -39,6 +39,16 @@ TEST(ElementTest, HalfTypesAreRoundedOnce) {
   EXPECT_EQ(bits, 0x7bff);
 }
 
+TEST(ElementTest, LargeIntegersAreRoundedOnce) {
+  // Above the tie between two floats by less than a double can tell.
+  std::byte element[4];
+  float value = 0;
+  ASSERT_TRUE(
+      StoreElement(DType::kFloat32, (int64_t{1} << 62) + (int64_t{1} << 38) + 1, element).ok());
+  std::memcpy(&value, element, 4);
+  EXPECT_EQ(value, 0x1p62f + 0x1p39f);
+}
+
 TEST(ElementTest, TextIsShortAndReadsBack) {
   const auto text = [](DType dtype, double value) {
     std::byte element[8];

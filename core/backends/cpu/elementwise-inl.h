@@ -180,22 +180,48 @@ void MapRun(const Op& op, const Pointers<N, T>& in, T* out, size_t count) {
   if (i < count) StoreFirst(op(d, LoadAllFirst<N, T>(d, in, i, count - i)), d, out + i, count - i);
 }
 
-// Σ op(in[0][i], …): four vectors of partial sums, so the order follows from `count` alone.
+// A sum of float vectors, kept in double lanes. The order of additions follows from the order of
+// Add alone.
+class DoubleSum {
+ public:
+  // Written out: an implicit one would not be compiled for the target.
+  HWY_INLINE DoubleSum() : low_(hn::Zero(dd_)), high_(hn::Zero(dd_)) {}
+
+#if HWY_TARGET == HWY_SCALAR
+  HWY_INLINE void Add(FloatTag /*d*/, FloatVec v) { low_ = hn::Add(low_, hn::PromoteTo(dd_, v)); }
+  double Total() const { return hn::GetLane(low_); }
+#else
+  HWY_INLINE void Add(FloatTag /*d*/, FloatVec v) {
+    const hn::Half<FloatTag> half;
+    low_ = hn::Add(low_, hn::PromoteTo(dd_, hn::LowerHalf(half, v)));
+    high_ = hn::Add(high_, hn::PromoteTo(dd_, hn::UpperHalf(half, v)));
+  }
+  double Total() const { return hn::GetLane(hn::SumOfLanes(dd_, hn::Add(low_, high_))); }
+#endif
+
+ private:
+  const hn::ScalableTag<double> dd_;
+  hn::Vec<hn::ScalableTag<double>> low_;
+  hn::Vec<hn::ScalableTag<double>> high_;
+};
+
+// Σ op(in[0][i], …): four vectors at a time are added as floats, these sums as doubles.
 template <size_t N, typename T, typename Op>
 double SumRun(const Op& op, const Pointers<N, T>& in, size_t count) {
   const FloatTag d;
   const size_t lanes = hn::Lanes(d);
-  FloatVec sums[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+  const auto term = [&](size_t i) HWY_ATTR { return op(d, LoadAll<N, T>(d, in, i)); };
+  DoubleSum sum;
   size_t i = 0;
   for (; i + 4 * lanes <= count; i += 4 * lanes) {
-    for (size_t k = 0; k < 4; ++k)
-      sums[k] = hn::Add(sums[k], op(d, LoadAll<N, T>(d, in, i + k * lanes)));
+    const FloatVec front = hn::Add(term(i), term(i + lanes));
+    const FloatVec back = hn::Add(term(i + 2 * lanes), term(i + 3 * lanes));
+    sum.Add(d, hn::Add(front, back));
   }
-  for (; i + lanes <= count; i += lanes) sums[0] = hn::Add(sums[0], op(d, LoadAll<N, T>(d, in, i)));
-  const FloatVec sum = hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]));
-  double total = static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum)));
+  for (; i + lanes <= count; i += lanes) sum.Add(d, term(i));
+  double total = sum.Total();
   if (i < count) {
-    HWY_ALIGN float rest[HWY_MAX_BYTES / sizeof(float)] = {};
+    HWY_ALIGN float rest[HWY_MAX_BYTES / sizeof(float)];
     hn::Store(op(d, LoadAllFirst<N, T>(d, in, i, count - i)), d, rest);
     for (size_t k = 0; k < count - i; ++k) total += static_cast<double>(rest[k]);
   }

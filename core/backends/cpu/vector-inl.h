@@ -83,11 +83,17 @@ HWY_INLINE void StoreFloats(FloatVec v, FloatTag d, T* to) {
 #endif
 
 // Vectors past the end: `count` elements in memory, fewer than a vector; the other lanes are 0, or
-// not written.
+// not written. On x86 masked-out lanes do not touch memory (AVX2: of 4 bytes and more, AVX3: any).
 template <typename T>
 HWY_INLINE FloatVec LoadFirst(FloatTag d, const T* from, size_t count) {
+#if HWY_TARGET <= HWY_AVX3
+  const hn::Rebind<uint16_t, FloatTag> dh;
+  HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(float)];
+  hn::Store(hn::MaskedLoad(hn::FirstN(dh, count), dh, &from->bits), dh, &lanes->bits);
+#else
   HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(float)] = {};
   std::memcpy(lanes, from, count * sizeof(T));
+#endif
   return LoadFloats(d, lanes);
 }
 
@@ -95,8 +101,22 @@ template <typename T>
 HWY_INLINE void StoreFirst(FloatVec v, FloatTag d, T* to, size_t count) {
   HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(float)];
   StoreFloats(v, d, lanes);
+#if HWY_TARGET <= HWY_AVX3
+  const hn::Rebind<uint16_t, FloatTag> dh;
+  hn::BlendedStore(hn::Load(dh, &lanes->bits), hn::FirstN(dh, count), dh, &to->bits);
+#else
   std::memcpy(to, lanes, count * sizeof(T));
+#endif
 }
+
+#if HWY_TARGET <= HWY_AVX2
+HWY_INLINE FloatVec LoadFirst(FloatTag d, const float* from, size_t count) {
+  return hn::MaskedLoad(hn::FirstN(d, count), d, from);
+}
+HWY_INLINE void StoreFirst(FloatVec v, FloatTag d, float* to, size_t count) {
+  hn::BlendedStore(v, hn::FirstN(d, count), d, to);
+}
+#endif
 
 }  // namespace opserve::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -1,0 +1,137 @@
+#include "core/backends/cpu/ctc_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "core/backends/cpu/elements.h"
+#include "core/backends/cpu/scratch.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+
+namespace opserve::cpu {
+namespace {
+
+constexpr int64_t kMaxChunks = 64;
+// Fewer samples than this leave threads idle, when there are enough classes for them.
+constexpr int64_t kFewSamples = 8;
+constexpr int64_t kStepElements = 16384;
+
+const std::vector<int64_t>& TargetLengths(const OpCall& call) { return call.attribute<std::vector<int64_t>>(1); }
+
+int64_t SaturatingMultiply(int64_t a, int64_t b) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
+}
+
+CtcPlan PlanSamples(const OpCall& call, int log_probs, int64_t rows, ScratchPlan& scratch) {
+  const TensorDesc& desc = call.input(log_probs);
+  CtcPlan plan;
+  plan.t = desc.shape[0];
+  plan.n = desc.shape[1];
+  plan.c = desc.shape[2];
+  plan.chunks = std::min(plan.n, kMaxChunks);
+  int64_t longest = 0;
+  int64_t sum = 0;  // at most the number of labels there are
+  for (const int64_t length : TargetLengths(call)) {
+    longest = std::max(longest, length);
+    sum += length;
+  }
+  plan.row = (longest + 1 + kRowMargin - 1) / kRowMargin * kRowMargin + 2 * kRowMargin;
+  plan.labels = scratch.Take(sum, sizeof(int64_t));
+  plan.starts = scratch.Take(plan.n, sizeof(int64_t));
+  plan.rows = scratch.Take(SaturatingMultiply(plan.chunks * rows, plan.row), DTypeSize(desc.dtype));
+  return plan;
+}
+
+float AsNumber(Float16 label) { return ToFloat(label); }
+template <typename T>
+T AsNumber(T label) {
+  return label;
+}
+
+bool IsLabel(int64_t label, int64_t classes) { return label >= 0 && label < classes; }
+bool IsLabel(float label, int64_t classes) {
+  // NaN is in no comparison.
+  return label >= 0 && static_cast<double>(label) < static_cast<double>(classes) && label == std::floor(label);
+}
+
+absl::Status BadLabel(const CtcPlan& plan, const std::string& label, int64_t sample, int64_t position) {
+  return InvalidParameter("targets", absl::StrCat("whole numbers in [0, C = ", plan.c, ")"),
+                          absl::StrCat(label, " for label ", position, " of sample ", sample));
+}
+
+struct Bool {
+  uint8_t byte;
+};
+int64_t AsNumber(Bool label) { return label.byte != 0 ? 1 : 0; }
+
+template <typename T>
+absl::Status ReadLabelsOf(const KernelArgs& args, const CtcPlan& plan, int targets) {
+  const TensorDesc& desc = args.call.input(targets);
+  const T* first = reinterpret_cast<const T*>(args.inputs[static_cast<size_t>(targets)]) + desc.storage_offset;
+  const bool padded = desc.rank() == 2;
+  const int64_t step = desc.strides.back();
+  auto* labels = ScratchAt<int64_t>(args.workspace, plan.labels);
+  auto* starts = ScratchAt<int64_t>(args.workspace, plan.starts);
+  int64_t start = 0;
+  for (int64_t b = 0; b < plan.n; ++b) {
+    const T* from = first + (padded ? b * desc.strides[0] : start * step);
+    const int64_t length = TargetLengths(args.call)[static_cast<size_t>(b)];
+    starts[b] = start;
+    for (int64_t i = 0; i < length; ++i) {
+      const auto label = AsNumber(from[i * step]);
+      if (!IsLabel(label, plan.c)) return BadLabel(plan, absl::StrCat(label), b, i);
+      labels[start + i] = static_cast<int64_t>(label);
+    }
+    start += length;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+CtcPlan PlanCtcLoss(const OpCall& call) {
+  ScratchPlan scratch;
+  CtcPlan plan = PlanSamples(call, 0, kForwardRows, scratch);
+  plan.bytes = plan.n == 0 ? 0 : scratch.bytes();
+  return plan;
+}
+
+CtcPlan PlanCtcLossBackward(const OpCall& call) {
+  ScratchPlan scratch;
+  CtcPlan plan = PlanSamples(call, 1, kBackwardRows, scratch);
+  if (plan.n == 0) return plan;
+  const size_t element_bytes = DTypeSize(call.input(1).dtype);
+  const int64_t steps_elements = SaturatingMultiply(plan.t, plan.c);
+  plan.split = plan.n < kFewSamples && steps_elements >= 2 * kStepElements;
+  plan.step_chunks = std::min({plan.t, std::max<int64_t>(1, steps_elements / kStepElements), kMaxChunks / plan.n});
+  const int64_t class_rows = plan.split ? plan.n * plan.step_chunks : plan.chunks;
+  // Rounded up to whole vectors.
+  plan.classes = scratch.Take(SaturatingMultiply(class_rows, (plan.c + kRowMargin - 1) / kRowMargin * kRowMargin), element_bytes);
+  plan.posterior_row = plan.row - kRowMargin;
+  if (plan.split) {
+    plan.posteriors = scratch.Take(SaturatingMultiply(plan.n * plan.t, plan.posterior_row), element_bytes);
+  }
+  plan.bytes = scratch.bytes();
+  return plan;
+}
+
+absl::Status ReadLabels(const KernelArgs& args, const CtcPlan& plan, int targets) {
+  switch (args.call.input(targets).dtype) {
+    case DType::kInt64:
+      return ReadLabelsOf<int64_t>(args, plan, targets);
+    case DType::kInt32:
+      return ReadLabelsOf<int32_t>(args, plan, targets);
+    case DType::kBool:
+      return ReadLabelsOf<Bool>(args, plan, targets);
+    case DType::kFloat16:
+      return ReadLabelsOf<Float16>(args, plan, targets);
+    default:
+      return ReadLabelsOf<float>(args, plan, targets);
+  }
+}
+
+}  // namespace opserve::cpu

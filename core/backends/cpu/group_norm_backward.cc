@@ -1,0 +1,308 @@
+// GroupNormBackward. For each row (n, c) of HxW elements: ds = Σ dy·(x − mean), db = Σ dy. For each group, s = 1/(D·HxW):
+//   grad_input = rstd·γ·dy − DS·rstd³·s·(x − mean) − DB·rstd·s,  DS = Σ γ·ds, DB = Σ γ·db over its D rows
+//   grad_gamma = Σₙ ds·rstd, grad_beta = Σₙ db
+// which is the contract's c1·dy + c2·x + c3 with the mean taken out before summing instead of after. Sums are float
+// vectors within a piece, double beyond.
+#include "core/backends/cpu/simd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/backends/cpu/group_norm_backward.cc"
+#include "hwy/foreach_target.h"
+
+#include "core/backends/cpu/group_norm-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace opserve::cpu::HWY_NAMESPACE {
+
+struct RowSums {
+  double ds = 0;
+  double db = 0;
+
+  void Add(const RowSums& other) {
+    ds += other.ds;
+    db += other.db;
+  }
+};
+
+// Coefficients of a group; c1 = rstd·γ differs by channel.
+struct Coefficients {
+  float mean;
+  float rstd;
+  float c2;
+  float c3;
+};
+
+// The sums of up to kTile elements.
+template <typename T>
+HWY_INLINE RowSums SumPiece(const T* dy, const T* x, size_t count, float mean) {
+  const FloatTag d;
+  const size_t lanes = hn::Lanes(d);
+  const FloatVec m = hn::Set(d, mean);
+  FloatVec ds0 = hn::Zero(d), ds1 = ds0, ds2 = ds0, ds3 = ds0;
+  FloatVec db0 = ds0, db1 = ds0, db2 = ds0, db3 = ds0;
+  const auto step = [&](size_t i, FloatVec& ds, FloatVec& db) HWY_ATTR {
+    const FloatVec g = LoadFloats(d, dy + i);
+    ds = hn::MulAdd(g, hn::Sub(LoadFloats(d, x + i), m), ds);
+    db = hn::Add(db, g);
+  };
+  size_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    step(i, ds0, db0);
+    step(i + lanes, ds1, db1);
+    step(i + 2 * lanes, ds2, db2);
+    step(i + 3 * lanes, ds3, db3);
+  }
+  for (; i + lanes <= count; i += lanes) step(i, ds0, db0);
+  if (i < count) {
+    FloatVec g = hn::Zero(d);
+    FloatVec v = g;
+    if (count >= lanes) {
+      // The last vector again, without the lanes that were summed already.
+      const auto old = hn::FirstN(d, lanes - (count - i));
+      g = hn::IfThenZeroElse(old, LoadFloats(d, dy + count - lanes));
+      v = hn::IfThenZeroElse(old, hn::Sub(LoadFloats(d, x + count - lanes), m));
+    } else {
+      g = LoadFirst(d, dy, count);
+      v = hn::IfThenElseZero(hn::FirstN(d, count), hn::Sub(LoadFirst(d, x, count), m));
+    }
+    ds1 = hn::MulAdd(g, v, ds1);
+    db1 = hn::Add(db1, g);
+  }
+  const FloatVec ds = hn::Add(hn::Add(ds0, ds1), hn::Add(ds2, ds3));
+  const FloatVec db = hn::Add(hn::Add(db0, db1), hn::Add(db2, db3));
+  return {static_cast<double>(hn::GetLane(hn::SumOfLanes(d, ds))), static_cast<double>(hn::GetLane(hn::SumOfLanes(d, db)))};
+}
+
+template <typename T>
+HWY_INLINE void WritePiece(const T* dy, const T* x, size_t count, float gamma, const Coefficients& k, T* out) {
+  const FloatTag d;
+  const size_t lanes = hn::Lanes(d);
+  const FloatVec m = hn::Set(d, k.mean);
+  const FloatVec c1 = hn::Set(d, k.rstd * gamma);
+  const FloatVec c2 = hn::Set(d, k.c2);
+  const FloatVec c3 = hn::Set(d, k.c3);
+  const auto value = [&](FloatVec g, FloatVec v) HWY_ATTR { return hn::MulAdd(c1, g, hn::MulAdd(c2, hn::Sub(v, m), c3)); };
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    StoreFloats(value(LoadFloats(d, dy + i), LoadFloats(d, x + i)), d, out + i);
+  }
+  if (i == count) return;
+  if (count >= lanes) {
+    i = count - lanes;
+    StoreFloats(value(LoadFloats(d, dy + i), LoadFloats(d, x + i)), d, out + i);
+  } else {
+    StoreFirst(value(LoadFirst(d, dy, count), LoadFirst(d, x, count)), d, out, count);
+  }
+}
+
+template <typename T>
+class GroupNormGradient {
+ public:
+  explicit GroupNormGradient(const KernelArgs& args)
+      : args_(args),
+        plan_(PlanGroupNormBackward(args.call)),
+        geometry_(plan_.geometry),
+        dy_(InputTensor(args, 0)),
+        x_(InputTensor(args, 1)),
+        mean_(InputTensor(args, 2)),
+        rstd_(InputTensor(args, 3)) {
+    if (plan_.wants_input) {
+      out_ = OutputTensor(args, 0);
+      gamma_ = ScratchAt<float>(args.workspace, plan_.gamma);
+      store_ = IsStreamed(args.call.output(0).desc.size_bytes()) ? Store::kStreamed : Store::kCached;
+    }
+    if (plan_.wants_gamma) gamma_terms_ = ScratchAt<double>(args.workspace, plan_.gamma_terms);
+    if (plan_.wants_beta) beta_terms_ = ScratchAt<double>(args.workspace, plan_.beta_terms);
+  }
+
+  void Run() {
+    if (geometry_.rows() > 0 && geometry_.hw > 0) {
+      if (plan_.wants_input) LoadChannels<T>(args_, 4, 1.0f, geometry_.c, gamma_);
+      if (geometry_.split) {
+        RunSplit();
+      } else {
+        RunWhole();
+      }
+    }
+    if (plan_.wants_gamma) StoreChannels(1, gamma_terms_);
+    if (plan_.wants_beta) StoreChannels(2, beta_terms_);
+  }
+
+ private:
+  // A thread's view of the data.
+  struct Readers {
+    explicit Readers(const GroupNormGradient& call) : dy(call.dy_), x(call.x_), mean(call.mean_), rstd(call.rstd_) {}
+    RunReader<T> dy;
+    RunReader<T> x;
+    RunReader<T> mean;
+    RunReader<T> rstd;
+  };
+
+  // Every group by one thread: both passes while it is in the cache.
+  void RunWhole() {
+    ParallelRanges(args_.workers, geometry_.groups(), UnitsOfChunk(geometry_.group_elements()), [&](int64_t first, int64_t last) {
+      Readers in(*this);
+      RunWriter<T> writer(out_, first * geometry_.group_elements(), store_);
+      for (int64_t group = first; group < last; ++group) {
+        const int64_t row = group * geometry_.channels;
+        const float mean = in.mean.At(group);
+        const Coefficients k = SumGroup(in, group, [&](int64_t i) { return SumRow(in, row + i, mean); });
+        if (plan_.wants_input) WriteGroup(in, row, k, writer);
+      }
+    });
+  }
+
+  HWY_INLINE RowSums SumRow(Readers& in, int64_t row, float mean) {
+    RowSums sums;
+    ForEachPiece(geometry_.hw, [&](int64_t i, size_t count) {
+      const int64_t begin = row * geometry_.hw + i;
+      sums.Add(SumPiece(in.dy.Read(begin, count), in.x.Read(begin, count), count, mean));
+    });
+    return sums;
+  }
+
+  // Sums a group's rows, where row_sums(i) are those of its i-th, and keeps what grad_gamma and grad_beta need.
+  template <typename Sums>
+  HWY_INLINE Coefficients SumGroup(Readers& in, int64_t group, const Sums& row_sums) {
+    const float mean = in.mean.At(group);
+    const float rstd = in.rstd.At(group);
+    const int64_t channel = group % geometry_.group * geometry_.channels;
+    RowSums total;
+    for (int64_t i = 0; i < geometry_.channels; ++i) {
+      const RowSums sums = row_sums(i);
+      const int64_t row = group * geometry_.channels + i;
+      if (plan_.wants_gamma) gamma_terms_[row] = sums.ds * static_cast<double>(rstd);
+      if (plan_.wants_beta) beta_terms_[row] = sums.db;
+      if (!plan_.wants_input) continue;
+      const auto gamma = static_cast<double>(gamma_[channel + i]);
+      total.Add({gamma * sums.ds, gamma * sums.db});
+    }
+    const auto r = static_cast<double>(rstd);
+    const double s = 1.0 / static_cast<double>(geometry_.group_elements());
+    return {mean, rstd, static_cast<float>(-total.ds * r * r * r * s), static_cast<float>(-total.db * r * s)};
+  }
+
+  HWY_INLINE void WriteGroup(Readers& in, int64_t row, const Coefficients& k, RunWriter<T>& writer) {
+    const float* gammas = gamma_ + row % geometry_.c;
+    for (int64_t i = 0; i < geometry_.channels; ++i) {
+      const float gamma = gammas[i];
+      ForEachPiece(geometry_.hw, [&](int64_t j, size_t count) {
+        const int64_t begin = (row + i) * geometry_.hw + j;
+        WritePiece(in.dy.Read(begin, count), in.x.Read(begin, count), count, gamma, k, writer.Next(count));
+      });
+    }
+  }
+
+  // A piece of a row, the unit of work where threads share groups.
+  struct Piece {
+    int64_t row;
+    int64_t begin;
+    size_t count;
+  };
+
+  Piece PieceAt(int64_t index) const {
+    const int64_t row = index / NumPieces(geometry_.hw);
+    const int64_t i = index % NumPieces(geometry_.hw) * kPiece;
+    return {row, row * geometry_.hw + i, static_cast<size_t>(std::min(kPiece, geometry_.hw - i))};
+  }
+
+  void RunSplit() {
+    auto* pieces = ScratchAt<RowSums>(args_.workspace, plan_.pieces);
+    auto* coefficients = ScratchAt<Coefficients>(args_.workspace, plan_.coefficients);
+    const int64_t of_row = NumPieces(geometry_.hw);
+    const int64_t count = geometry_.rows() * of_row;
+    const int64_t of_chunk = UnitsOfChunk(std::min(geometry_.hw, kPiece));
+    ParallelRanges(args_.workers, count, of_chunk, [&](int64_t first, int64_t last) { SumPieces(first, last, pieces); });
+    ParallelRanges(args_.workers, geometry_.groups(), UnitsOfChunk(geometry_.channels * of_row), [&](int64_t first, int64_t last) {
+      Readers in(*this);
+      for (int64_t group = first; group < last; ++group) {
+        coefficients[group] = SumGroup(in, group, [&](int64_t i) {
+          RowSums sums;
+          const RowSums* row = pieces + (group * geometry_.channels + i) * of_row;
+          for (int64_t k = 0; k < of_row; ++k) sums.Add(row[k]);
+          return sums;
+        });
+      }
+    });
+    if (!plan_.wants_input) return;
+    ParallelRanges(args_.workers, count, of_chunk, [&](int64_t first, int64_t last) { WritePieces(first, last, coefficients); });
+  }
+
+  void SumPieces(int64_t first, int64_t last, RowSums* pieces) {
+    Readers in(*this);
+    for (int64_t i = first; i < last; ++i) {
+      const Piece piece = PieceAt(i);
+      const float mean = in.mean.At(piece.row / geometry_.channels);
+      pieces[i] = SumPiece(in.dy.Read(piece.begin, piece.count), in.x.Read(piece.begin, piece.count), piece.count, mean);
+    }
+  }
+
+  void WritePieces(int64_t first, int64_t last, const Coefficients* coefficients) {
+    Readers in(*this);
+    RunWriter<T> writer(out_, PieceAt(first).begin, store_);
+    for (int64_t i = first; i < last; ++i) {
+      const Piece piece = PieceAt(i);
+      WritePiece(in.dy.Read(piece.begin, piece.count), in.x.Read(piece.begin, piece.count), piece.count,
+                 gamma_[piece.row % geometry_.c], coefficients[piece.row / geometry_.channels], writer.Next(piece.count));
+    }
+  }
+
+  // output[c] = Σₙ terms[n][c]
+  void StoreChannels(int output, const double* terms) {
+    const StridedTensor tensor = OutputTensor(args_, output);
+    const int64_t batches = geometry_.hw == 0 ? 0 : geometry_.n;
+    constexpr int64_t kBlock = 256;
+    ParallelRanges(args_.workers, geometry_.c, kBlock, [&](int64_t first, int64_t last) {
+      double sums[kBlock] = {};
+      const auto count = static_cast<size_t>(last - first);
+      for (int64_t n = 0; n < batches; ++n) {
+        const double* term = terms + n * geometry_.c + first;
+        for (size_t i = 0; i < count; ++i) sums[i] += term[i];
+      }
+      RunWriter<T> writer(tensor, first, Store::kCached);
+      T* out = writer.Next(count);
+      for (size_t i = 0; i < count; ++i) Round(static_cast<float>(sums[i]), out[i]);
+    });
+  }
+
+  const KernelArgs& args_;
+  const GroupNormBackwardPlan plan_;
+  const GroupGeometry& geometry_;
+  const StridedTensor dy_;
+  const StridedTensor x_;
+  const StridedTensor mean_;
+  const StridedTensor rstd_;
+  StridedTensor out_;
+  Store store_ = Store::kCached;
+  float* gamma_ = nullptr;         // of each channel
+  double* gamma_terms_ = nullptr;  // of each row
+  double* beta_terms_ = nullptr;
+};
+
+void GroupNormBackward(const KernelArgs& args) {
+  WithFloatType(args.call.input(0).dtype, [&](auto element) { GroupNormGradient<decltype(element)>(args).Run(); });
+}
+
+}  // namespace opserve::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace opserve::cpu {
+
+HWY_EXPORT(GroupNormBackward);
+
+namespace {
+
+absl::Status ExecuteGroupNormBackward(const KernelArgs& args) {
+  HWY_DYNAMIC_DISPATCH(GroupNormBackward)(args);
+  return absl::OkStatus();
+}
+
+size_t GroupNormBackwardWorkspace(const OpCall& call) { return PlanGroupNormBackward(call).bytes; }
+
+}  // namespace
+
+extern constinit const Kernel kGroupNormBackwardKernel = {GroupNormBackwardWorkspace, ExecuteGroupNormBackward};
+
+}  // namespace opserve::cpu
+#endif

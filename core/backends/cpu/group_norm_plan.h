@@ -1,0 +1,65 @@
+// How the kernels of GroupNorm and GroupNormBackward see their data, cut their work and lay out their workspace: from shapes
+// alone.
+//
+// Channel c of batch n is row n·C + c: HxW elements from row·HxW on. Group g of batch n is group n·group + g: `channels` rows
+// one after another. Elements are read in pieces of kTile.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/backends/cpu/elementwise.h"
+#include "core/op/op_call.h"
+
+namespace opserve::cpu {
+
+inline constexpr auto kPiece = static_cast<int64_t>(kTile);
+
+inline int64_t NumPieces(int64_t elements) { return (elements + kPiece - 1) / kPiece; }
+
+// Units of `elements` each that a chunk of work takes, so that it has about kChunk elements.
+inline int64_t UnitsOfChunk(int64_t elements) { return std::max<int64_t>(1, kChunk / std::max<int64_t>(elements, 1)); }
+
+// Whether an output of that many bytes is written past the caches.
+bool IsStreamed(int64_t bytes);
+
+struct GroupGeometry {
+  int64_t n = 0;
+  int64_t c = 0;
+  int64_t hw = 0;
+  int64_t group = 0;
+  int64_t channels = 0;  // of a group
+  // Whether several threads work on one group, in phases; else one does, and keeps the group in its cache between its passes.
+  bool split = false;
+
+  int64_t rows() const { return n * c; }
+  int64_t groups() const { return n * group; }
+  int64_t group_elements() const { return channels * hw; }
+};
+
+struct GroupNormPlan {
+  GroupGeometry geometry;
+  // Workspace: offsets in bytes, and all of it.
+  size_t gamma = 0;    // a float each channel
+  size_t beta = 0;
+  size_t pieces = 0;   // split: the statistics of each piece of a group, three doubles
+  size_t moments = 0;  // split: mean and rstd of each group, two doubles
+  size_t bytes = 0;
+};
+GroupNormPlan PlanGroupNorm(const OpCall& call);
+
+struct GroupNormBackwardPlan {
+  GroupGeometry geometry;
+  bool wants_input = false;
+  bool wants_gamma = false;
+  bool wants_beta = false;
+  size_t gamma = 0;         // wants_input: a float each channel
+  size_t gamma_terms = 0;   // wants_gamma: a double each row
+  size_t beta_terms = 0;    // wants_beta: a double each row
+  size_t pieces = 0;        // split: the sums of each piece of a row, two doubles
+  size_t coefficients = 0;  // split: four floats each group
+  size_t bytes = 0;
+};
+GroupNormBackwardPlan PlanGroupNormBackward(const OpCall& call);
+
+}  // namespace opserve::cpu

@@ -1,0 +1,269 @@
+#include "server/config.h"
+
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <sstream>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+#include "core/base/strings.h"
+
+namespace opserve::server {
+namespace {
+
+constexpr int kBadFlags = 2;
+constexpr int64_t kMaxMessageBytes = std::numeric_limits<int32_t>::max();  // gRPC counts in int
+constexpr int64_t kMinMessageBytes = 4096;
+
+constexpr std::string_view kUnix = "unix:";
+constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
+
+// The flags as they came.
+struct FlagTexts {
+  std::vector<std::string> listen = {"localhost:8500"};
+  std::string port_file;
+  std::vector<std::string> devices = {"cpu"};
+  std::string max_message_bytes = "256MiB";
+  std::string memory_limit = absl::StrCat(DefaultMemoryLimitBytes() >> 20, "MiB");
+  std::string log_level = "info";
+  std::string drain_timeout = "30s";
+};
+
+CLI::Option* AddText(CLI::App& app, const char* flag, std::string& text, const char* help) {
+  return app.add_option(flag, text, help)->capture_default_str();
+}
+
+CLI::Option* AddList(CLI::App& app, const char* flag, std::vector<std::string>& texts,
+                     const char* help) {
+  return app.add_option(flag, texts, help)->allow_extra_args(false)->default_str(texts.front());
+}
+
+void AddFlags(CLI::App& app, FlagTexts& texts) {
+  AddList(app, "--listen", texts.listen,
+          "Address to serve on: host:port (port 0 = a free one) or unix:path. Repeatable.")
+      ->type_name("ADDRESS")
+      ->group("Network");
+  AddText(app, "--port-file", texts.port_file,
+          "Once all addresses are bound, write them to this file, one a line, atomically.")
+      ->type_name("PATH")
+      ->group("Network");
+  AddText(app, "--max-message-bytes", texts.max_message_bytes,
+          "Largest request or answer; clients learn it from GetServerInfo.\n"
+          "Bytes, or with a unit: KiB, MiB, GiB, kB, MB, GB. 4KiB up to one byte below 2GiB.")
+      ->type_name("SIZE")
+      ->group("Limits");
+  AddText(app, "--memory-limit", texts.memory_limit,
+          "Bound on the memory for tensors and workspaces, shared by all devices in equal parts.\n"
+          "Units as above. Default: 1GiB, or half of this machine's memory if that is less.")
+      ->type_name("SIZE")
+      ->group("Limits");
+  AddText(app, "--drain-timeout", texts.drain_timeout,
+          "After SIGTERM or SIGINT, how long calls in flight may take to finish before they\n"
+          "are cancelled: 30s, 500ms, 2m; seconds without a unit.")
+      ->type_name("TIME")
+      ->group("Limits");
+  AddList(app, "--device", texts.devices,
+          "Device to run on: cpu[,threads=N][,profile=P]. Repeatable; calls that name none run on "
+          "the first.\n"
+          "N: 1 to 1024, default every core that this process may use.\n"
+          "P: host (default), atlas-a2, atlas-a3, atlas-training, atlas-inference.")
+      ->type_name("DEVICE")
+      ->group("Devices");
+  AddText(app, "--log-level", texts.log_level, "debug, info, warning or error.")
+      ->type_name("LEVEL")
+      ->group("Logging");
+}
+
+void SetUp(CLI::App& app, FlagTexts& texts) {
+  AddFlags(app, texts);
+  app.set_config("--config", "",
+                 "Read flags from this file, a line each: max-message-bytes = \"64MiB\".\n"
+                 "Flags on the command line win.")
+      ->type_name("PATH")
+      ->group("Configuration");
+  app.set_help_flag("-h,--help", "Print this and exit.")->group("Configuration");
+  app.set_version_flag("--version", "opserve-server " OPSERVE_VERSION,
+                       "Print the version and exit.")
+      ->group("Configuration");
+  app.get_formatter()->column_width(30);
+  app.allow_config_extras(CLI::config_extras_mode::error);
+  app.allow_extras();  // refused below, in our words
+  app.footer(
+      "SIGTERM or SIGINT stops accepting, finishes what is in flight and exits 0; a second one "
+      "exits at once.");
+}
+
+absl::Status CheckNoExtras(const CLI::App& app) {
+  const std::vector<std::string> extras = app.remaining();
+  if (extras.empty()) return absl::OkStatus();
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) names.push_back(option->get_name());
+  const std::string flag = extras[0].substr(0, extras[0].find('='));
+  const std::string nearest(NearestMatch(flag, names));
+  const std::string hint = nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
+  return InvalidParameter(flag, absl::StrCat("a flag that --help lists", hint),
+                          "an unknown argument");
+}
+
+absl::StatusOr<int64_t> ParseMessageLimit(const std::string& text) {
+  const char* flag = "--max-message-bytes";
+  OPSERVE_ASSIGN_OR_RETURN(const int64_t bytes, ParseByteSize(text, flag));
+  if (bytes >= kMinMessageBytes && bytes <= kMaxMessageBytes) return bytes;
+  return InvalidParameter(flag, absl::StrCat(kMinMessageBytes, " to ", kMaxMessageBytes, " bytes"),
+                          text);
+}
+
+absl::StatusOr<std::vector<DeviceSpec>> ParseDevices(const std::vector<std::string>& texts) {
+  std::vector<DeviceSpec> devices;
+  for (const std::string& text : texts) {
+    absl::StatusOr<DeviceSpec> device = ParseDeviceSpec(text);
+    if (!device.ok()) {
+      const ErrorDetail detail = GetErrorDetail(device.status()).value_or(ErrorDetail());
+      return InvalidParameter(absl::StrCat("--", detail.parameter), detail.want,
+                              absl::StrCat("\"", detail.got, "\""));
+    }
+    devices.push_back(*device);
+  }
+  return devices;
+}
+
+absl::StatusOr<ServerConfig> Interpret(const FlagTexts& texts) {
+  ServerConfig config;
+  for (const std::string& address : texts.listen)
+    OPSERVE_RETURN_IF_ERROR(CheckListenAddress(address));
+  config.listen = texts.listen;
+  config.port_file = texts.port_file;
+  OPSERVE_ASSIGN_OR_RETURN(config.devices, ParseDevices(texts.devices));
+  OPSERVE_ASSIGN_OR_RETURN(config.max_message_bytes, ParseMessageLimit(texts.max_message_bytes));
+  OPSERVE_ASSIGN_OR_RETURN(config.memory_limit_bytes,
+                           ParseByteSize(texts.memory_limit, "--memory-limit"));
+  OPSERVE_ASSIGN_OR_RETURN(config.drain_timeout,
+                           ParseTimeout(texts.drain_timeout, "--drain-timeout"));
+  const std::optional<LogLevel> level = ParseLogLevel(texts.log_level);
+  if (!level.has_value()) {
+    return InvalidParameter("--log-level", "debug, info, warning or error",
+                            absl::StrCat("\"", texts.log_level, "\""));
+  }
+  config.log_level = *level;
+  return config;
+}
+
+EarlyExit BadFlags(std::string_view why) {
+  std::string text("opserve-server: ");
+  text.append(why).append("\nRun opserve-server --help for the flags.\n");
+  return {kBadFlags, std::move(text)};
+}
+
+struct Unit {
+  std::string_view name;
+  int64_t bytes;
+};
+constexpr std::array<Unit, 10> kUnits = {{{"", 1},
+                                          {"B", 1},
+                                          {"kB", 1'000},
+                                          {"MB", 1'000'000},
+                                          {"GB", 1'000'000'000},
+                                          {"TB", 1'000'000'000'000},
+                                          {"KiB", int64_t{1} << 10},
+                                          {"MiB", int64_t{1} << 20},
+                                          {"GiB", int64_t{1} << 30},
+                                          {"TiB", int64_t{1} << 40}}};
+
+// nullopt: not a unit.
+std::optional<int64_t> BytesOfUnit(std::string_view unit) {
+  for (const Unit& known : kUnits) {
+    if (known.name == unit) return known.bytes;
+  }
+  return std::nullopt;
+}
+
+std::string Quoted(std::string_view text) { return std::string("\"").append(text).append("\""); }
+
+bool IsPort(std::string_view text) {
+  int port = -1;
+  const bool digits = !text.empty() && std::all_of(text.begin(), text.end(),
+                                                   [](char c) { return c >= '0' && c <= '9'; });
+  return digits && absl::SimpleAtoi(ToAbsl(text), &port) && port <= 65535;
+}
+
+}  // namespace
+
+std::variant<ServerConfig, EarlyExit> ParseCommandLine(int argc, const char* const* argv) {
+  FlagTexts texts;
+  CLI::App app("Serves operator gradients over gRPC.", "opserve-server");
+  SetUp(app, texts);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    std::ostringstream text;
+    app.exit(success, text, text);
+    return EarlyExit{0, text.str()};
+  } catch (const CLI::FileError& error) {
+    return BadFlags(absl::StrCat("--config: ", error.what()));
+  } catch (const CLI::ConfigError& error) {
+    return BadFlags(absl::StrCat("--config: want flags that --help lists, got: ", error.what()));
+  } catch (const CLI::ParseError& error) {
+    return BadFlags(error.what());
+  }
+  const absl::Status extras = CheckNoExtras(app);
+  if (!extras.ok()) return BadFlags(ToStd(extras.message()));
+  absl::StatusOr<ServerConfig> config = Interpret(texts);
+  if (!config.ok()) return BadFlags(ToStd(config.status().message()));
+  return *std::move(config);
+}
+
+int64_t DefaultMemoryLimitBytes() {
+  const int64_t physical = int64_t{sysconf(_SC_PHYS_PAGES)} * int64_t{sysconf(_SC_PAGESIZE)};
+  return std::clamp(physical / 2, int64_t{1} << 20, int64_t{1} << 30);
+}
+
+absl::StatusOr<int64_t> ParseByteSize(std::string_view text, std::string_view flag) {
+  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::optional<int64_t> unit = BytesOfUnit(text.substr(digits));
+  int64_t number = 0;
+  int64_t bytes = 0;
+  if (!unit.has_value() || !absl::SimpleAtoi(ToAbsl(text.substr(0, digits)), &number) ||
+      number <= 0 || __builtin_mul_overflow(number, *unit, &bytes)) {
+    return InvalidParameter(flag, "a size such as 67108864, 64MiB or 1GiB", Quoted(text));
+  }
+  return bytes;
+}
+
+absl::StatusOr<absl::Duration> ParseTimeout(std::string_view text, std::string_view flag) {
+  std::string with_unit(text);
+  if (with_unit.find_first_not_of("0123456789.") == std::string::npos) with_unit.push_back('s');
+  absl::Duration timeout;
+  if (absl::ParseDuration(with_unit, &timeout) && timeout >= absl::ZeroDuration() &&
+      timeout <= absl::Hours(24 * 365)) {
+    return timeout;
+  }
+  return InvalidParameter(flag, "a time such as 30s, 500ms or 2m", Quoted(text));
+}
+
+absl::Status CheckListenAddress(std::string_view address) {
+  if (address.substr(0, kUnix.size()) == kUnix) {
+    const size_t length = address.size() - kUnix.size();
+    if (length >= 1 && length <= kMaxPath) return absl::OkStatus();
+    return InvalidParameter(
+        "--listen", absl::StrCat("unix: and a path of 1 to ", kMaxPath, " bytes"), Quoted(address));
+  }
+  const size_t colon = address.rfind(':');
+  const std::string_view host = address.substr(0, colon);
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  const bool plain = !host.empty() && host.find_first_of(":[]/") == std::string_view::npos;
+  if (colon != std::string_view::npos && (bracketed || plain) && IsPort(address.substr(colon + 1)))
+    return absl::OkStatus();
+  return InvalidParameter("--listen", "host:port with a port of 0 to 65535, or unix:path",
+                          Quoted(address));
+}
+
+}  // namespace opserve::server

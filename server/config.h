@@ -1,0 +1,52 @@
+// The flags of opserve-server.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/engine/engine.h"
+#include "server/log.h"
+
+namespace opserve::server {
+
+struct ServerConfig {
+  std::vector<std::string> listen = {"localhost:8500"};  // host:port or unix:path
+  std::string port_file;                                 // empty = none
+  std::vector<DeviceSpec> devices = {DeviceSpec()};
+  int64_t max_message_bytes = int64_t{256} << 20;
+  int64_t memory_limit_bytes = int64_t{1} << 30;
+  LogLevel log_level = LogLevel::kInfo;
+  absl::Duration drain_timeout = absl::Seconds(30);
+};
+
+// Instead of serving: what to print and the exit status. 0 (--help, --version) goes to stdout, 2 (a
+// bad flag) to stderr.
+struct EarlyExit {
+  int code = 0;
+  std::string text;
+};
+
+// Reads the command line and the file that --config names. An error says the flag, what was wanted
+// and what came.
+std::variant<ServerConfig, EarlyExit> ParseCommandLine(int argc, const char* const* argv);
+
+// The smaller of 1 GiB and half of this machine's memory.
+int64_t DefaultMemoryLimitBytes();
+
+// "64MiB" and the like: a whole number and B, kB, MB, GB, TB, KiB, MiB, GiB, TiB or nothing
+// (bytes); >= 1. Errors (161002) name `flag`.
+absl::StatusOr<int64_t> ParseByteSize(std::string_view text, std::string_view flag);
+
+// "30s", "500ms", "2m", or a number of seconds; >= 0. Errors (161002) name `flag`.
+absl::StatusOr<absl::Duration> ParseTimeout(std::string_view text, std::string_view flag);
+
+// OK for "unix:PATH" (a path that fits a socket's address), "host:port", "[v6]:port" with 0 <= port
+// <= 65535. Errors (161002) name --listen.
+absl::Status CheckListenAddress(std::string_view address);
+
+}  // namespace opserve::server

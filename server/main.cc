@@ -1,0 +1,92 @@
+// opserve-server: flags in, signals out.
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <memory>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/strings.h"
+#include "server/config.h"
+#include "server/log.h"
+#include "server/server.h"
+
+namespace opserve::server {
+namespace {
+
+constexpr int kExitFailed = 1;
+constexpr timespec kHousekeepingInterval = {.tv_sec = 10, .tv_nsec = 0};
+constexpr absl::Duration kIdleMemoryAge = absl::Seconds(60);
+
+sigset_t StopSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  return signals;
+}
+
+// Keeps house until a signal asks to stop.
+int WaitForStop(Engine& engine, const sigset_t& signals) {
+  while (true) {
+    const int signal = sigtimedwait(&signals, nullptr, &kHousekeepingInterval);
+    if (signal > 0) return signal;
+    engine.TrimIdleMemory(kIdleMemoryAge);
+  }
+}
+
+// The next stop signal ends the process where it stands.
+void RestoreSignals(const sigset_t& signals) {
+  std::signal(SIGTERM, SIG_DFL);
+  std::signal(SIGINT, SIG_DFL);
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+}
+
+int Run(const ServerConfig& config) {
+  SetLogLevel(config.log_level);
+  // Before any thread starts, so that all of them leave these signals to WaitForStop.
+  const sigset_t signals = StopSignals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+
+  absl::StatusOr<std::unique_ptr<Server>> started = Server::Start(config);
+  if (!started.ok()) {
+    Log(LogLevel::kError, "cannot start",
+        {{"error", std::string(ToStd(started.status().message()))}});
+    return kExitFailed;
+  }
+  Server& server = **started;
+  for (const auto& device : server.engine().devices()) {
+    Log(LogLevel::kInfo, "device",
+        {{"name", device->info().name}, {"description", device->info().description}});
+  }
+  Log(LogLevel::kInfo, "serving",
+      {{"version", OPSERVE_VERSION},
+       {"addresses", absl::StrJoin(server.addresses(), ",")},
+       {"max_message_bytes", absl::StrCat(config.max_message_bytes)},
+       {"memory_limit_bytes", absl::StrCat(config.memory_limit_bytes)}});
+
+  const int signal = WaitForStop(server.engine(), signals);
+  Log(LogLevel::kInfo, "draining",
+      {{"signal", absl::StrCat(signal)},
+       {"drain_timeout", absl::FormatDuration(config.drain_timeout)}});
+  RestoreSignals(signals);
+  server.Shutdown(config.drain_timeout);
+  Log(LogLevel::kInfo, "stopped");
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  const std::variant<ServerConfig, EarlyExit> parsed = ParseCommandLine(argc, argv);
+  if (const auto* exit = std::get_if<EarlyExit>(&parsed)) {
+    std::fputs(exit->text.c_str(), exit->code == 0 ? stdout : stderr);
+    return exit->code;
+  }
+  return Run(std::get<ServerConfig>(parsed));
+}
+
+}  // namespace
+}  // namespace opserve::server
+
+int main(int argc, char** argv) { return opserve::server::Main(argc, argv); }

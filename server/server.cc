@@ -1,0 +1,137 @@
+#include "server/server.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <utility>
+
+#include <grpc/support/log.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+#include "server/services/operator_service.h"
+#include "server/unix_socket.h"
+
+namespace opserve::server {
+namespace {
+
+constexpr char kServiceName[] = "opserve.v1.OperatorService";
+
+void LogOfGrpc(gpr_log_func_args* args) {
+  LogLevel level = LogLevel::kDebug;
+  if (args->severity == GPR_LOG_SEVERITY_INFO) level = LogLevel::kInfo;
+  if (args->severity == GPR_LOG_SEVERITY_ERROR) level = LogLevel::kError;
+  if (!LogEnabled(level)) return;
+  Log(level, args->message, {{"source", absl::StrCat(args->file, ":", args->line)}});
+}
+
+// Once a process.
+void SetUpGrpc() {
+  [[maybe_unused]] static const bool done = [] {
+    gpr_set_log_function(LogOfGrpc);
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    return true;
+  }();
+}
+
+absl::Status WritePortFile(const std::string& path, const std::vector<std::string>& addresses) {
+  if (path.empty()) return absl::OkStatus();
+  const std::string unfinished = absl::StrCat(path, ".", getpid());
+  std::ofstream file(unfinished);
+  for (const std::string& address : addresses) file << address << "\n";
+  file.close();
+  if (file.good() && std::rename(unfinished.c_str(), path.c_str()) == 0) return absl::OkStatus();
+  ::unlink(unfinished.c_str());
+  return InvalidParameter("--port-file", "a path that can be written", path);
+}
+
+class GrpcServer final : public Server {
+ public:
+  explicit GrpcServer(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
+  ~GrpcServer() override { Shutdown(absl::ZeroDuration()); }
+
+  absl::Status Serve(const ServerConfig& config) {
+    SetUpGrpc();
+    service_ = MakeOperatorService(*engine_, {.max_message_bytes = config.max_message_bytes});
+    grpc::ServerBuilder builder;
+    builder.RegisterService(service_.get());
+    builder.SetMaxReceiveMessageSize(static_cast<int>(config.max_message_bytes));
+    builder.SetMaxSendMessageSize(static_cast<int>(config.max_message_bytes));
+    // Two servers on one port would share its calls silently.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    std::vector<int> ports(config.listen.size(), 0);
+    for (size_t i = 0; i < config.listen.size(); ++i) {
+      const std::string path = UnixSocketPath(config.listen[i]);
+      if (!path.empty()) {
+        OPSERVE_RETURN_IF_ERROR(RemoveStaleSocket(path));
+        sockets_.push_back(path);
+      }
+      builder.AddListeningPort(config.listen[i], grpc::InsecureServerCredentials(), &ports[i]);
+    }
+    server_ = builder.BuildAndStart();
+    OPSERVE_RETURN_IF_ERROR(CheckBound(config.listen, ports));
+    SetServing(true);
+    return WritePortFile(config.port_file, addresses_);
+  }
+
+  const std::vector<std::string>& addresses() const override { return addresses_; }
+  Engine& engine() override { return *engine_; }
+
+  void Shutdown(absl::Duration drain) override {
+    if (server_ == nullptr) return;
+    SetServing(false);
+    server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(drain));
+    server_->Wait();
+    server_.reset();
+    for (const std::string& path : sockets_) RemoveSocket(path);
+  }
+
+ private:
+  absl::Status CheckBound(const std::vector<std::string>& wanted, const std::vector<int>& ports) {
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      if (ports[i] == 0) {
+        return InvalidParameter("--listen", "an address that can be bound",
+                                absl::StrCat(wanted[i], ", which cannot (see the log)"));
+      }
+      addresses_.push_back(
+          UnixSocketPath(wanted[i]).empty()
+              ? absl::StrCat(wanted[i].substr(0, wanted[i].rfind(':')), ":", ports[i])
+              : wanted[i]);
+    }
+    if (server_ != nullptr) return absl::OkStatus();
+    return absl::InternalError("gRPC did not start");
+  }
+
+  void SetServing(bool serving) {
+    grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService();
+    health->SetServingStatus(serving);
+    health->SetServingStatus(kServiceName, serving);
+  }
+
+  // Destroyed in the order that is safe: server, service, engine.
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<grpc::Service> service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::vector<std::string> addresses_;
+  std::vector<std::string> sockets_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerConfig& config) {
+  OPSERVE_ASSIGN_OR_RETURN(
+      std::unique_ptr<Engine> engine,
+      Engine::Create({.devices = config.devices, .memory_limit_bytes = config.memory_limit_bytes}));
+  auto server = std::make_unique<GrpcServer>(std::move(engine));
+  OPSERVE_RETURN_IF_ERROR(server->Serve(config));
+  return server;
+}
+
+}  // namespace opserve::server

@@ -1,0 +1,33 @@
+// The server as one object: engine, services, addresses. Only wiring; main.cc and tests start it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/config.h"
+
+namespace opserve::server {
+
+class Server {
+ public:
+  // Makes the engine, binds every address and serves; then writes the port file. Errors name the
+  // flag and, where one cannot be bound, the address.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(const ServerConfig& config);
+
+  // Shuts down without waiting for clients.
+  virtual ~Server() = default;
+
+  // In the order of --listen, as clients dial them; with the port that was taken for port 0.
+  virtual const std::vector<std::string>& addresses() const = 0;
+  virtual Engine& engine() = 0;
+
+  // Tells health checks, accepts no more calls, waits up to `drain` for those in flight, then
+  // cancels them and waits for what is running. Returns when nothing is left; the second call does
+  // nothing. Not thread-safe.
+  virtual void Shutdown(absl::Duration drain) = 0;
+};
+
+}  // namespace opserve::server

@@ -1,0 +1,276 @@
+#include "server/services/operator_service.h"
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+#include "core/op/op_table.h"
+#include "core/tensor/shape.h"
+#include "opserve/v1/operator_service.grpc.pb.h"
+#include "server/wire/call_codec.h"
+#include "server/wire/raw_message.h"
+#include "server/wire/schema_codec.h"
+#include "server/wire/status.h"
+#include "server/wire/tensor_codec.h"
+
+namespace opserve::server {
+namespace {
+
+// Where large streams were fastest (256 KiB to 4 MiB).
+constexpr int64_t kRecommendedChunkBytes = 1 << 20;
+
+absl::StatusOr<v1::TensorEncoding> DecodeEncoding(int number) {
+  if (number == v1::TENSOR_ENCODING_UNSPECIFIED) return v1::TENSOR_ENCODING_RAW;
+  if (v1::TensorEncoding_IsValid(number)) return static_cast<v1::TensorEncoding>(number);
+  return InvalidParameter("output_encoding", "a TensorEncoding of the API",
+                          absl::StrCat("the number ", number));
+}
+
+void EncodeDesc(std::string_view name, const TensorDesc& desc, v1::Tensor& out) {
+  out.set_name(std::string(name));
+  out.set_dtype(EncodeDType(desc.dtype));
+  out.mutable_shape()->Add(desc.shape.begin(), desc.shape.end());
+}
+
+// The outputs of a planned call, without data.
+template <typename Response>
+void EncodeOutputs(const OpCall& call, Response& response) {
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    EncodeDesc(call.op->outputs[i].name, call.outputs[i].desc, *response.add_outputs());
+  }
+}
+
+// Every input lies inside its storage.
+absl::Status CheckStorages(const Plan& plan, const std::vector<Fragments>& storages) {
+  for (size_t i = 0; i < plan.call.inputs.size(); ++i) {
+    if (!plan.call.inputs[i].has_value()) continue;
+    const auto bytes =
+        static_cast<int64_t>(storages[static_cast<size_t>(plan.storages[i])].size_bytes());
+    const absl::Status status =
+        CheckStorage(*plan.call.inputs[i], bytes, plan.call.op->inputs[i].name);
+    if (!status.ok()) return WithOperator(status, plan.call.op->name);
+  }
+  return absl::OkStatus();
+}
+
+// The largest that the answer to a planned call can be; exact for raw outputs. `response` has the
+// outputs.
+size_t ResponseBytes(const OpCall& call, v1::TensorEncoding encoding,
+                     const v1::ExecuteResponse& response) {
+  std::vector<size_t> raw_sizes;
+  size_t values_bytes = 0;
+  for (const OutputSlot& output : call.outputs) {
+    if (!output.wanted) continue;
+    if (encoding == v1::TENSOR_ENCODING_RAW) {
+      raw_sizes.push_back(static_cast<size_t>(output.desc.size_bytes()));
+    } else {
+      values_bytes += EncodedValuesBytes(output.desc.dtype, output.desc.num_elements());
+    }
+  }
+  return ExecuteResponseBytes(response, raw_sizes) + values_bytes;
+}
+
+absl::Status CheckResponseSize(const OpCall& call, size_t bytes, int64_t max_message_bytes) {
+  if (bytes <= static_cast<size_t>(max_message_bytes)) return absl::OkStatus();
+  return MakeError({.reason = ErrorReason::kResourceLimit,
+                    .op = std::string(call.op->name),
+                    .parameter = "max_message_bytes",
+                    .want = absl::StrCat("an answer of at most ", max_message_bytes, " bytes"),
+                    .got = absl::StrCat(bytes, " bytes")});
+}
+
+// One Execute. Owned by gRPC: lives until OnDone, which follows Finish, which follows the engine's
+// `done`.
+class ExecuteCall final : public grpc::ServerUnaryReactor {
+ public:
+  ExecuteCall(const grpc::CallbackServerContext& context, grpc::ByteBuffer& response)
+      : context_(context), response_(response) {}
+
+  void Start(Engine& engine, const grpc::ByteBuffer& request, int64_t max_message_bytes) {
+    absl::StatusOr<OneShot> shot = Prepare(engine, request, max_message_bytes);
+    if (!shot.ok()) return Finish(ToGrpcStatus(shot.status()));
+    engine.Submit(*std::move(shot));
+  }
+
+ private:
+  void OnDone() override { delete this; }
+
+  absl::StatusOr<OneShot> Prepare(const Engine& engine, const grpc::ByteBuffer& request,
+                                  int64_t max_message_bytes) {
+    OPSERVE_ASSIGN_OR_RETURN(request_, ReadExecuteRequest(request));
+    const v1::Call& call = request_.header.call();
+    OPSERVE_ASSIGN_OR_RETURN(encoding_, DecodeEncoding(request_.header.output_encoding()));
+    OPSERVE_ASSIGN_OR_RETURN(const NamedCall named, DecodeExecuteCall(call, request_.raw));
+    OneShot shot;
+    OPSERVE_ASSIGN_OR_RETURN(shot.plan, engine.MakePlan(named));
+    OPSERVE_ASSIGN_OR_RETURN(CallStorages storages, DecodeStorages(call, std::move(request_.raw)));
+    values_ = std::move(storages.values);
+    shot.storages = std::move(storages.fragments);
+    // First, so that a shape without bytes behind it is what it is, not a large answer.
+    OPSERVE_RETURN_IF_ERROR(CheckStorages(shot.plan, shot.storages));
+    OPSERVE_RETURN_IF_ERROR(PrepareAnswer(shot.plan.call, max_message_bytes));
+    shot.deadline = absl::FromChrono(context_.deadline());
+    shot.cancelled = [this] { return context_.IsCancelled(); };
+    shot.done = [this](absl::StatusOr<Outputs> outputs) { Answer(std::move(outputs)); };
+    return shot;
+  }
+
+  absl::Status PrepareAnswer(const OpCall& call, int64_t max_message_bytes) {
+    EncodeOutputs(call, answer_);
+    uint32_t raw_entries = 0;
+    for (size_t i = 0; i < call.outputs.size(); ++i) {
+      wanted_.push_back(call.outputs[i].wanted);
+      if (!call.outputs[i].wanted || encoding_ != v1::TENSOR_ENCODING_RAW) continue;
+      answer_.mutable_outputs(static_cast<int>(i))->set_raw_index(raw_entries++);
+    }
+    return CheckResponseSize(call, ResponseBytes(call, encoding_, answer_), max_message_bytes);
+  }
+
+  void Answer(absl::StatusOr<Outputs> outputs) {
+    request_.slices.clear();  // the engine is done with them; the answer may take long to leave
+    if (!outputs.ok()) return Finish(ToGrpcStatus(outputs.status()));
+    std::vector<PooledBuffer> raw;
+    for (size_t i = 0; i < outputs->size(); ++i) {
+      OutputTensor& output = (*outputs)[i];
+      if (!wanted_[i]) continue;
+      if (encoding_ == v1::TENSOR_ENCODING_RAW) {
+        raw.push_back(std::move(output.bytes));
+      } else {
+        v1::TensorValues& values = *answer_.mutable_outputs(static_cast<int>(i))->mutable_values();
+        EncodeValues(output.desc.dtype, output.bytes.data(), output.desc.num_elements(), values);
+      }
+    }
+    response_ = WriteExecuteResponse(answer_, std::move(raw));
+    outputs = Outputs();  // leases that were copied end before the answer leaves
+    Finish(grpc::Status::OK);
+  }
+
+  const grpc::CallbackServerContext& context_;
+  grpc::ByteBuffer& response_;
+  RawExecuteRequest request_;
+  std::vector<std::vector<std::byte>> values_;
+  v1::TensorEncoding encoding_ = v1::TENSOR_ENCODING_RAW;
+  absl::InlinedVector<bool, 4> wanted_;
+  v1::ExecuteResponse answer_;
+};
+
+grpc::ServerUnaryReactor* FinishNow(grpc::CallbackServerContext* context,
+                                    const absl::Status& status) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpcStatus(status));
+  return reactor;
+}
+
+// Requests that can be large are read by us, within our bounds.
+using Methods = v1::OperatorService::WithCallbackMethod_GetServerInfo<
+    v1::OperatorService::WithRawCallbackMethod_ListOperators<
+        v1::OperatorService::WithCallbackMethod_ListDevices<
+            v1::OperatorService::WithRawCallbackMethod_GetWorkspaceSize<
+                v1::OperatorService::WithRawCallbackMethod_Execute<
+                    v1::OperatorService::Service>>>>>;
+
+class OperatorService final : public Methods {
+ public:
+  OperatorService(Engine& engine, const OperatorServiceOptions& options)
+      : engine_(engine), options_(options) {}
+
+  grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context,
+                                          const v1::GetServerInfoRequest* /*request*/,
+                                          v1::GetServerInfoResponse* response) override {
+    response->set_version(OPSERVE_VERSION);
+    response->set_max_message_bytes(options_.max_message_bytes);
+    response->set_memory_limit_bytes(engine_.memory_limit_bytes());
+    response->set_recommended_chunk_bytes(kRecommendedChunkBytes);
+    response->set_max_rank(kMaxRank);
+    return FinishNow(context, absl::OkStatus());
+  }
+
+  grpc::ServerUnaryReactor* ListOperators(grpc::CallbackServerContext* context,
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) override {
+    return FinishNow(context, AnswerOperators(*request, *response));
+  }
+
+  grpc::ServerUnaryReactor* ListDevices(grpc::CallbackServerContext* context,
+                                        const v1::ListDevicesRequest* /*request*/,
+                                        v1::ListDevicesResponse* response) override {
+    for (const std::unique_ptr<Device>& device : engine_.devices())
+      *response->add_devices() = EncodeDevice(*device);
+    return FinishNow(context, absl::OkStatus());
+  }
+
+  grpc::ServerUnaryReactor* GetWorkspaceSize(grpc::CallbackServerContext* context,
+                                             const grpc::ByteBuffer* request,
+                                             grpc::ByteBuffer* response) override {
+    return FinishNow(context, AnswerPlan(*request, *response));
+  }
+
+  grpc::ServerUnaryReactor* Execute(grpc::CallbackServerContext* context,
+                                    const grpc::ByteBuffer* request,
+                                    grpc::ByteBuffer* response) override {
+    auto* call = new ExecuteCall(*context, *response);
+    call->Start(engine_, *request, options_.max_message_bytes);
+    return call;
+  }
+
+ private:
+  static absl::Status AnswerOperators(const grpc::ByteBuffer& request_bytes,
+                                      grpc::ByteBuffer& response_bytes) {
+    v1::ListOperatorsRequest request;
+    OPSERVE_RETURN_IF_ERROR(ReadMessage(request_bytes, request));
+    if (static_cast<size_t>(request.names_size()) > AllOperators().size()) {
+      return InvalidParameter(
+          "names",
+          absl::StrCat("at most ", AllOperators().size(), " names, as many as there are operators"),
+          absl::StrCat(request.names_size()));
+    }
+    v1::ListOperatorsResponse response;
+    if (request.names().empty()) {
+      for (const Operator* op : AllOperators()) *response.add_operators() = EncodeSchema(*op);
+    }
+    for (const std::string& name : request.names()) {
+      OPSERVE_ASSIGN_OR_RETURN(const Operator* op, FindCallee(name));
+      *response.add_operators() = EncodeSchema(*op);
+    }
+    response_bytes = WriteMessage(response);
+    return absl::OkStatus();
+  }
+
+  absl::Status AnswerPlan(const grpc::ByteBuffer& request_bytes,
+                          grpc::ByteBuffer& response_bytes) const {
+    v1::GetWorkspaceSizeRequest request;
+    OPSERVE_RETURN_IF_ERROR(ReadMessage(request_bytes, request));
+    OPSERVE_ASSIGN_OR_RETURN(const NamedCall named, DecodePlanCall(request.call()));
+    OPSERVE_ASSIGN_OR_RETURN(const Plan plan, engine_.MakePlan(named));
+    v1::GetWorkspaceSizeResponse response;
+    response.set_workspace_bytes(static_cast<int64_t>(plan.workspace_bytes));
+    response.set_input_bytes(plan.call.input_bytes());
+    response.set_output_bytes(plan.call.output_bytes());
+    response.set_device(plan.device->info().name);
+    EncodeOutputs(plan.call, response);
+    response_bytes = WriteMessage(response);
+    return absl::OkStatus();
+  }
+
+  Engine& engine_;
+  const OperatorServiceOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeOperatorService(Engine& engine,
+                                                   const OperatorServiceOptions& options) {
+  return std::make_unique<OperatorService>(engine, options);
+}
+
+}  // namespace opserve::server

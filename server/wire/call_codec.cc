@@ -1,0 +1,230 @@
+#include "server/wire/call_codec.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+#include "core/op/op_table.h"
+#include "server/wire/tensor_codec.h"
+
+namespace opserve::server {
+namespace {
+
+enum class TensorData : uint8_t { kNone, kRequired };
+
+absl::Status CheckName(std::string_view name, std::string_view kind) {
+  if (name.size() <= kMaxNameBytes) return absl::OkStatus();
+  return InvalidParameter(kind, absl::StrCat("a name of at most ", kMaxNameBytes, " bytes"),
+                          absl::StrCat("one of ", name.size()));
+}
+
+struct DecodeAttributeValue {
+  template <typename List>
+  static auto Copy(const List& list) {
+    using Element = std::decay_t<decltype(list.values(0))>;
+    return std::vector<Element>(list.values().begin(), list.values().end());
+  }
+
+  AttributeValue operator()(const v1::Attribute& attribute) const {
+    switch (attribute.value_case()) {
+      case v1::Attribute::kIntValue:
+        return int64_t{attribute.int_value()};
+      case v1::Attribute::kFloatValue:
+        return attribute.float_value();
+      case v1::Attribute::kBoolValue:
+        return attribute.bool_value();
+      case v1::Attribute::kIntList:
+        return Copy(attribute.int_list());
+      case v1::Attribute::kBoolList:
+        return Copy(attribute.bool_list());
+      case v1::Attribute::kFloatList:
+        return Copy(attribute.float_list());
+      case v1::Attribute::VALUE_NOT_SET:
+        break;
+    }
+    return std::monostate();  // binding refuses it
+  }
+};
+
+class CallDecoder {
+ public:
+  CallDecoder(const v1::Call& call, const Operator& op, TensorData data,
+              std::span<const Fragments> raw)
+      : call_(call), op_(op), data_(data), raw_(raw) {}
+
+  absl::StatusOr<NamedCall> Decode() {
+    named_.op = call_.operator_();
+    named_.device = call_.device();
+    for (const v1::Tensor& tensor : call_.inputs()) OPSERVE_RETURN_IF_ERROR(DecodeInput(tensor));
+    for (const v1::Attribute& attribute : call_.attributes()) {
+      OPSERVE_RETURN_IF_ERROR(CheckName(attribute.name(), "attribute"));
+      named_.attributes.push_back({attribute.name(), DecodeAttributeValue()(attribute)});
+    }
+    for (const v1::Tensor& tensor : call_.outputs()) OPSERVE_RETURN_IF_ERROR(DecodeOutput(tensor));
+    return std::move(named_);
+  }
+
+ private:
+  absl::Status DecodeInput(const v1::Tensor& tensor) {
+    const std::string& name = tensor.name();
+    OPSERVE_RETURN_IF_ERROR(CheckName(name, "input"));
+    OPSERVE_ASSIGN_OR_RETURN(TensorDesc desc, DecodeDesc(tensor));
+    const int attribute = op_.FindInput(name) < 0 ? op_.FindAttribute(name) : -1;
+    if (attribute < 0) {
+      OPSERVE_RETURN_IF_ERROR(CheckInputData(tensor));
+      OPSERVE_ASSIGN_OR_RETURN(const int storage, StorageOf(tensor));
+      named_.inputs.push_back({name, std::move(desc), storage});
+      return absl::OkStatus();
+    }
+    const AttributeKind kind = op_.attributes[static_cast<size_t>(attribute)].kind;
+    OPSERVE_ASSIGN_OR_RETURN(AttributeValue value, DecodeAttributeTensor(tensor, desc, kind));
+    named_.attributes.push_back({name, std::move(value)});
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckInputData(const v1::Tensor& tensor) const {
+    const bool given = tensor.data_case() != v1::Tensor::DATA_NOT_SET;
+    if (data_ == TensorData::kRequired && !given)
+      return MissingParameter(tensor.name(), "data (raw_index or values)");
+    if (data_ == TensorData::kNone && given) {
+      return InvalidParameter(tensor.name(), "no data, which a plan does not take",
+                              tensor.has_raw_index() ? "raw_index" : "values");
+    }
+    return absl::OkStatus();
+  }
+
+  // As DecodeStorages orders them; -1 for none.
+  absl::StatusOr<int> StorageOf(const v1::Tensor& tensor) {
+    switch (tensor.data_case()) {
+      case v1::Tensor::kRawIndex:
+        if (tensor.raw_index() < raw_.size()) return static_cast<int>(tensor.raw_index());
+        return InvalidParameter(
+            tensor.name(),
+            absl::StrCat("a raw_index below ", raw_.size(), ", the number of raw entries"),
+            absl::StrCat(tensor.raw_index()));
+      case v1::Tensor::kValues:
+        return static_cast<int>(raw_.size()) + values_seen_++;
+      case v1::Tensor::DATA_NOT_SET:
+        break;
+    }
+    return -1;
+  }
+
+  absl::StatusOr<AttributeValue> DecodeAttributeTensor(const v1::Tensor& tensor,
+                                                       const TensorDesc& desc, AttributeKind kind) {
+    const std::string& name = tensor.name();
+    OPSERVE_RETURN_IF_ERROR(CheckDesc(desc, name));
+    if (!desc.IsPlain())
+      return InvalidParameter(name, "a dense tensor for an attribute",
+                              "strides or a storage_offset");
+    if (desc.num_elements() > kMaxAttributeTensorElements) {
+      return InvalidParameter(
+          name, absl::StrCat("at most ", kMaxAttributeTensorElements, " elements for an attribute"),
+          absl::StrCat(desc.num_elements()));
+    }
+    OPSERVE_ASSIGN_OR_RETURN(const int storage, StorageOf(tensor));
+    if (storage < 0) return MissingParameter(name, "data (raw_index or values)");
+    std::vector<std::byte> bytes;
+    if (tensor.has_values()) {
+      OPSERVE_ASSIGN_OR_RETURN(bytes, DecodeValues(tensor.values(), desc, name));
+    } else {
+      const Fragments& entry = raw_[static_cast<size_t>(storage)];
+      OPSERVE_RETURN_IF_ERROR(CheckStorage(desc, static_cast<int64_t>(entry.size_bytes()), name));
+      bytes.resize(entry.size_bytes());
+      entry.CopyTo(bytes.data(), 0, bytes.size());
+    }
+    return AttributeOfTensor(desc, bytes.data(), kind, name);
+  }
+
+  absl::Status DecodeOutput(const v1::Tensor& tensor) {
+    const std::string& name = tensor.name();
+    OPSERVE_RETURN_IF_ERROR(CheckName(name, "output"));
+    if (tensor.strides_size() > 0 || tensor.storage_offset() != 0) {
+      return InvalidParameter(name, "a dense output", "strides or a storage_offset");
+    }
+    if (tensor.data_case() != v1::Tensor::DATA_NOT_SET) {
+      return InvalidParameter(name, "an output without data",
+                              tensor.has_raw_index() ? "raw_index" : "values");
+    }
+    OPSERVE_ASSIGN_OR_RETURN(TensorDesc desc, DecodeDesc(tensor));
+    NamedOutput& output = named_.outputs.emplace_back();
+    output.name = name;
+    output.dtype = desc.dtype;
+    if (!desc.shape.empty()) output.shape = std::move(desc.shape);
+    return absl::OkStatus();
+  }
+
+  const v1::Call& call_;
+  const Operator& op_;
+  const TensorData data_;
+  const std::span<const Fragments> raw_;
+  int values_seen_ = 0;
+  NamedCall named_;
+};
+
+absl::StatusOr<NamedCall> DecodeCall(const v1::Call& call, TensorData data,
+                                     std::span<const Fragments> raw) {
+  OPSERVE_ASSIGN_OR_RETURN(const Operator* op, FindCallee(call.operator_()));
+  absl::StatusOr<NamedCall> named = CallDecoder(call, *op, data, raw).Decode();
+  if (named.ok()) return named;
+  return WithOperator(named.status(), op->name);
+}
+
+absl::Status CheckAllUsed(const v1::Call& call, size_t raw_entries) {
+  std::vector<bool> used(raw_entries, false);
+  for (const v1::Tensor& tensor : call.inputs()) {
+    if (tensor.has_raw_index() && tensor.raw_index() < raw_entries) used[tensor.raw_index()] = true;
+  }
+  for (size_t i = 0; i < raw_entries; ++i) {
+    if (!used[i])
+      return InvalidParameter("raw", "entries that an input uses",
+                              absl::StrCat("entry ", i, ", which none uses"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CallStorages> GatherStorages(const v1::Call& call, std::vector<Fragments> raw) {
+  OPSERVE_RETURN_IF_ERROR(CheckAllUsed(call, raw.size()));
+  CallStorages storages{.fragments = std::move(raw), .values = {}};
+  for (const v1::Tensor& tensor : call.inputs()) {
+    if (!tensor.has_values()) continue;
+    OPSERVE_ASSIGN_OR_RETURN(const TensorDesc desc, DecodeDesc(tensor));
+    OPSERVE_RETURN_IF_ERROR(CheckDesc(desc, tensor.name()));
+    OPSERVE_ASSIGN_OR_RETURN(std::vector<std::byte> bytes,
+                             DecodeValues(tensor.values(), desc, tensor.name()));
+    storages.fragments.emplace_back(
+        bytes);  // the bytes stay where they are when their vector moves
+    storages.values.push_back(std::move(bytes));
+  }
+  return storages;
+}
+
+}  // namespace
+
+absl::StatusOr<const Operator*> FindCallee(std::string_view name) {
+  if (name.size() <= kMaxNameBytes) return FindOperator(name);
+  return MakeError({.reason = ErrorReason::kOperatorNotFound,
+                    .op = {},
+                    .parameter = "operator",
+                    .want = "the name of an operator",
+                    .got = absl::StrCat("a name of ", name.size(), " bytes")});
+}
+
+absl::StatusOr<NamedCall> DecodePlanCall(const v1::Call& call) {
+  return DecodeCall(call, TensorData::kNone, {});
+}
+
+absl::StatusOr<NamedCall> DecodeExecuteCall(const v1::Call& call, std::span<const Fragments> raw) {
+  return DecodeCall(call, TensorData::kRequired, raw);
+}
+
+absl::StatusOr<CallStorages> DecodeStorages(const v1::Call& call, std::vector<Fragments> raw) {
+  absl::StatusOr<CallStorages> storages = GatherStorages(call, std::move(raw));
+  if (storages.ok()) return storages;
+  return WithOperator(storages.status(), call.operator_());
+}
+
+}  // namespace opserve::server

@@ -1,0 +1,105 @@
+#include "server/wire/raw_message.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/message_lite.h"
+#include "server/wire/message_scanner.h"
+
+namespace opserve::server {
+namespace {
+
+using google::protobuf::io::CodedOutputStream;
+
+constexpr uint32_t kRequestRaw = v1::ExecuteRequest::kRawFieldNumber;
+constexpr uint32_t kNoBulk = 0;  // no field has this number
+constexpr uint32_t kResponseRawTag = v1::ExecuteResponse::kRawFieldNumber << 3 | 2;
+static_assert(kResponseRawTag < 0x80, "the tag is one byte");
+
+// Up to here a copy costs less than a slice of its own.
+constexpr size_t kCopiedBytes = 2048;
+
+grpc::Slice LeaseAsSlice(PooledBuffer buffer) {
+  auto* lease = new PooledBuffer(std::move(buffer));
+  return grpc::Slice(
+      lease->data(), lease->size(), [](void* held) { delete static_cast<PooledBuffer*>(held); },
+      lease);
+}
+
+absl::Status NotAMessage(const google::protobuf::MessageLite& wanted) {
+  return InvalidParameter("message", absl::StrCat("an ", wanted.GetTypeName()),
+                          "malformed fields or names that are not UTF-8");
+}
+
+// No slices for an empty message, which may have no buffer either.
+std::vector<grpc::Slice> SlicesOf(const grpc::ByteBuffer& buffer) {
+  std::vector<grpc::Slice> slices;
+  // Dump fails only for compressed bytes that are corrupt; gRPC refuses those before a handler sees
+  // them.
+  if (buffer.Valid() && !buffer.Dump(&slices).ok()) slices.clear();
+  return slices;
+}
+
+absl::StatusOr<ScannedMessage> Scan(const std::vector<grpc::Slice>& slices, uint32_t bulk_field) {
+  std::vector<std::span<const std::byte>> pieces;
+  pieces.reserve(slices.size());
+  for (const grpc::Slice& slice : slices)
+    pieces.push_back(std::as_bytes(std::span(slice.begin(), slice.size())));
+  return ScanMessage(pieces, bulk_field,
+                     {.max_header_bytes = kMaxHeaderBytes, .max_bulk_entries = kMaxRawEntries});
+}
+
+}  // namespace
+
+absl::StatusOr<RawExecuteRequest> ReadExecuteRequest(const grpc::ByteBuffer& buffer) {
+  RawExecuteRequest request;
+  request.slices = SlicesOf(buffer);
+  OPSERVE_ASSIGN_OR_RETURN(ScannedMessage scanned, Scan(request.slices, kRequestRaw));
+  if (!request.header.ParseFromString(scanned.header)) return NotAMessage(request.header);
+  request.raw = std::move(scanned.bulk);
+  return request;
+}
+
+absl::Status ReadMessage(const grpc::ByteBuffer& buffer, google::protobuf::MessageLite& message) {
+  OPSERVE_ASSIGN_OR_RETURN(const ScannedMessage scanned, Scan(SlicesOf(buffer), kNoBulk));
+  return message.ParseFromString(scanned.header) ? absl::OkStatus() : NotAMessage(message);
+}
+
+grpc::ByteBuffer WriteMessage(const google::protobuf::MessageLite& message) {
+  const grpc::Slice slice(message.SerializeAsString());
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+size_t ExecuteResponseBytes(const v1::ExecuteResponse& header, std::span<const size_t> raw_sizes) {
+  size_t bytes = header.ByteSizeLong();
+  for (const size_t size : raw_sizes) bytes += 1 + CodedOutputStream::VarintSize64(size) + size;
+  return bytes;
+}
+
+grpc::ByteBuffer WriteExecuteResponse(const v1::ExecuteResponse& header,
+                                      std::vector<PooledBuffer> raw) {
+  std::vector<grpc::Slice> slices;
+  std::string copied = header.SerializeAsString();
+  for (PooledBuffer& entry : raw) {
+    uint8_t prefix[16];
+    uint8_t* end = CodedOutputStream::WriteTagToArray(kResponseRawTag, prefix);
+    end = CodedOutputStream::WriteVarint64ToArray(entry.size(), end);
+    copied.append(reinterpret_cast<const char*>(prefix), static_cast<size_t>(end - prefix));
+    if (entry.size() <= kCopiedBytes) {
+      if (entry.size() > 0)
+        copied.append(reinterpret_cast<const char*>(entry.data()), entry.size());
+      continue;
+    }
+    slices.emplace_back(copied);
+    copied.clear();
+    slices.push_back(LeaseAsSlice(std::move(entry)));
+  }
+  if (!copied.empty() || slices.empty()) slices.emplace_back(copied);
+  return grpc::ByteBuffer(slices.data(), slices.size());
+}
+
+}  // namespace opserve::server

@@ -1,0 +1,49 @@
+// Messages on gRPC's byte buffers, read within bounds; Execute's bulk bytes are neither copied in
+// nor copied out. Byte for byte the wire format of operator_service.proto.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/slice.h>
+
+#include "absl/status/statusor.h"
+#include "core/base/fragments.h"
+#include "core/device/memory_pool.h"
+#include "opserve/v1/operator_service.pb.h"
+
+namespace opserve::server {
+
+// What a request may hold besides `raw`: protobuf turns two bytes into objects of a hundred, so
+// this bounds memory. Without it, a message of 256 MiB could take 15 GiB.
+inline constexpr size_t kMaxHeaderBytes = size_t{4} << 20;
+inline constexpr size_t kMaxRawEntries = 4096;
+
+// A request whose bulk bytes lie where the transport put them. Movable: moving keeps every address.
+struct RawExecuteRequest {
+  v1::ExecuteRequest header;   // all but `raw`
+  std::vector<Fragments> raw;  // points into `slices`
+  std::vector<grpc::Slice> slices;
+};
+
+// Errors as ScanMessage's; and 161002 when the header is no ExecuteRequest.
+absl::StatusOr<RawExecuteRequest> ReadExecuteRequest(const grpc::ByteBuffer& buffer);
+
+// Reads a message that has no bulk. Errors: RESOURCE_EXHAUSTED above kMaxHeaderBytes; 161002 when
+// it is no such message.
+absl::Status ReadMessage(const grpc::ByteBuffer& buffer, google::protobuf::MessageLite& message);
+
+grpc::ByteBuffer WriteMessage(const google::protobuf::MessageLite& message);
+
+// Bytes of the message that WriteExecuteResponse makes of `header` and raw entries of these sizes.
+size_t ExecuteResponseBytes(const v1::ExecuteResponse& header, std::span<const size_t> raw_sizes);
+
+// The message `header` (whose `raw` is empty) with `raw` as its raw entries. Large entries are not
+// copied: the result owns their leases, which end when the transport is done with them.
+grpc::ByteBuffer WriteExecuteResponse(const v1::ExecuteResponse& header,
+                                      std::vector<PooledBuffer> raw);
+
+}  // namespace opserve::server

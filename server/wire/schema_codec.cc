@@ -1,0 +1,117 @@
+#include "server/wire/schema_codec.h"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/op/op_table.h"
+#include "core/op/profile.h"
+#include "google/protobuf/repeated_field.h"
+#include "server/wire/tensor_codec.h"
+
+namespace opserve::server {
+namespace {
+
+void EncodeDTypes(DTypeSet dtypes, google::protobuf::RepeatedField<int>& out) {
+  for (int i = 1; i < kNumDTypes; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (dtypes.Contains(dtype)) out.Add(EncodeDType(dtype));
+  }
+}
+
+v1::AttributeKind EncodeKind(AttributeKind kind) {
+  switch (kind) {
+    case AttributeKind::kInt:
+      return v1::ATTRIBUTE_KIND_INT;
+    case AttributeKind::kFloat:
+      return v1::ATTRIBUTE_KIND_FLOAT;
+    case AttributeKind::kBool:
+      return v1::ATTRIBUTE_KIND_BOOL;
+    case AttributeKind::kIntList:
+      return v1::ATTRIBUTE_KIND_INT_LIST;
+    case AttributeKind::kBoolList:
+      return v1::ATTRIBUTE_KIND_BOOL_LIST;
+    case AttributeKind::kScalar:
+      return v1::ATTRIBUTE_KIND_SCALAR;
+  }
+  return v1::ATTRIBUTE_KIND_UNSPECIFIED;
+}
+
+struct EncodeValue {
+  v1::Attribute& out;
+  void operator()(std::monostate) const {}
+  void operator()(int64_t value) const { out.set_int_value(value); }
+  void operator()(double value) const { out.set_float_value(value); }
+  void operator()(bool value) const { out.set_bool_value(value); }
+  void operator()(const std::vector<int64_t>& list) const {
+    out.mutable_int_list();
+    for (const int64_t value : list) out.mutable_int_list()->add_values(value);
+  }
+  void operator()(const std::vector<bool>& list) const {
+    out.mutable_bool_list();
+    for (const bool value : list) out.mutable_bool_list()->add_values(value);
+  }
+  void operator()(const std::vector<double>& list) const {
+    out.mutable_float_list();
+    for (const double value : list) out.mutable_float_list()->add_values(value);
+  }
+};
+
+void EncodeTensorParam(const TensorParam& param, v1::TensorParameter& out) {
+  out.set_name(std::string(param.name));
+  out.set_summary(std::string(param.summary));
+  out.set_optional(param.presence == Presence::kOptional);
+  out.set_shape(std::string(param.shape));
+  EncodeDTypes(param.dtypes, *out.mutable_dtypes());
+}
+
+void EncodeAttributeParam(const AttributeParam& param, v1::AttributeParameter& out) {
+  out.set_name(std::string(param.name));
+  out.set_summary(std::string(param.summary));
+  out.set_kind(EncodeKind(param.kind));
+  const AttributeValue value = param.default_value.ToValue();
+  if (!IsGiven(value)) return;
+  out.mutable_default_value()->set_name(std::string(param.name));
+  std::visit(EncodeValue{*out.mutable_default_value()}, value);
+}
+
+}  // namespace
+
+v1::OperatorSchema EncodeSchema(const Operator& op) {
+  v1::OperatorSchema schema;
+  schema.set_name(std::string(op.name));
+  schema.set_summary(std::string(op.summary));
+  schema.set_description(std::string(op.description));
+  for (const TensorParam& param : op.inputs) EncodeTensorParam(param, *schema.add_inputs());
+  for (const AttributeParam& param : op.attributes)
+    EncodeAttributeParam(param, *schema.add_attributes());
+  for (const TensorParam& param : op.outputs) EncodeTensorParam(param, *schema.add_outputs());
+  for (size_t i = 0; i < op.support.size(); ++i) {
+    if (op.support[i].empty()) continue;
+    v1::ProfileSupport& support = *schema.add_support();
+    support.set_profile(std::string(ProfileName(static_cast<Profile>(i))));
+    EncodeDTypes(op.support[i], *support.mutable_dtypes());
+  }
+  return schema;
+}
+
+v1::Device EncodeDevice(Device& device) {
+  const DeviceInfo& info = device.info();
+  v1::Device out;
+  out.set_name(info.name);
+  out.set_kind(info.kind);
+  out.set_profile(std::string(ProfileName(info.profile)));
+  out.set_description(info.description);
+  out.set_threads(info.threads);
+  for (const Operator* op : AllOperators()) {
+    const bool in_profile = !op->support[static_cast<size_t>(info.profile)].empty();
+    if (in_profile && device.FindKernel(*op) != nullptr) out.add_operators(std::string(op->name));
+  }
+  const MemoryPool::Stats stats = device.memory().stats();
+  out.mutable_memory()->set_limit_bytes(stats.limit_bytes);
+  out.mutable_memory()->set_used_bytes(stats.used_bytes);
+  out.mutable_memory()->set_cached_bytes(stats.cached_bytes);
+  return out;
+}
+
+}  // namespace opserve::server

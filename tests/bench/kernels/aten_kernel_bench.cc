@@ -1,0 +1,123 @@
+// ATen's CPU kernels on the same cases. out= forms where ATen has them without a copy, allocating
+// forms (warm) elsewhere; L1's backward, which ATen lacks, is sub, sign and mul into preallocated
+// tensors.
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <benchmark/benchmark.h>
+
+#include <functional>
+#include <optional>
+
+#include "tests/bench/kernels/bench_cases.h"
+
+namespace opserve::bench {
+namespace {
+
+at::ScalarType TypeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return at::kHalf;
+    case DType::kBFloat16:
+      return at::kBFloat16;
+    default:
+      return at::kFloat;
+  }
+}
+
+at::Tensor Of(DType dtype, at::IntArrayRef shape, std::vector<float> values) {
+  return at::from_blob(values.data(), shape, at::kFloat).to(TypeOf(dtype)).clone();
+}
+
+using Body = std::function<void()>;
+
+Body Elementwise(const BenchCase& c) {
+  const auto input = [&c](uint64_t seed) {
+    return Of(c.dtype, {c.elements}, RandomFloats(c.elements, seed));
+  };
+  const at::Tensor a = input(0), b = input(1), d = input(2), out = at::empty_like(a),
+                   scratch = at::empty_like(a);
+  if (c.op == "L1Loss") {
+    return [=]() mutable { at::sub_out(out, a, b).abs_(); };
+  }
+  if (c.op == "L1LossBackward") {
+    return [=]() mutable { at::mul_out(out, at::sub_out(scratch, b, d).sign_(), a); };
+  }
+  if (c.op == "SmoothL1Loss") {
+    return [=]() mutable { at::smooth_l1_loss_out(out, a, b, 0, 1.0); };
+  }
+  if (c.op == "SmoothL1LossBackward") {
+    return [=]() mutable { at::smooth_l1_loss_backward_out(out, a, b, d, 0, 1.0); };
+  }
+  if (c.op == "Hardshrink") {
+    return [=]() mutable { at::hardshrink_out(out, a, 0.5); };
+  }
+  return [=]() mutable { at::hardshrink_backward_out(out, a, b, 0.5); };
+}
+
+Body GroupNorm(const BenchCase& c) {
+  const int64_t count = c.batch * c.channels * c.area;
+  const at::Tensor x = Of(c.dtype, {c.batch, c.channels, c.area}, RandomFloats(count, 1));
+  const at::Tensor dy = Of(c.dtype, {c.batch, c.channels, c.area}, RandomFloats(count, 2));
+  const at::Tensor gamma = Of(c.dtype, {c.channels}, RandomFloats(c.channels, 5));
+  if (c.op == "GroupNorm") {
+    return [=] {
+      at::native_group_norm(x, gamma, gamma, c.batch, c.channels, c.area, c.groups, 1e-5);
+    };
+  }
+  const at::Tensor mean = Of(c.dtype, {c.batch, c.groups}, RandomFloats(c.batch * c.groups, 3));
+  const at::Tensor rstd = Of(c.dtype, {c.batch, c.groups}, RandomFloats(c.batch * c.groups, 4));
+  return [=] {
+    at::native_group_norm_backward(dy, x, mean, rstd, gamma, c.batch, c.channels, c.area, c.groups,
+                                   {true, true, true});
+  };
+}
+
+Body CtcLoss(const BenchCase& c) {
+  const at::Tensor log_probs =
+      Of(c.dtype, {c.steps, c.batch, c.classes}, RandomLogProbs(c.steps * c.batch, c.classes, 1));
+  std::vector<int64_t> labels = RandomLabels(c.batch * c.labels, c.classes, 2);
+  const at::Tensor targets = at::from_blob(labels.data(), {c.batch, c.labels}, at::kLong).clone();
+  const std::vector<int64_t> input_lengths(static_cast<size_t>(c.batch), c.steps);
+  const std::vector<int64_t> target_lengths(static_cast<size_t>(c.batch), c.labels);
+  if (c.op == "CtcLoss") {
+    return [=] { at::_ctc_loss(log_probs, targets, input_lengths, target_lengths, 0, false); };
+  }
+  const auto [loss, alpha] =
+      at::_ctc_loss(log_probs, targets, input_lengths, target_lengths, 0, false);
+  const at::Tensor grad = Of(c.dtype, {c.batch}, RandomFloats(c.batch, 3));
+  return [=, nll = loss, log_alpha = alpha] {
+    at::_ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, nll, log_alpha,
+                           0, false);
+  };
+}
+
+void Run(benchmark::State& state, const BenchCase& c) {
+  const at::NoGradGuard no_grad;
+  at::set_num_threads(c.threads);
+  try {
+    const Body body = c.kind == BenchCase::Kind::kElementwise ? Elementwise(c)
+                      : c.kind == BenchCase::Kind::kGroupNorm ? GroupNorm(c)
+                                                              : CtcLoss(c);
+    body();
+    for (auto _ : state) {
+      body();
+      benchmark::ClobberMemory();
+    }
+  } catch (const std::exception&) {
+    state.SkipWithError("ATen has no such kernel on CPU");
+  }
+}
+
+}  // namespace
+}  // namespace opserve::bench
+
+int main(int argc, char** argv) {
+  for (const auto& c :
+       opserve::bench::AllBenchCases(static_cast<int>(std::thread::hardware_concurrency()))) {
+    benchmark::RegisterBenchmark(c.Name().c_str(), opserve::bench::Run, c)->UseRealTime();
+  }
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Makes the goldens: what PyTorch's CPU answers to calls of every operator, over shapes, dtypes and attributes.
+
+Usage: make_goldens.py [FOLDER]     (needs PyTorch 1.13.1, Debian's python3-torch; the results are committed)
+
+One JSON file an operator: a list of calls with inputs, attributes and outputs. Tensors are {dtype, shape, hex}, little-endian
+row-major bytes. Cases in which PyTorch differs from opserve's contract, or has no kernel, are left out; inputs are expanded
+before PyTorch sees them where its mean would count otherwise.
+"""
+
+import itertools
+import json
+import pathlib
+import sys
+
+import torch
+import torch.nn.functional as F
+
+NAMES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.float64: "f64",
+         torch.int64: "i64", torch.int32: "i32"}
+REDUCTIONS = ["none", "mean", "sum"]
+
+
+def tensor(value):
+    value = value.detach().contiguous()
+    raw = value.view(torch.int16) if value.dtype in (torch.bfloat16, torch.float16) else value
+    return {"dtype": NAMES[value.dtype], "shape": list(value.shape), "hex": raw.numpy().tobytes().hex()}
+
+
+def call(inputs, attributes, outputs):
+    return {"inputs": {name: tensor(value) for name, value in inputs.items() if value is not None},
+            "attributes": attributes,
+            "outputs": {name: tensor(value) for name, value in outputs.items()}}
+
+
+def loss_inputs(dtype, shapes, grad_shape):
+    self, target = (torch.randn(shape).to(dtype) for shape in shapes)
+    return self, target, torch.randn(grad_shape).to(dtype)
+
+
+def losses():
+    """Calls of the four loss operators."""
+    calls = {name: [] for name in ("L1Loss", "L1LossBackward", "SmoothL1Loss", "SmoothL1LossBackward")}
+    shapes = [([4, 2], [4, 2]), ([33], [33]), ([3, 1, 5], [4, 1]), ([], []), ([2, 3, 4, 5], [5])]
+    for (a, b), dtype, reduction in itertools.product(shapes, (torch.float32, torch.bfloat16), range(3)):
+        out_shape = torch.broadcast_shapes(a, b)
+        self, target, grad = loss_inputs(dtype, (a, b), out_shape if reduction == 0 else [])
+        wide, other = (x.expand(out_shape).clone().requires_grad_() for x in (self, target))
+        # Sums of bfloat16 are not PyTorch's best: ask in float and round once.
+        def forward(function, **options):
+            exact = function(wide.float(), other.float(), reduction=REDUCTIONS[reduction], **options)
+            return exact.detach().to(dtype)
+
+        operands = {"self": self, "target": target}
+        calls["L1Loss"].append(call(operands, {"reduction": reduction}, {"out": forward(F.l1_loss)}))
+        F.l1_loss(wide.float(), other.float(), reduction=REDUCTIONS[reduction]).backward(grad.float())
+        calls["L1LossBackward"].append(call({"grad_output": grad, **operands}, {"reduction": reduction},
+                                            {"grad_input": wide.grad}))
+        for beta in (0.3, 1.0, 2.5):
+            attributes = {"reduction": reduction, "beta": beta}
+            calls["SmoothL1Loss"].append(call(operands, attributes, {"result": forward(F.smooth_l1_loss, beta=beta)}))
+            exact = torch.ops.aten.smooth_l1_loss_backward(grad.float(), wide.detach().float(), other.detach().float(),
+                                                           reduction, beta)
+            calls["SmoothL1LossBackward"].append(call({"grad_out": grad, **operands}, attributes,
+                                                      {"grad_input": exact.to(dtype)}))
+    return calls
+
+
+def hardshrink():
+    calls = {"Hardshrink": [], "HardshrinkBackward": []}
+    for shape, dtype, lambd in itertools.product(([4, 2], [37], []), (torch.float32, torch.bfloat16, torch.float16), (0.0, 0.5)):
+        self, _, grad = loss_inputs(dtype, (shape, shape), shape)
+        calls["Hardshrink"].append(call({"self": self}, {"lambd": lambd},
+                                        {"out": F.hardshrink(self.float(), lambd).to(dtype)}))
+        answer = torch.ops.aten.hardshrink_backward(grad.float(), self.float(), lambd).to(dtype)
+        calls["HardshrinkBackward"].append(call({"grad_output": grad, "self": self}, {"lambd": lambd},
+                                                {"grad_input": answer}))
+    return calls
+
+
+def group_norm():
+    calls = {"GroupNorm": [], "GroupNormBackward": []}
+    for (n, c, hw, group), affine in itertools.product(((2, 6, 5, 3), (1, 4, 9, 1), (3, 4, 1, 2), (2, 8, 4, 8)), (True, False)):
+        x, dy = torch.randn(n, c, hw) * 2 + 1, torch.randn(n, c, hw)
+        gamma, beta = (torch.randn(c), torch.randn(c)) if affine else (None, None)
+        sizes = {"N": n, "C": c, "HxW": hw, "group": group}
+        out, mean, rstd = torch.ops.aten.native_group_norm(x, gamma, beta, n, c, hw, group, 1e-5)
+        calls["GroupNorm"].append(call({"self": x, "gamma": gamma, "beta": beta}, {**sizes, "eps": 1e-5},
+                                       {"out": out, "mean": mean, "rstd": rstd}))
+        # PyTorch has no backward without gamma; ones are the same.
+        weight = gamma if affine else torch.ones(c)
+        grads = torch.ops.aten.native_group_norm_backward(dy, x, mean, rstd, weight, n, c, hw, group, [True] * 3)
+        calls["GroupNormBackward"].append(call(
+            {"grad_out": dy, "input": x, "mean": mean, "rstd": rstd, "gamma": gamma},
+            {**sizes, "output_mask": [True] * 3}, dict(zip(("grad_input", "grad_gamma", "grad_beta"), grads))))
+    return calls
+
+
+def ctc_loss():
+    calls = {"CtcLoss": [], "CtcLossBackward": []}
+    problems = [(12, 5, [12, 12], [3, 2]), (9, 4, [9, 4, 7], [4, 1, 2]), (6, 3, [2, 6], [3, 2]), (5, 6, [5], [0])]
+    for (steps, classes, lengths, counts), dtype, label, padded, zero in itertools.product(
+            problems, (torch.float32, torch.float64), (torch.int64, torch.int32), (True, False), (True, False)):
+        n = len(lengths)
+        log_probs = torch.randn(steps, n, classes, dtype=dtype).log_softmax(2)
+        targets = torch.randint(1, classes, (n, max(counts)) if padded else (sum(counts),), dtype=label)
+        loss, alpha = torch.ops.aten._ctc_loss(log_probs, targets, lengths, counts, 0, zero)
+        # PyTorch leaves alpha as it was beyond a sample's states and steps; the contract says -inf.
+        for b in range(n):
+            alpha[b, lengths[b]:, :] = -torch.inf
+            alpha[b, :, 2 * counts[b] + 1:] = -torch.inf
+        attributes = {"input_lengths": lengths, "target_lengths": counts, "blank": 0, "zero_infinity": zero}
+        calls["CtcLoss"].append(call({"log_probs": log_probs, "targets": targets}, attributes,
+                                     {"neg_log_likelihood": loss, "log_alpha": alpha}))
+        grad = torch.randn(n, dtype=dtype)
+        answer = torch.ops.aten._ctc_loss_backward(grad, log_probs, targets, lengths, counts, loss, alpha, 0, zero)
+        calls["CtcLossBackward"].append(call(
+            {"grad_out": grad, "log_probs": log_probs, "targets": targets, "neg_log_likelihood": loss, "log_alpha": alpha},
+            attributes, {"grad": answer}))
+    return calls
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "data")
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(20)
+    torch.set_num_threads(1)
+    for calls in (losses(), hardshrink(), group_norm(), ctc_loss()):
+        for name, rows in calls.items():
+            text = ",\n".join(json.dumps(row) for row in rows)
+            (folder / f"{name}.json").write_text(f"[{text}]\n")
+
+
+if __name__ == "__main__":
+    main()

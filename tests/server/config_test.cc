@@ -1,0 +1,165 @@
+#include "server/config.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace opserve::server {
+namespace {
+
+std::variant<ServerConfig, EarlyExit> Parse(std::vector<const char*> flags) {
+  flags.insert(flags.begin(), "opserve-server");
+  return ParseCommandLine(static_cast<int>(flags.size()), flags.data());
+}
+
+ServerConfig Accepted(const std::vector<const char*>& flags) {
+  const std::variant<ServerConfig, EarlyExit> parsed = Parse(flags);
+  if (const auto* exit = std::get_if<EarlyExit>(&parsed)) {
+    ADD_FAILURE() << exit->text;
+    return {};
+  }
+  return std::get<ServerConfig>(parsed);
+}
+
+EarlyExit Exit(const std::vector<const char*>& flags) {
+  const std::variant<ServerConfig, EarlyExit> parsed = Parse(flags);
+  const auto* exit = std::get_if<EarlyExit>(&parsed);
+  if (exit == nullptr) {
+    ADD_FAILURE() << "accepted";
+    return {};
+  }
+  return *exit;
+}
+
+void ExpectRefused(const std::vector<const char*>& flags, std::string_view part) {
+  const EarlyExit exit = Exit(flags);
+  EXPECT_EQ(exit.code, 2);
+  EXPECT_NE(exit.text.find(part), std::string::npos) << exit.text;
+}
+
+class ConfigFileTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "opserveXXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    path_ = (folder_ / "server.ini").string();
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void Write(std::string_view text) const { std::ofstream(path_) << text; }
+
+  std::filesystem::path folder_;
+  std::string path_;
+};
+
+TEST(ConfigTest, Defaults) {
+  const ServerConfig config = Accepted({});
+  EXPECT_EQ(config.listen, std::vector<std::string>{"localhost:8500"});
+  EXPECT_EQ(config.port_file, "");
+  ASSERT_EQ(config.devices.size(), 1u);
+  EXPECT_EQ(config.devices[0].kind, "cpu");
+  EXPECT_EQ(config.devices[0].threads, 0);
+  EXPECT_EQ(config.max_message_bytes, int64_t{256} << 20);
+  EXPECT_EQ(config.memory_limit_bytes, DefaultMemoryLimitBytes());
+  EXPECT_LE(config.memory_limit_bytes, int64_t{1} << 30);
+  EXPECT_EQ(config.log_level, LogLevel::kInfo);
+  EXPECT_EQ(config.drain_timeout, absl::Seconds(30));
+}
+
+TEST(ConfigTest, AllFlags) {
+  const ServerConfig config = Accepted(
+      {"--listen", "0.0.0.0:0", "--listen=unix:/tmp/s", "--listen", "[::1]:65535", "--port-file",
+       "p", "--device", "cpu,threads=2,profile=atlas-a2", "--device", "cpu", "--max-message-bytes",
+       "64MiB", "--memory-limit=2GiB", "--log-level", "error", "--drain-timeout", "1.5"});
+  EXPECT_EQ(config.listen, (std::vector<std::string>{"0.0.0.0:0", "unix:/tmp/s", "[::1]:65535"}));
+  EXPECT_EQ(config.port_file, "p");
+  ASSERT_EQ(config.devices.size(), 2u);
+  EXPECT_EQ(config.devices[0].threads, 2);
+  EXPECT_EQ(config.devices[0].profile, Profile::kAtlasA2);
+  EXPECT_EQ(config.max_message_bytes, int64_t{64} << 20);
+  EXPECT_EQ(config.memory_limit_bytes, int64_t{2} << 30);
+  EXPECT_EQ(config.log_level, LogLevel::kError);
+  EXPECT_EQ(config.drain_timeout, absl::Milliseconds(1500));
+}
+
+TEST(ConfigTest, HelpAndVersion) {
+  const EarlyExit help = Exit({"--help"});
+  EXPECT_EQ(help.code, 0);
+  for (const char* part : {"Network:", "Limits:", "Devices:", "--listen", "localhost:8500",
+                           "256MiB", "--memory-limit", "30s"}) {
+    EXPECT_NE(help.text.find(part), std::string::npos) << part;
+  }
+  const EarlyExit version = Exit({"--version"});
+  EXPECT_EQ(version.code, 0);
+  EXPECT_EQ(version.text.find("opserve-server "), 0u);
+}
+
+TEST(ConfigTest, BadFlagsSayWhichWantedAndCame) {
+  ExpectRefused({"--lisen", "a:1"},
+                "--lisen: want a flag that --help lists; did you mean --listen?");
+  ExpectRefused({"extra"}, "extra: want a flag");
+  ExpectRefused({"--listen"}, "--listen");
+  ExpectRefused({"--listen", "8500"},
+                "--listen: want host:port with a port of 0 to 65535, or unix:path, got \"8500\"");
+  ExpectRefused({"--listen", "localhost:"}, "got \"localhost:\"");
+  ExpectRefused({"--listen", "localhost:65536"}, "got \"localhost:65536\"");
+  ExpectRefused({"--listen", "localhost:-1"}, "got \"localhost:-1\"");
+  ExpectRefused({"--listen", ":8500"}, "got \":8500\"");
+  ExpectRefused({"--listen", "::1:8500"}, "got \"::1:8500\"");
+  ExpectRefused({"--listen", "unix:"}, "want unix: and a path");
+  const std::string long_path = "unix:/" + std::string(108, 'x');
+  ExpectRefused({"--listen", long_path.c_str()}, "want unix: and a path");
+  ExpectRefused({"--device", "gpu"}, "--device: want cpu[,threads=N][,profile=P], got \"gpu\"");
+  ExpectRefused({"--device", "cpu,threads=0"}, "--device: threads: want 1 to 1024, got \"0\"");
+  ExpectRefused({"--device", "cpu,profile=x"}, "--device: profile: want host,");
+  ExpectRefused({"--max-message-bytes", "big"},
+                "--max-message-bytes: want a size such as 67108864, 64MiB or 1GiB, got \"big\"");
+  ExpectRefused({"--max-message-bytes", "2GiB"},
+                "--max-message-bytes: want 4096 to 2147483647 bytes, got 2GiB");
+  ExpectRefused({"--max-message-bytes", "1"}, "want 4096");
+  ExpectRefused({"--memory-limit", "0"}, "--memory-limit: want a size");
+  ExpectRefused({"--memory-limit", "99999999999TiB"}, "--memory-limit: want a size");
+  ExpectRefused({"--log-level", "loud"},
+                "--log-level: want debug, info, warning or error, got \"loud\"");
+  ExpectRefused({"--drain-timeout", "-1s"}, "--drain-timeout: want a time such as");
+  ExpectRefused({"--drain-timeout", "inf"}, "--drain-timeout: want a time such as");
+  ExpectRefused({"--drain-timeout", ""}, "--drain-timeout: want a time such as");
+}
+
+TEST_F(ConfigFileTest, FlagsComeFromTheFileUnlessGiven) {
+  Write(
+      "# a comment\nlisten = [\"localhost:0\", \"unix:/tmp/s\"]\nmax-message-bytes = "
+      "\"64MiB\"\nlog-level = \"error\"\n"
+      "device = \"cpu,threads=3\"\n");
+  const ServerConfig config = Accepted({"--config", path_.c_str(), "--log-level", "debug"});
+  EXPECT_EQ(config.listen, (std::vector<std::string>{"localhost:0", "unix:/tmp/s"}));
+  EXPECT_EQ(config.max_message_bytes, int64_t{64} << 20);
+  EXPECT_EQ(config.log_level, LogLevel::kDebug);
+  ASSERT_EQ(config.devices.size(), 1u);
+  EXPECT_EQ(config.devices[0].threads, 3);
+}
+
+TEST_F(ConfigFileTest, BadFilesAreRefused) {
+  ExpectRefused({"--config", path_.c_str()}, "--config");
+  Write("lisen = \"localhost:0\"\n");
+  ExpectRefused({"--config", path_.c_str()}, "lisen");
+  Write("listen = \"8500\"\n");
+  ExpectRefused({"--config", path_.c_str()}, "--listen: want host:port");
+}
+
+TEST(ParseByteSizeTest, Units) {
+  EXPECT_EQ(*ParseByteSize("5", "f"), 5);
+  EXPECT_EQ(*ParseByteSize("5B", "f"), 5);
+  EXPECT_EQ(*ParseByteSize("5kB", "f"), 5000);
+  EXPECT_EQ(*ParseByteSize("5KiB", "f"), 5120);
+  EXPECT_EQ(*ParseByteSize("3TiB", "f"), int64_t{3} << 40);
+  for (const char* text :
+       {"", "-1", "1.5GiB", "MiB", "5 MiB", "5mib", "9223372036854775808", "0x10"}) {
+    EXPECT_FALSE(ParseByteSize(text, "f").ok()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace opserve::server

@@ -1,0 +1,139 @@
+#include "server/wire/raw_message.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/op_error.h"
+#include "tests/support/seed.h"
+
+namespace opserve::server {
+namespace {
+
+using opserve::testing::MakeRng;
+using opserve::testing::Rng;
+
+size_t Below(Rng& rng, size_t bound) {
+  return std::uniform_int_distribution<size_t>(0, bound - 1)(rng);
+}
+
+std::string RandomBytes(Rng& rng, size_t size) {
+  std::string bytes(size, '\0');
+  for (char& c : bytes) c = static_cast<char>(rng());
+  return bytes;
+}
+
+grpc::ByteBuffer InSlices(std::string_view bytes, Rng& rng) {
+  std::vector<grpc::Slice> slices;
+  while (!bytes.empty()) {
+    const size_t size = std::min(bytes.size(), 1 + Below(rng, 2000));
+    slices.emplace_back(bytes.data(), size);
+    bytes.remove_prefix(size);
+  }
+  return grpc::ByteBuffer(slices.data(), slices.size());
+}
+
+std::string Flatten(const grpc::ByteBuffer& buffer) {
+  std::vector<grpc::Slice> slices;
+  EXPECT_TRUE(buffer.Dump(&slices).ok());
+  std::string bytes;
+  for (const grpc::Slice& slice : slices)
+    bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  return bytes;
+}
+
+std::string Flatten(const Fragments& fragments) {
+  std::string bytes(fragments.size_bytes(), '\0');
+  fragments.CopyTo(reinterpret_cast<std::byte*>(bytes.data()), 0, bytes.size());
+  return bytes;
+}
+
+class RawMessageTest : public ::testing::Test {
+ protected:
+  PooledBuffer Filled(const std::string& bytes) {
+    absl::StatusOr<PooledBuffer> buffer = pool_.Acquire(bytes.size());
+    EXPECT_TRUE(buffer.ok()) << buffer.status();
+    if (!bytes.empty()) std::memcpy(buffer->data(), bytes.data(), bytes.size());
+    return *std::move(buffer);
+  }
+
+  MemoryPool pool_{int64_t{64} << 20, MemorySource::Host(), Clock::Real()};
+};
+
+TEST_F(RawMessageTest, ReadsWhatGeneratedCodeWrote) {
+  Rng rng = MakeRng(1);
+  for (int i = 0; i < 300; ++i) {
+    v1::ExecuteRequest request;
+    request.mutable_call()->set_operator_("SmoothL1LossBackward");
+    request.mutable_call()->add_inputs()->set_name(std::string(Below(rng, 3000), 'n'));
+    for (size_t j = Below(rng, 4); j > 0; --j) request.add_raw(RandomBytes(rng, Below(rng, 20000)));
+    absl::StatusOr<RawExecuteRequest> read =
+        ReadExecuteRequest(InSlices(request.SerializeAsString(), rng));
+    ASSERT_TRUE(read.ok()) << read.status();
+    const RawExecuteRequest moved = *std::move(read);  // addresses must survive it
+    v1::ExecuteRequest joined = moved.header;
+    for (const Fragments& entry : moved.raw) joined.add_raw(Flatten(entry));
+    ASSERT_EQ(joined.SerializeAsString(), request.SerializeAsString());
+  }
+}
+
+TEST_F(RawMessageTest, GeneratedCodeReadsWhatItWrites) {
+  Rng rng = MakeRng(2);
+  for (int i = 0; i < 300; ++i) {
+    v1::ExecuteResponse header;
+    for (size_t j = Below(rng, 3); j > 0; --j)
+      header.add_outputs()->set_name(std::string(Below(rng, 3000), 'n'));
+    v1::ExecuteResponse expected = header;
+    std::vector<PooledBuffer> raw;
+    std::vector<size_t> sizes;
+    for (size_t j = Below(rng, 4); j > 0; --j) {
+      expected.add_raw(RandomBytes(rng, Below(rng, Below(rng, 2) == 0 ? 100 : 20000)));
+      raw.push_back(Filled(expected.raw(expected.raw_size() - 1)));
+      sizes.push_back(raw.back().size());
+    }
+    const std::string bytes = Flatten(WriteExecuteResponse(header, std::move(raw)));
+    ASSERT_EQ(bytes, expected.SerializeAsString());
+    ASSERT_EQ(ExecuteResponseBytes(header, sizes), bytes.size());
+  }
+  EXPECT_EQ(pool_.stats().used_bytes, 0);
+}
+
+TEST_F(RawMessageTest, LargeEntriesAreLentUntilTheTransportIsDone) {
+  std::vector<PooledBuffer> raw;
+  raw.push_back(Filled(std::string(100000, 'x')));
+  const std::byte* data = raw[0].data();
+  {
+    const grpc::ByteBuffer buffer = WriteExecuteResponse({}, std::move(raw));
+    std::vector<grpc::Slice> slices;
+    ASSERT_TRUE(buffer.Dump(&slices).ok());
+    EXPECT_EQ(reinterpret_cast<const std::byte*>(slices.back().begin()), data);
+    EXPECT_GE(pool_.stats().used_bytes, 100000);
+  }
+  EXPECT_EQ(pool_.stats().used_bytes, 0);
+}
+
+TEST_F(RawMessageTest, EmptyBuffersAreEmptyMessages) {
+  EXPECT_TRUE(ReadExecuteRequest(grpc::ByteBuffer()).ok());
+  const grpc::ByteBuffer response = WriteExecuteResponse({}, {});
+  EXPECT_EQ(response.Length(), 0u);
+}
+
+TEST_F(RawMessageTest, RefusesMalformedHeaders) {
+  Rng rng = MakeRng(3);
+  // A truncated message and a string that is not UTF-8 inside `call`.
+  for (const std::string_view bytes :
+       {std::string_view("\x0a\x02\x0a\x05"), std::string_view("\x0a\x03\x0a\x01\xff")}) {
+    const absl::Status status = ReadExecuteRequest(InSlices(bytes, rng)).status();
+    const std::optional<ErrorDetail> detail = GetErrorDetail(status);
+    ASSERT_TRUE(detail.has_value()) << status;
+    EXPECT_EQ(detail->reason, ErrorReason::kParamInvalid);
+    EXPECT_EQ(detail->parameter, "message");
+  }
+}
+
+}  // namespace
+}  // namespace opserve::server

@@ -1,0 +1,208 @@
+#include "tests/server/test_server.h"
+
+#include <unistd.h>
+
+#include <chrono>
+
+#include <google/protobuf/wrappers.pb.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+
+#include "absl/status/status.h"
+#include "core/base/clock.h"
+#include "opserve/v1/operator_service.grpc.pb.h"
+#include "tests/server/requests.h"
+
+// c-ares 1.18 leaks a few bytes at each look-up of "localhost" that a client makes.
+extern "C" __attribute__((weak)) const char* __lsan_default_suppressions() {
+  return "leak:libcares.so";
+}
+
+namespace opserve::testing {
+namespace {
+
+constexpr absl::Duration kTimeout = absl::Seconds(60);
+
+void SetTimeout(grpc::ClientContext& context, absl::Duration timeout) {
+  context.set_deadline(absl::ToChronoTime(Clock::Real().Now() + timeout));
+}
+
+void Describe(const grpc::Status& status, Outcome& outcome) {
+  outcome.code = absl::StatusCodeToString(static_cast<absl::StatusCode>(status.error_code()));
+  outcome.message = status.error_message();
+  v1::StatusDetails details;
+  outcome.has_info = details.ParseFromString(status.error_details()) &&
+                     details.details_size() == 1 &&
+                     outcome.info.ParseFromString(details.details(0).value());
+}
+
+template <typename Response, typename Call>
+Answer<Response> Measure(absl::Duration timeout, Call call) {
+  Answer<Response> answer;
+  grpc::ClientContext context;
+  SetTimeout(context, timeout);
+  const absl::Time start = Clock::Real().Now();
+  Describe(call(context, answer.response), answer);
+  answer.took = Clock::Real().Now() - start;
+  return answer;
+}
+
+std::string Metadata(const v1::ErrorInfo& info, const char* key) {
+  const auto found = info.metadata().find(key);
+  return found == info.metadata().end() ? "" : found->second;
+}
+
+grpc::ByteBuffer BufferOf(const std::string& bytes) {
+  const grpc::Slice slice(bytes);
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+std::string BytesOfBuffer(const grpc::ByteBuffer& buffer) {
+  std::vector<grpc::Slice> slices;
+  if (!buffer.Valid() || !buffer.Dump(&slices).ok()) return {};
+  std::string bytes;
+  for (const grpc::Slice& slice : slices)
+    bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  return bytes;
+}
+
+}  // namespace
+
+std::string Outcome::parameter() const { return Metadata(info, "parameter"); }
+std::string Outcome::aclnn_code() const { return Metadata(info, "code"); }
+
+struct Client::Stubs {
+  explicit Stubs(const std::shared_ptr<grpc::Channel>& channel)
+      : service(v1::OperatorService::NewStub(channel)), generic(channel) {}
+
+  // A unary call of bytes to any method.
+  grpc::Status Call(const std::string& method, const std::string& request, std::string& response) {
+    grpc::ClientContext context;
+    SetTimeout(context, kTimeout);
+    grpc::CompletionQueue queue;
+    const grpc::ByteBuffer sent = BufferOf(request);
+    grpc::ByteBuffer received;
+    grpc::Status status;
+    const auto call = generic.PrepareUnaryCall(&context, method, sent, &queue);
+    call->StartCall();
+    call->Finish(&received, &status, nullptr);
+    void* tag = nullptr;
+    bool ok = false;
+    queue.Next(&tag, &ok);
+    response = BytesOfBuffer(received);
+    return status;
+  }
+
+  std::unique_ptr<v1::OperatorService::Stub> service;
+  grpc::GenericStub generic;
+};
+
+Client::Client(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);
+  arguments.SetMaxSendMessageSize(-1);
+  // Each client has a connection of its own.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  stubs_ = std::make_unique<Stubs>(
+      grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
+}
+
+Client::~Client() = default;
+
+Answer<v1::ExecuteResponse> Client::Execute(const v1::ExecuteRequest& request,
+                                            absl::Duration timeout) {
+  return Measure<v1::ExecuteResponse>(
+      timeout, [&](grpc::ClientContext& context, v1::ExecuteResponse& response) {
+        return stubs_->service->Execute(&context, request, &response);
+      });
+}
+
+Answer<v1::GetServerInfoResponse> Client::GetServerInfo() {
+  return Measure<v1::GetServerInfoResponse>(
+      kTimeout, [&](grpc::ClientContext& context, auto& response) {
+        return stubs_->service->GetServerInfo(&context, {}, &response);
+      });
+}
+
+Answer<v1::ListOperatorsResponse> Client::ListOperators(const v1::ListOperatorsRequest& request) {
+  return Measure<v1::ListOperatorsResponse>(
+      kTimeout, [&](grpc::ClientContext& context, auto& response) {
+        return stubs_->service->ListOperators(&context, request, &response);
+      });
+}
+
+Answer<v1::ListDevicesResponse> Client::ListDevices() {
+  return Measure<v1::ListDevicesResponse>(
+      kTimeout, [&](grpc::ClientContext& context, auto& response) {
+        return stubs_->service->ListDevices(&context, {}, &response);
+      });
+}
+
+Answer<v1::GetWorkspaceSizeResponse> Client::GetWorkspaceSize(
+    const v1::GetWorkspaceSizeRequest& request) {
+  return Measure<v1::GetWorkspaceSizeResponse>(
+      kTimeout, [&](grpc::ClientContext& context, auto& response) {
+        return stubs_->service->GetWorkspaceSize(&context, request, &response);
+      });
+}
+
+Outcome Client::SendBytes(const std::string& method, const std::string& bytes) {
+  Outcome outcome;
+  std::string response;
+  Describe(stubs_->Call("/opserve.v1.OperatorService/" + method, bytes, response), outcome);
+  return outcome;
+}
+
+std::string Client::Health(const std::string& service) {
+  // HealthCheckRequest has a string in field 1, as StringValue; HealthCheckResponse an enum in
+  // field 1, as Int32Value.
+  google::protobuf::StringValue request;
+  request.set_value(service);
+  std::string bytes;
+  const grpc::Status status =
+      stubs_->Call("/grpc.health.v1.Health/Check", request.SerializeAsString(), bytes);
+  Outcome outcome;
+  Describe(status, outcome);
+  google::protobuf::Int32Value response;
+  if (!outcome.ok() || !response.ParseFromString(bytes)) return outcome.code;
+  if (response.value() == 1) return "SERVING";
+  return response.value() == 2 ? "NOT_SERVING" : "UNKNOWN";
+}
+
+ServerTest::ServerTest() {
+  std::string name = (std::filesystem::temp_directory_path() / "opserveXXXXXX").string();
+  EXPECT_NE(::mkdtemp(name.data()), nullptr);
+  folder_ = name;
+  config_.listen = {"localhost:0", "unix:" + (folder_ / "socket").string()};
+  config_.devices[0].threads = 2;
+}
+
+ServerTest::~ServerTest() {
+  server_.reset();
+  std::filesystem::remove_all(folder_);
+}
+
+void ServerTest::SetUp() {
+  absl::StatusOr<std::unique_ptr<server::Server>> started = server::Server::Start(config_);
+  ASSERT_TRUE(started.ok()) << started.status();
+  server_ = *std::move(started);
+  ASSERT_EQ(server_->addresses().size(), 2u);
+  tcp_ = std::make_unique<Client>(server_->addresses()[0]);
+  unix_ = std::make_unique<Client>(server_->addresses()[1]);
+}
+
+int64_t ServerTest::used_bytes() {
+  int64_t bytes = 0;
+  for (const auto& device : server_->engine().devices())
+    bytes += device->memory().stats().used_bytes;
+  return bytes;
+}
+
+void ServerTest::ExpectAliveAndEmpty() {
+  const Answer<v1::ExecuteResponse> answer = tcp().Execute(SampleRequest());
+  EXPECT_TRUE(answer.ok()) << answer.code << ": " << answer.message;
+  EXPECT_EQ(OutputOf(answer.response), SampleGradient());
+  EXPECT_EQ(used_bytes(), 0);
+}
+
+}  // namespace opserve::testing
