@@ -90,11 +90,28 @@ HWY_INLINE T ShiftOf(Tag<T> d, VecOf<T> max) {
   return std::isfinite(shift) ? shift : T{0};
 }
 
-// A double as a sum of two T.
+// A sum of doubles that forgets no digit that matters: high + low.
+struct LongSum {
+  double high = 0;
+  double low = 0;
+
+  void Add(double value) {
+    const double sum = high + value;
+    const double part = sum - high;
+    // What the addition rounded off; not a number when the sum is infinite.
+    const double rest = (high - (sum - part)) + (value - part);
+    low += std::isfinite(sum) ? rest : 0;
+    high = sum;
+  }
+
+  double value() const { return high + low; }
+};
+
+// A long sum as a sum of two T.
 template <typename T>
 struct Split {
-  explicit Split(double value) : high(static_cast<T>(value)) {
-    if (std::isfinite(high)) low = static_cast<T>(value - static_cast<double>(high));
+  explicit Split(const LongSum& sum) : high(static_cast<T>(sum.high)) {
+    if (std::isfinite(high)) low = static_cast<T>(sum.high - static_cast<double>(high) + sum.low);
   }
   T high;
   T low = 0;

@@ -46,8 +46,8 @@ class CtcForward {
       rows.Fill(0, kMinusInfinity<T>);
       rows.Fill(1, kMinusInfinity<T>);
       rows.Fill(2, T{0});
-      rows.Fill(3, T{0});
-      offset = 0;
+      rows.Fill(3, kMinusInfinity<T>);  // past the last label there is none
+      offset = {};
       shift = 0;
     }
 
@@ -56,7 +56,7 @@ class CtcForward {
     T* labels;
     T* skips;        // 1 where label j may follow label j − 1 at once
     T* log_probs;    // of the labels at t
-    double offset = 0;
+    LongSum offset;
     T shift = 0;     // what the next row is to be lowered by
   };
 
@@ -84,7 +84,7 @@ class CtcForward {
   void Step(const CtcSample& sample, T blank, Lattice& lattice) const {
     const Tag<T> d;
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-    lattice.offset += static_cast<double>(lattice.shift);
+    lattice.offset.Add(static_cast<double>(lattice.shift));
     const VecOf<T> shift = hn::Set(d, lattice.shift);
     const VecOf<T> blank_lp = hn::Set(d, blank);
     const VecOf<T> never = hn::Set(d, kMinusInfinity<T>);
@@ -97,10 +97,8 @@ class CtcForward {
       const VecOf<T> lp = hn::LoadU(d, lattice.log_probs + j);
       const VecOf<T> blank_sum = hn::Sub(LogSum<T>(d, e, before), shift);
       const VecOf<T> label_sum = hn::Sub(LogSum<T>(d, o, e, hn::IfThenElse(skips, before, never)), shift);
-      // Past the last label there is none.
-      const auto valid = hn::FirstN(d, static_cast<size_t>(std::max<int64_t>(0, std::min(lanes, sample.num_labels - j))));
       const VecOf<T> new_e = hn::Add(blank_sum, blank_lp);
-      const VecOf<T> new_o = hn::IfThenElse(valid, hn::Add(label_sum, lp), never);
+      const VecOf<T> new_o = hn::Add(label_sum, lp);
       max = MaxNumber<T>(MaxNumber<T>(max, new_e), new_o);
       hn::StoreU(new_e, d, lattice.blanks + j);
       hn::StoreU(new_o, d, lattice.labels + j);
@@ -141,7 +139,9 @@ class CtcForward {
       const auto a = static_cast<double>(lattice.blanks[sample.num_labels]);
       const double b = sample.num_labels == 0 ? kMinusInfinity<double>
                                               : static_cast<double>(lattice.labels[sample.num_labels - 1]);
-      likelihood = lattice.offset + LogSumOf(a, b);
+      LongSum sum = lattice.offset;
+      sum.Add(LogSumOf(a, b));
+      likelihood = sum.value();
     }
     const TensorDesc& desc = args_.call.output(0).desc;
     T* out = reinterpret_cast<T*>(args_.outputs[0]) + desc.storage_offset + sample.index * desc.strides[0];

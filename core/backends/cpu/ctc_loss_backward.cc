@@ -67,7 +67,7 @@ class CtcBackward {
     T* alpha_blanks;  // of α[t]
     T* alpha_labels;
     T* posteriors;
-    double offset = 0;
+    LongSum offset;
     T shift = 0;      // what the next row is to be lowered by
   };
 
@@ -113,8 +113,10 @@ class CtcBackward {
     LoadAlpha(sample, t, lattice);
     const bool last = t == sample.steps - 1;
     const T shift = lattice.shift;
-    const Split<T> base(nll + lattice.offset);
-    lattice.offset += static_cast<double>(shift);
+    LongSum sum = lattice.offset;
+    sum.Add(nll);
+    const Split<T> base(sum);
+    lattice.offset.Add(static_cast<double>(shift));
     const T blank = classes[blank_ * log_probs_.inner] - shift;
     VecOf<T> max = hn::Set(d, kMinusInfinity<T>);
     VecOf<T> blank_sum = hn::Zero(d);

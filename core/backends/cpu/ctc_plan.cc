@@ -46,11 +46,15 @@ CtcPlan PlanSamples(const OpCall& call, int log_probs, int64_t rows, ScratchPlan
   return plan;
 }
 
+struct Bool {
+  uint8_t byte;
+};
+
+int64_t AsNumber(int64_t label) { return label; }
+int64_t AsNumber(int32_t label) { return label; }
+int64_t AsNumber(Bool label) { return label.byte != 0 ? 1 : 0; }
+float AsNumber(float label) { return label; }
 float AsNumber(Float16 label) { return ToFloat(label); }
-template <typename T>
-T AsNumber(T label) {
-  return label;
-}
 
 bool IsLabel(int64_t label, int64_t classes) { return label >= 0 && label < classes; }
 bool IsLabel(float label, int64_t classes) {
@@ -62,11 +66,6 @@ absl::Status BadLabel(const CtcPlan& plan, const std::string& label, int64_t sam
   return InvalidParameter("targets", absl::StrCat("whole numbers in [0, C = ", plan.c, ")"),
                           absl::StrCat(label, " for label ", position, " of sample ", sample));
 }
-
-struct Bool {
-  uint8_t byte;
-};
-int64_t AsNumber(Bool label) { return label.byte != 0 ? 1 : 0; }
 
 template <typename T>
 absl::Status ReadLabelsOf(const KernelArgs& args, const CtcPlan& plan, int targets) {

@@ -42,16 +42,22 @@ HWY_INLINE FloatVec PowerOfTwo(FloatTag d, IntVec n) {
   return hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(n, hn::Set(di, 127))));
 }
 
-// e^x, with gradual underflow.
+// e^x, with gradual underflow. Subnormal results are made as integers: as products they would each cost an assist of the CPU.
 HWY_INLINE FloatVec Exp(FloatTag d, FloatVec x) {
+  const hn::RebindToSigned<FloatTag> di;
   // Beyond these the result is 0 or infinite.
   const FloatVec bounded = hn::Min(hn::Max(x, hn::Set(d, -104.0f)), hn::Set(d, 89.0f));
   IntVec n;
   const FloatVec p = ExpParts(d, bounded, n);
-  // 2ⁿ in two steps: n itself may be outside the exponent's range.
-  const IntVec half = hn::ShiftRight<1>(n);
-  const FloatVec y = hn::Mul(hn::Mul(p, PowerOfTwo(d, half)), PowerOfTwo(d, hn::Sub(n, half)));
-  return hn::IfThenElse(hn::IsNaN(x), x, y);
+  const IntVec least = hn::Set(di, -126);
+  const auto tiny = hn::Le(hn::ConvertTo(d, n), hn::Set(d, -126.0f));
+  // 2ⁿ in two steps: n may be one beyond the exponent's range.
+  const IntVec half = hn::ShiftRight<1>(hn::Max(n, least));
+  const FloatVec y = hn::Mul(hn::Mul(p, PowerOfTwo(d, half)), PowerOfTwo(d, hn::Sub(hn::Max(n, least), half)));
+  // In units of the smallest number, 2⁻¹⁴⁹.
+  const FloatVec units = hn::Mul(p, PowerOfTwo(d, hn::Add(hn::Min(n, least), hn::Set(di, 149))));
+  const FloatVec number = hn::IfThenElse(tiny, hn::BitCast(d, hn::NearestInt(units)), y);
+  return hn::IfThenElse(hn::IsNaN(x), x, number);
 }
 
 // e^x for x <= 0; what would be below the smallest normal number is 0, and so is the result of NaN.
@@ -91,8 +97,10 @@ HWY_INLINE FloatVec LogOneToThree(FloatTag d, FloatVec x) {
 }
 
 HWY_INLINE DoubleVec Exp(DoubleTag d, DoubleVec x) {
-  const DoubleVec bounded = hn::Min(hn::Max(x, hn::Set(d, -746.0)), hn::Set(d, 710.0));
-  return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(d, bounded));
+  // What becomes 0 is kept from underflowing step by step.
+  const auto zero = hn::Lt(x, hn::Set(d, -746.0));
+  const DoubleVec bounded = hn::IfThenZeroElse(zero, hn::Min(x, hn::Set(d, 710.0)));
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::IfThenZeroElse(zero, hn::Exp(d, bounded)));
 }
 
 HWY_INLINE DoubleVec ExpNonPositive(DoubleTag d, DoubleVec x) {
