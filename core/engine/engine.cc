@@ -102,7 +102,7 @@ void Engine::Submit(OneShot shot) {
   }
   Device& device = *shot.plan.device;
   // What cannot run is refused here and now, before it waits for a worker.
-  absl::Status status = CheckStorages(shot);
+  absl::Status status = CheckStorages(shot.plan, shot.storages);
   if (!status.ok()) {
     shot.done(std::move(status));
     return;

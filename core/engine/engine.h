@@ -52,6 +52,10 @@ struct OneShot {
   absl::AnyInvocable<void(absl::StatusOr<Outputs>)> done;
 };
 
+// Every input of a plan has a storage and lies inside it: 161001, 161002 naming the input. Submit
+// checks this itself; services that want to refuse earlier may too.
+absl::Status CheckStorages(const Plan& plan, std::span<const Fragments> storages);
+
 // What engines are made of: "cpu", "cpu,threads=2,profile=atlas-a2".
 struct DeviceSpec {
   std::string kind = "cpu";

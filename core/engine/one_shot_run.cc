@@ -20,16 +20,15 @@ absl::Status CheckTimely(OneShot& shot, const Clock& clock) {
   return absl::OkStatus();
 }
 
-absl::Status CheckInputStorages(const OneShot& shot) {
-  const OpCall& call = shot.plan.call;
+absl::Status CheckInputStorages(const Plan& plan, std::span<const Fragments> storages) {
+  const OpCall& call = plan.call;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     if (!call.inputs[i].has_value()) continue;
     const std::string_view name = call.op->inputs[i].name;
-    const int storage = shot.plan.storages[i];
-    if (storage < 0 || static_cast<size_t>(storage) >= shot.storages.size())
+    const int storage = plan.storages[i];
+    if (storage < 0 || static_cast<size_t>(storage) >= storages.size())
       return MissingParameter(name, "its bytes");
-    const auto bytes =
-        static_cast<int64_t>(shot.storages[static_cast<size_t>(storage)].size_bytes());
+    const auto bytes = static_cast<int64_t>(storages[static_cast<size_t>(storage)].size_bytes());
     OPSERVE_RETURN_IF_ERROR(CheckStorage(*call.inputs[i], bytes, name));
   }
   return absl::OkStatus();
@@ -114,14 +113,14 @@ absl::StatusOr<Outputs> Execute(const OneShot& shot) {
 
 absl::StatusOr<Outputs> CheckAndExecute(OneShot& shot, const Clock& clock) {
   OPSERVE_RETURN_IF_ERROR(CheckTimely(shot, clock));
-  OPSERVE_RETURN_IF_ERROR(CheckInputStorages(shot));
+  OPSERVE_RETURN_IF_ERROR(CheckInputStorages(shot.plan, shot.storages));
   return Execute(shot);
 }
 
 }  // namespace
 
-absl::Status CheckStorages(const OneShot& shot) {
-  return WithOperator(CheckInputStorages(shot), shot.plan.call.op->name);
+absl::Status CheckStorages(const Plan& plan, std::span<const Fragments> storages) {
+  return WithOperator(CheckInputStorages(plan, storages), plan.call.op->name);
 }
 
 void RunOneShot(OneShot shot, const Clock& clock) {

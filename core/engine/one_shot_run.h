@@ -6,9 +6,6 @@
 
 namespace opserve {
 
-// Every input has a storage and lies inside it: 161001, 161002 naming the input and the operator.
-absl::Status CheckStorages(const OneShot& shot);
-
 // Drops an expired or cancelled call; else checks, leases, gathers, executes. Calls `done`, exactly
 // once, in any case.
 void RunOneShot(OneShot shot, const Clock& clock);

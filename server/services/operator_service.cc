@@ -50,19 +50,6 @@ void EncodeOutputs(const OpCall& call, Response& response) {
   }
 }
 
-// Every input lies inside its storage.
-absl::Status CheckStorages(const Plan& plan, const std::vector<Fragments>& storages) {
-  for (size_t i = 0; i < plan.call.inputs.size(); ++i) {
-    if (!plan.call.inputs[i].has_value()) continue;
-    const auto bytes =
-        static_cast<int64_t>(storages[static_cast<size_t>(plan.storages[i])].size_bytes());
-    const absl::Status status =
-        CheckStorage(*plan.call.inputs[i], bytes, plan.call.op->inputs[i].name);
-    if (!status.ok()) return WithOperator(status, plan.call.op->name);
-  }
-  return absl::OkStatus();
-}
-
 // The largest that the answer to a planned call can be; exact for raw outputs. `response` has the
 // outputs.
 size_t ResponseBytes(const OpCall& call, v1::TensorEncoding encoding,

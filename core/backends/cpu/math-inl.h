@@ -52,8 +52,9 @@ HWY_INLINE FloatVec Exp(FloatTag d, FloatVec x) {
   const IntVec least = hn::Set(di, -126);
   const auto tiny = hn::Le(hn::ConvertTo(d, n), hn::Set(d, -126.0f));
   // 2ⁿ in two steps: n may be one beyond the exponent's range.
-  const IntVec half = hn::ShiftRight<1>(hn::Max(n, least));
-  const FloatVec y = hn::Mul(hn::Mul(p, PowerOfTwo(d, half)), PowerOfTwo(d, hn::Sub(hn::Max(n, least), half)));
+  const IntVec normal = hn::Max(n, hn::Set(di, -125));
+  const IntVec half = hn::ShiftRight<1>(normal);
+  const FloatVec y = hn::Mul(hn::Mul(p, PowerOfTwo(d, half)), PowerOfTwo(d, hn::Sub(normal, half)));
   // In units of the smallest number, 2⁻¹⁴⁹.
   const FloatVec units = hn::Mul(p, PowerOfTwo(d, hn::Add(hn::Min(n, least), hn::Set(di, 149))));
   const FloatVec number = hn::IfThenElse(tiny, hn::BitCast(d, hn::NearestInt(units)), y);
