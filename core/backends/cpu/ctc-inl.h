@@ -56,11 +56,11 @@ HWY_INLINE VecOf<T> LogSum(Tag<T> d, VecOf<T> a, VecOf<T> b) {
   const VecOf<T> high = hn::Max(a, b);
   const VecOf<T> low = hn::Min(a, b);
   // −∞ − −∞ would not be a number.
-  const VecOf<T> base = hn::IfThenZeroElse(hn::Eq(high, hn::Set(d, kMinusInfinity<T>)), high);
+  const VecOf<T> base = hn::Max(high, hn::Set(d, std::numeric_limits<T>::lowest()));
   const VecOf<T> sum = hn::Add(hn::Set(d, T{1}), ExpNonPositive(d, hn::Sub(low, base)));
   // Max and Min may lose a NaN; the sum of all terms does not.
   const VecOf<T> terms = hn::Add(a, b);
-  return hn::IfThenElse(hn::IsNaN(terms), terms, hn::Add(high, LogOneToThree(d, sum)));
+  return hn::IfThenElse(hn::IsNaN(terms), terms, hn::Add(high, LogOneToTwo(d, sum)));
 }
 
 // ln(eᵃ + eᵇ + eᶜ)
@@ -70,7 +70,7 @@ HWY_INLINE VecOf<T> LogSum(Tag<T> d, VecOf<T> a, VecOf<T> b, VecOf<T> c) {
   const VecOf<T> low_ab = hn::Min(a, b);
   const VecOf<T> high = hn::Max(high_ab, c);
   const VecOf<T> low = hn::Min(high_ab, c);
-  const VecOf<T> base = hn::IfThenZeroElse(hn::Eq(high, hn::Set(d, kMinusInfinity<T>)), high);
+  const VecOf<T> base = hn::Max(high, hn::Set(d, std::numeric_limits<T>::lowest()));
   VecOf<T> sum = hn::Add(ExpNonPositive(d, hn::Sub(low, base)), ExpNonPositive(d, hn::Sub(low_ab, base)));
   sum = hn::Add(sum, hn::Set(d, T{1}));
   const VecOf<T> terms = hn::Add(hn::Add(a, b), c);

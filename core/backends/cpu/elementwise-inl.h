@@ -221,7 +221,7 @@ double SumRun(const Op& op, const Pointers<N, T>& in, size_t count) {
   for (; i + lanes <= count; i += lanes) sum.Add(d, term(i));
   double total = sum.Total();
   if (i < count) {
-    HWY_ALIGN float rest[HWY_MAX_BYTES / sizeof(float)];
+    HWY_ALIGN float rest[HWY_MAX_BYTES / sizeof(float)] = {};
     hn::Store(op(d, LoadAllFirst<N, T>(d, in, i, count - i)), d, rest);
     for (size_t k = 0; k < count - i; ++k) total += static_cast<double>(rest[k]);
   }

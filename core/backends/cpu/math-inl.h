@@ -42,46 +42,50 @@ HWY_INLINE FloatVec PowerOfTwo(FloatTag d, IntVec n) {
   return hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(n, hn::Set(di, 127))));
 }
 
-// e^x, with gradual underflow. Subnormal results are made as integers: as products they would each cost an assist of the CPU.
-HWY_INLINE FloatVec Exp(FloatTag d, FloatVec x) {
+// e^x of any x. Subnormal results are made as integers: as products they would each cost an assist of the CPU.
+inline FloatVec ExpOfAny(FloatTag d, FloatVec x) {
   const hn::RebindToSigned<FloatTag> di;
   // Beyond these the result is 0 or infinite.
   const FloatVec bounded = hn::Min(hn::Max(x, hn::Set(d, -104.0f)), hn::Set(d, 89.0f));
   IntVec n;
   const FloatVec p = ExpParts(d, bounded, n);
-  const IntVec least = hn::Set(di, -126);
-  const auto tiny = hn::Le(hn::ConvertTo(d, n), hn::Set(d, -126.0f));
   // 2ⁿ in two steps: n may be one beyond the exponent's range.
   const IntVec normal = hn::Max(n, hn::Set(di, -125));
   const IntVec half = hn::ShiftRight<1>(normal);
   const FloatVec y = hn::Mul(hn::Mul(p, PowerOfTwo(d, half)), PowerOfTwo(d, hn::Sub(normal, half)));
   // In units of the smallest number, 2⁻¹⁴⁹.
-  const FloatVec units = hn::Mul(p, PowerOfTwo(d, hn::Add(hn::Min(n, least), hn::Set(di, 149))));
+  const IntVec subnormal = hn::Min(n, hn::Set(di, -126));
+  const FloatVec units = hn::Mul(p, PowerOfTwo(d, hn::Add(subnormal, hn::Set(di, 149))));
+  const auto tiny = hn::Lt(hn::ConvertTo(d, n), hn::Set(d, -125.5f));
   const FloatVec number = hn::IfThenElse(tiny, hn::BitCast(d, hn::NearestInt(units)), y);
   return hn::IfThenElse(hn::IsNaN(x), x, number);
 }
 
-// e^x for x <= 0; what would be below the smallest normal number is 0, and so is the result of NaN.
-HWY_INLINE FloatVec ExpNonPositive(FloatTag d, FloatVec x) {
-  const FloatVec least = hn::Set(d, -87.0f);
+// e^x for −87 <= x <= 88.
+HWY_INLINE FloatVec ExpOfModerate(FloatTag d, FloatVec x) {
   IntVec n;
-  const FloatVec p = ExpParts(d, hn::Max(x, least), n);
+  const FloatVec p = ExpParts(d, x, n);
   const hn::RebindToSigned<FloatTag> di;
-  const FloatVec y = hn::BitCast(d, hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(n)));
-  return hn::IfThenElseZero(hn::Ge(x, least), y);
+  return hn::BitCast(d, hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(n)));
 }
 
-// ln x for 1 <= x <= 3: x = 2ᵏ(1 + f), 1 + f around 1; Cephes' polynomial.
-HWY_INLINE FloatVec LogOneToThree(FloatTag d, FloatVec x) {
-  const FloatVec zero = hn::Zero(d);
-  const FloatVec half = hn::Set(d, 0.5f);
-  const auto above = hn::Ge(x, hn::Set(d, 1.41421356f));
-  const auto far_above = hn::Ge(x, hn::Set(d, 2.82842712f));
-  FloatVec m = hn::IfThenElse(above, hn::Mul(x, half), x);
-  m = hn::IfThenElse(far_above, hn::Mul(m, half), m);
-  const FloatVec one = hn::Set(d, 1.0f);
-  const FloatVec k = hn::Add(hn::IfThenElse(above, one, zero), hn::IfThenElse(far_above, one, zero));
-  const FloatVec f = hn::Sub(m, one);
+// e^x, with gradual underflow.
+HWY_INLINE FloatVec Exp(FloatTag d, FloatVec x) {
+  const auto vanishes = hn::Lt(x, hn::Set(d, -104.0f));
+  if (hn::AllTrue(d, vanishes)) return hn::Zero(d);
+  const FloatVec rest = hn::IfThenZeroElse(vanishes, x);
+  const auto moderate = hn::And(hn::Ge(rest, hn::Set(d, -87.0f)), hn::Le(rest, hn::Set(d, 88.0f)));
+  if (hn::AllTrue(d, moderate)) return hn::IfThenZeroElse(vanishes, ExpOfModerate(d, rest));
+  return ExpOfAny(d, x);
+}
+
+// e^x for x <= 0, at least e^−87; that is also the result of NaN.
+HWY_INLINE FloatVec ExpNonPositive(FloatTag d, FloatVec x) {
+  return ExpOfModerate(d, hn::Max(x, hn::Set(d, -87.0f)));
+}
+
+// ln((1 + f) · 2ᵏ) for 1 + f around 1; Cephes' polynomial.
+HWY_INLINE FloatVec LogReduced(FloatTag d, FloatVec f, FloatVec k) {
   const FloatVec square = hn::Mul(f, f);
   FloatVec p = hn::MulAdd(hn::Set(d, 7.0376836292e-2f), f, hn::Set(d, -1.1514610310e-1f));
   p = hn::MulAdd(p, f, hn::Set(d, 1.1676998740e-1f));
@@ -93,8 +97,25 @@ HWY_INLINE FloatVec LogOneToThree(FloatTag d, FloatVec x) {
   p = hn::MulAdd(p, f, hn::Set(d, 3.3333331174e-1f));
   // f − f²/2 + f³p + k ln 2, the smallest first.
   FloatVec y = hn::MulAdd(k, hn::Set(d, -2.12194440e-4f), hn::Mul(hn::Mul(p, f), square));
-  y = hn::NegMulAdd(half, square, y);
+  y = hn::NegMulAdd(hn::Set(d, 0.5f), square, y);
   return hn::MulAdd(k, hn::Set(d, 0.693359375f), hn::Add(f, y));
+}
+
+// ln x for 1 <= x <= 2 (1 <= x <= 3).
+HWY_INLINE FloatVec LogOneToTwo(FloatTag d, FloatVec x) {
+  const FloatVec one = hn::Set(d, 1.0f);
+  const auto above = hn::Ge(x, hn::Set(d, 1.41421356f));
+  const FloatVec m = hn::IfThenElse(above, hn::Mul(x, hn::Set(d, 0.5f)), x);
+  return LogReduced(d, hn::Sub(m, one), hn::IfThenElseZero(above, one));
+}
+
+HWY_INLINE FloatVec LogOneToThree(FloatTag d, FloatVec x) {
+  const FloatVec one = hn::Set(d, 1.0f);
+  const auto above = hn::Ge(x, hn::Set(d, 1.41421356f));
+  const auto far_above = hn::Ge(x, hn::Set(d, 2.82842712f));
+  const FloatVec scale = hn::IfThenElse(far_above, hn::Set(d, 0.25f), hn::IfThenElse(above, hn::Set(d, 0.5f), one));
+  const FloatVec k = hn::IfThenElse(far_above, hn::Set(d, 2.0f), hn::IfThenElseZero(above, one));
+  return LogReduced(d, hn::MulSub(x, scale, one), k);
 }
 
 HWY_INLINE DoubleVec Exp(DoubleTag d, DoubleVec x) {
@@ -105,10 +126,10 @@ HWY_INLINE DoubleVec Exp(DoubleTag d, DoubleVec x) {
 }
 
 HWY_INLINE DoubleVec ExpNonPositive(DoubleTag d, DoubleVec x) {
-  const DoubleVec least = hn::Set(d, -708.0);
-  return hn::IfThenElseZero(hn::Ge(x, least), hn::Exp(d, hn::Max(x, least)));
+  return hn::Exp(d, hn::Max(x, hn::Set(d, -708.0)));
 }
 
+HWY_INLINE DoubleVec LogOneToTwo(DoubleTag d, DoubleVec x) { return hn::Log(d, x); }
 HWY_INLINE DoubleVec LogOneToThree(DoubleTag d, DoubleVec x) { return hn::Log(d, x); }
 
 }  // namespace opserve::cpu::HWY_NAMESPACE
