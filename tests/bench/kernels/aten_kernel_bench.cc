@@ -34,8 +34,8 @@ Body Elementwise(const BenchCase& c) {
   const auto input = [&c](uint64_t seed) {
     return Of(c.dtype, {c.elements}, RandomFloats(c.elements, seed));
   };
-  const at::Tensor a = input(0), b = input(1), d = input(2), out = at::empty_like(a),
-                   scratch = at::empty_like(a);
+  const at::Tensor a = input(0), b = input(1), d = input(2);
+  at::Tensor out = at::empty_like(a), scratch = at::empty_like(a);
   if (c.op == "L1Loss") {
     return [=]() mutable { at::sub_out(out, a, b).abs_(); };
   }
