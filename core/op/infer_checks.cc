@@ -1,5 +1,6 @@
 #include "core/op/infer_checks.h"
 
+#include <limits>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,12 @@ absl::Status CheckRank(const TensorDesc& desc, std::string_view parameter) {
   if (desc.rank() <= kMaxRank) return absl::OkStatus();
   return InvalidParameter(parameter, absl::StrCat("rank <= ", kMaxRank),
                           absl::StrCat("rank ", desc.rank()));
+}
+
+// Whether tensors of this shape have a size in bytes, whatever their dtype.
+bool IsCountable(std::span<const int64_t> shape) {
+  constexpr int64_t kMaxElements = std::numeric_limits<int64_t>::max() / 8;
+  return NumElements(shape).value_or(kMaxElements + 1) <= kMaxElements;
 }
 
 std::string_view InputName(const OpCall& call, int input) {
@@ -103,10 +110,17 @@ absl::StatusOr<Dims> BroadcastInputs(const OpCall& call) {
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     if (!call.inputs[i].has_value()) continue;
     const Dims& input = call.inputs[i]->shape;
+    if (SameShape(shape, input)) continue;
     std::optional<Dims> next = BroadcastShapes(shape, input);
     if (!next.has_value()) {
       return InvalidParameter(call.op->inputs[i].name,
                               absl::StrCat("a shape that broadcasts with ", ShapeToString(shape)),
+                              ShapeToString(input));
+    }
+    if (!IsCountable(*next)) {
+      return InvalidParameter(call.op->inputs[i].name,
+                              absl::StrCat("a shape that broadcasts with ", ShapeToString(shape),
+                                           " to fewer than 2^60 elements"),
                               ShapeToString(input));
     }
     shape = *std::move(next);

@@ -37,8 +37,8 @@ absl::Status CheckOutputSupported(const OpCall& call, int output, DType inferred
 // `from` may be stored in the output.
 absl::Status CheckOutputCast(const OpCall& call, int output, DType from);
 
-// All given inputs broadcast together; an error names the first input that does not go with those
-// before.
+// All given inputs broadcast together, to fewer than 2^60 elements; an error names the first input
+// that does not go with those before.
 absl::StatusOr<Dims> BroadcastInputs(const OpCall& call);
 
 // The output has `shape`: a given or asked-for shape must be equal; then its description is filled

@@ -53,23 +53,47 @@ absl::Status SettleAttributes(OpCall& call) {
   return absl::OkStatus();
 }
 
-absl::Status CheckDescs(const OpCall& call) {
+// An empty tensor's offset is never followed: 0 is one that every kernel can add to an address.
+void DropOffsetOfEmpty(TensorDesc& desc) {
+  if (desc.storage_offset != 0 && desc.num_elements() == 0) desc.storage_offset = 0;
+}
+
+absl::Status CheckDescs(OpCall& call) {
   for (size_t i = 0; i < call.inputs.size(); ++i) {
-    if (call.inputs[i].has_value())
-      OPSERVE_RETURN_IF_ERROR(CheckDesc(*call.inputs[i], call.op->inputs[i].name));
+    if (!call.inputs[i].has_value()) continue;
+    OPSERVE_RETURN_IF_ERROR(CheckDesc(*call.inputs[i], call.op->inputs[i].name));
+    DropOffsetOfEmpty(*call.inputs[i]);
   }
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     if (call.outputs[i].origin != OutputSlot::Origin::kGiven) continue;
-    OPSERVE_RETURN_IF_ERROR(CheckDesc(call.outputs[i].desc, call.op->outputs[i].name));
-    OPSERVE_RETURN_IF_ERROR(CheckNoSelfOverlap(call.outputs[i].desc, call.op->outputs[i].name));
+    TensorDesc& desc = call.outputs[i].desc;
+    OPSERVE_RETURN_IF_ERROR(CheckDesc(desc, call.op->outputs[i].name));
+    OPSERVE_RETURN_IF_ERROR(CheckNoSelfOverlap(desc, call.op->outputs[i].name));
+    DropOffsetOfEmpty(desc);
   }
   return absl::OkStatus();
 }
 
-// What every operator's inference owes, whatever the operator.
+// The outputs that inference made are tensors, too: their sizes may exceed what their inputs' did.
 absl::Status CheckInferred(const OpCall& call) {
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     OPSERVE_RETURN_IF_ERROR(CheckDesc(call.outputs[i].desc, call.op->outputs[i].name));
+  }
+  return absl::OkStatus();
+}
+
+// Views may repeat elements, so sizes bound no sum; what follows adds them up.
+absl::Status CheckTotals(const OpCall& call) {
+  const char* want = "sizes that add up to less than 2^63 bytes";
+  int64_t bytes = 0;
+  for (const std::optional<TensorDesc>& input : call.inputs) {
+    if (input.has_value() && __builtin_add_overflow(bytes, input->size_bytes(), &bytes))
+      return InvalidParameter("inputs", want, "more");
+  }
+  bytes = 0;
+  for (const OutputSlot& output : call.outputs) {
+    if (output.wanted && __builtin_add_overflow(bytes, output.desc.size_bytes(), &bytes))
+      return InvalidParameter("outputs", want, "more");
   }
   return absl::OkStatus();
 }
@@ -80,7 +104,8 @@ absl::Status Plan(OpCall& call) {
   OPSERVE_RETURN_IF_ERROR(SettleAttributes(call));
   OPSERVE_RETURN_IF_ERROR(CheckDescs(call));
   OPSERVE_RETURN_IF_ERROR(call.op->infer(call));
-  return CheckInferred(call);
+  OPSERVE_RETURN_IF_ERROR(CheckInferred(call));
+  return CheckTotals(call);
 }
 
 }  // namespace

@@ -26,24 +26,30 @@ constexpr AttributeParam kAttributes[] = {
     {"input_lengths", "time steps of each sample, 0 to T", AttributeKind::kIntList},
     {"target_lengths", "labels of each sample, >= 0", AttributeKind::kIntList},
     {"blank", "the class that stands for no label", AttributeKind::kInt, AttributeDefault::Int(0)},
-    {"zero_infinity", "whether samples of infinite loss have gradient 0, not NaN", AttributeKind::kBool,
-     AttributeDefault::Bool(false)}};
+    {"zero_infinity", "whether samples of infinite loss have gradient 0, not NaN",
+     AttributeKind::kBool, AttributeDefault::Bool(false)}};
 
 constexpr TensorParam kLogProbs = {"log_probs", "logarithms of the probabilities of the classes",
                                    "(T, N, C), T > 0", kDTypes};
 constexpr TensorParam kTargets = {"targets", "labels in [0, C), whole numbers",
                                   "(N, >= the longest target) padded, or (sum of target_lengths)",
                                   kTargetDTypes};
-constexpr TensorParam kLikelihood = {"neg_log_likelihood", "the loss of each sample", "(N)", kDTypes};
+constexpr TensorParam kLikelihood = {"neg_log_likelihood", "the loss of each sample", "(N)",
+                                     kDTypes};
 constexpr TensorParam kLogAlpha = {"log_alpha", "forward variables in log space",
                                    "(N, T, >= 2 * the longest target + 1)", kDTypes};
 
 constexpr TensorParam kForwardInputs[] = {kLogProbs, kTargets};
 constexpr TensorParam kForwardOutputs[] = {kLikelihood, kLogAlpha};
 constexpr TensorParam kBackwardInputs[] = {
-    {"grad_out", "gradient of each sample's loss", "(N)", kDTypes}, kLogProbs, kTargets, kLikelihood, kLogAlpha};
+    {"grad_out", "gradient of each sample's loss", "(N)", kDTypes},
+    kLogProbs,
+    kTargets,
+    kLikelihood,
+    kLogAlpha};
 constexpr TensorParam kBackwardOutputs[] = {
-    {"grad", "gradient of the logits from which log_softmax makes log_probs", "(T, N, C)", kDTypes}};
+    {"grad", "gradient of the logits from which log_softmax makes log_probs", "(T, N, C)",
+     kDTypes}};
 
 // Where the two operators have the inputs that both have.
 constexpr int kForwardLogProbs = 0;
@@ -55,7 +61,9 @@ struct Extents {
   int64_t c;
 };
 
-std::string_view InputName(const OpCall& call, int input) { return call.op->inputs[static_cast<size_t>(input)].name; }
+std::string_view InputName(const OpCall& call, int input) {
+  return call.op->inputs[static_cast<size_t>(input)].name;
+}
 
 absl::Status CheckRank(const OpCall& call, int input, int rank) {
   if (call.input(input).rank() == rank) return absl::OkStatus();
@@ -66,7 +74,8 @@ absl::Status CheckRank(const OpCall& call, int input, int rank) {
 absl::Status CheckShape(const OpCall& call, int input, std::span<const int64_t> shape) {
   const Dims& got = call.input(input).shape;
   if (SameShape(got, shape)) return absl::OkStatus();
-  return InvalidParameter(InputName(call, input), absl::StrCat("shape ", ShapeToString(shape)), ShapeToString(got));
+  return InvalidParameter(InputName(call, input), absl::StrCat("shape ", ShapeToString(shape)),
+                          ShapeToString(got));
 }
 
 absl::Status CheckTargetsRank(const OpCall& call, int targets) {
@@ -89,15 +98,18 @@ absl::StatusOr<Extents> CheckExtents(const OpCall& call, int log_probs) {
 absl::Status CheckBlank(const OpCall& call, const Extents& extents) {
   const int64_t blank = call.attribute<int64_t>(kBlank);
   if (blank >= 0 && blank < extents.c) return absl::OkStatus();
-  return InvalidParameter("blank", absl::StrCat("0 <= blank < C = ", extents.c), absl::StrCat(blank));
+  return InvalidParameter("blank", absl::StrCat("0 <= blank < C = ", extents.c),
+                          absl::StrCat(blank));
 }
 
 // As many lengths as samples, each from 0 to `most`.
-absl::Status CheckLengths(const OpCall& call, int attribute, const Extents& extents, std::optional<int64_t> most) {
+absl::Status CheckLengths(const OpCall& call, int attribute, const Extents& extents,
+                          std::optional<int64_t> most) {
   const std::string_view name = kAttributes[attribute].name;
   const auto& lengths = call.attribute<std::vector<int64_t>>(attribute);
   if (static_cast<int64_t>(lengths.size()) != extents.n) {
-    return InvalidParameter(name, absl::StrCat("N = ", extents.n, " lengths"), absl::StrCat(lengths.size()));
+    return InvalidParameter(name, absl::StrCat("N = ", extents.n, " lengths"),
+                            absl::StrCat(lengths.size()));
   }
   for (size_t i = 0; i < lengths.size(); ++i) {
     if (lengths[i] >= 0 && lengths[i] <= most.value_or(lengths[i])) continue;
@@ -108,11 +120,13 @@ absl::Status CheckLengths(const OpCall& call, int attribute, const Extents& exte
 }
 
 // The targets hold the labels that their lengths promise.
-absl::Status CheckTargets(const OpCall& call, int targets, const Extents& extents, int64_t longest) {
+absl::Status CheckTargets(const OpCall& call, int targets, const Extents& extents,
+                          int64_t longest) {
   const Dims& shape = call.input(targets).shape;
   if (shape.size() == 2) {
     if (shape[0] == extents.n && shape[1] >= longest) return absl::OkStatus();
-    return InvalidParameter("targets", absl::StrCat("shape [", extents.n, ", >= ", longest, "]"), ShapeToString(shape));
+    return InvalidParameter("targets", absl::StrCat("shape [", extents.n, ", >= ", longest, "]"),
+                            ShapeToString(shape));
   }
   int64_t sum = 0;
   bool fits = true;
@@ -120,8 +134,9 @@ absl::Status CheckTargets(const OpCall& call, int targets, const Extents& extent
     fits = fits && !__builtin_add_overflow(sum, length, &sum);
   }
   if (fits && sum == shape[0]) return absl::OkStatus();
-  return InvalidParameter("targets", fits ? absl::StrCat("shape [", sum, "], the sum of target_lengths")
-                                          : "a sum of target_lengths below 2^63",
+  return InvalidParameter("targets",
+                          fits ? absl::StrCat("shape [", sum, "], the sum of target_lengths")
+                               : "a sum of target_lengths below 2^63",
                           ShapeToString(shape));
 }
 
@@ -135,7 +150,8 @@ std::optional<int64_t> LatticeWidth(int64_t longest) {
 
 int64_t Longest(const OpCall& call) {
   int64_t longest = 0;
-  for (const int64_t length : call.attribute<std::vector<int64_t>>(kTargetLengths)) longest = std::max(longest, length);
+  for (const int64_t length : call.attribute<std::vector<int64_t>>(kTargetLengths))
+    longest = std::max(longest, length);
   return longest;
 }
 
@@ -153,7 +169,9 @@ absl::Status CheckDTypes(const OpCall& call, int log_probs) {
   OPSERVE_RETURN_IF_ERROR(CheckInputSupported(call, log_probs));
   const auto check = [&](std::string_view name, DType got) {
     if (got == dtype) return absl::OkStatus();
-    return InvalidParameter(name, absl::StrCat("the dtype of log_probs, ", std::string(DTypeName(dtype))), DTypeName(got));
+    return InvalidParameter(name,
+                            absl::StrCat("the dtype of log_probs, ", std::string(DTypeName(dtype))),
+                            DTypeName(got));
   };
   for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) {
     if (i == log_probs + 1) continue;  // the targets
@@ -164,7 +182,8 @@ absl::Status CheckDTypes(const OpCall& call, int log_probs) {
     return InvalidParameter("targets", kTargetDTypes.ToString(), DTypeName(labels));
   }
   for (int i = 0; i < static_cast<int>(call.outputs.size()); ++i) {
-    OPSERVE_RETURN_IF_ERROR(check(call.op->outputs[static_cast<size_t>(i)].name, OutputDType(call, i, dtype)));
+    OPSERVE_RETURN_IF_ERROR(
+        check(call.op->outputs[static_cast<size_t>(i)].name, OutputDType(call, i, dtype)));
   }
   return absl::OkStatus();
 }
@@ -172,7 +191,8 @@ absl::Status CheckDTypes(const OpCall& call, int log_probs) {
 // (N, T, W) with W as small as it may be, or as wide as the caller has it.
 absl::Status SettleLogAlpha(OpCall& call, const Extents& extents, DType dtype) {
   const std::optional<int64_t> width = LatticeWidth(Longest(call));
-  if (!width.has_value()) return InvalidParameter("target_lengths", "lengths below 2^62", absl::StrCat(Longest(call)));
+  if (!width.has_value())
+    return InvalidParameter("target_lengths", "lengths below 2^62", absl::StrCat(Longest(call)));
   Dims shape = {extents.n, extents.t, *width};
   const OutputSlot& slot = call.output(1);
   const Dims* asked = slot.origin == OutputSlot::Origin::kGiven ? &slot.desc.shape
@@ -196,9 +216,11 @@ absl::Status InferForward(OpCall& call) {
 absl::Status CheckLogAlpha(const OpCall& call, const Extents& extents) {
   const Dims& shape = call.input(4).shape;
   const std::optional<int64_t> width = LatticeWidth(Longest(call));
-  if (width.has_value() && shape[0] == extents.n && shape[1] == extents.t && shape[2] >= *width) return absl::OkStatus();
+  if (width.has_value() && shape[0] == extents.n && shape[1] == extents.t && shape[2] >= *width)
+    return absl::OkStatus();
   const std::string least = width.has_value() ? absl::StrCat(*width) : "2 * the longest target + 1";
-  return InvalidParameter("log_alpha", absl::StrCat("shape [", extents.n, ", ", extents.t, ", >= ", least, "]"),
+  return InvalidParameter("log_alpha",
+                          absl::StrCat("shape [", extents.n, ", ", extents.t, ", >= ", least, "]"),
                           ShapeToString(shape));
 }
 
@@ -222,11 +244,16 @@ absl::Status InferBackward(OpCall& call) {
 
 extern constinit const Operator kCtcLoss = {
     .name = "CtcLoss",
-    .summary = "Connectionist temporal classification loss: how unlikely the labels are, over all alignments.",
+    .summary =
+        "Connectionist temporal classification loss: how unlikely the labels are, over all "
+        "alignments.",
     .description =
-        "l' is a sample's labels with blanks between and around. log_alpha[n][t][s] is the logarithm of the probability of all "
-        "alignments of l'_0 to l'_s with the first t + 1 steps; -inf for s beyond l' and t beyond the sample's steps.\n"
-        "neg_log_likelihood = -logsumexp(log_alpha of the last two s at the last step); without steps 0 when there are no "
+        "l' is a sample's labels with blanks between and around. log_alpha[n][t][s] is the "
+        "logarithm of the probability of all "
+        "alignments of l'_0 to l'_s with the first t + 1 steps; -inf for s beyond l' and t beyond "
+        "the sample's steps.\n"
+        "neg_log_likelihood = -logsumexp(log_alpha of the last two s at the last step); without "
+        "steps 0 when there are no "
         "labels, else +inf. It stays +inf under zero_infinity, where PyTorch's module would put 0.",
     .inputs = kForwardInputs,
     .attributes = kAttributes,
@@ -239,11 +266,14 @@ extern constinit const Operator kCtcLossBackward = {
     .name = "CtcLossBackward",
     .summary = "Gradient of CtcLoss with respect to the logits before log_softmax.",
     .description =
-        "beta[t][s] is the backward recursion in log space over the labels with blanks between and around; res[t][c] is the "
+        "beta[t][s] is the backward recursion in log space over the labels with blanks between and "
+        "around; res[t][c] is the "
         "logsumexp of log_alpha + beta over the s whose label is c.\n"
-        "grad = (exp(log_probs) - exp(res + neg_log_likelihood - log_probs)) * grad_out for the steps of a sample, 0 beyond. "
+        "grad = (exp(log_probs) - exp(res + neg_log_likelihood - log_probs)) * grad_out for the "
+        "steps of a sample, 0 beyond. "
         "log_alpha and neg_log_likelihood are taken as given.\n"
-        "A sample of infinite loss has gradient 0 with zero_infinity, else NaN. log_probs = -inf gives NaN at its class. A label "
+        "A sample of infinite loss has gradient 0 with zero_infinity, else NaN. log_probs = -inf "
+        "gives NaN at its class. A label "
         "equal to blank counts as any other, where PyTorch forgets a term at the last step.",
     .inputs = kBackwardInputs,
     .attributes = kAttributes,

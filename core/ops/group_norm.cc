@@ -22,20 +22,24 @@ constexpr int kOutputMask = 4;
 constexpr AttributeParam kNParam = {"N", "extent of the batch; >= 0", AttributeKind::kInt};
 constexpr AttributeParam kCParam = {"C", "number of channels; >= 0", AttributeKind::kInt};
 constexpr AttributeParam kHxWParam = {"HxW", "elements of a channel; >= 0", AttributeKind::kInt};
-constexpr AttributeParam kGroupParam = {"group", "number of groups; > 0, divides C", AttributeKind::kInt};
+constexpr AttributeParam kGroupParam = {"group", "number of groups; > 0, divides C",
+                                        AttributeKind::kInt};
 
 constexpr std::string_view kDataShape = "any of N*C*HxW elements";
 constexpr std::string_view kStatisticShape = "any of N*group elements";
 constexpr std::string_view kParameterShape = "any of C elements";
 
-constexpr TensorParam kGamma = {"gamma", "scale of each channel; 1 when not given", kParameterShape, kFloatDTypes,
-                                Presence::kOptional};
-constexpr TensorParam kForwardInputs[] = {
-    {"self", "the input", kDataShape, kFloatDTypes},
-    kGamma,
-    {"beta", "offset of each channel; 0 when not given", kParameterShape, kFloatDTypes, Presence::kOptional}};
+constexpr TensorParam kGamma = {"gamma", "scale of each channel; 1 when not given", kParameterShape,
+                                kFloatDTypes, Presence::kOptional};
+constexpr TensorParam kForwardInputs[] = {{"self", "the input", kDataShape, kFloatDTypes},
+                                          kGamma,
+                                          {"beta", "offset of each channel; 0 when not given",
+                                           kParameterShape, kFloatDTypes, Presence::kOptional}};
 constexpr AttributeParam kForwardAttributes[] = {
-    kNParam, kCParam, kHxWParam, kGroupParam,
+    kNParam,
+    kCParam,
+    kHxWParam,
+    kGroupParam,
     {"eps", "added to the variance; > 0", AttributeKind::kFloat, AttributeDefault::Float(1e-5)}};
 constexpr TensorParam kForwardOutputs[] = {
     {"out", "the normalized input", "self's", kFloatDTypes},
@@ -50,9 +54,12 @@ constexpr TensorParam kBackwardInputs[] = {
     {"rstd", "1 / sqrt(variance + eps) of each group", kStatisticShape, kFloatDTypes},
     kGamma};
 constexpr AttributeParam kBackwardAttributes[] = {
-    kNParam, kCParam, kHxWParam, kGroupParam,
-    {"output_mask", "which of grad_input, grad_gamma and grad_beta to compute", AttributeKind::kBoolList,
-     AttributeDefault::BoolList(kAllOutputs)}};
+    kNParam,
+    kCParam,
+    kHxWParam,
+    kGroupParam,
+    {"output_mask", "which of grad_input, grad_gamma and grad_beta to compute",
+     AttributeKind::kBoolList, AttributeDefault::BoolList(kAllOutputs)}};
 constexpr TensorParam kBackwardOutputs[] = {
     {"grad_input", "gradient of input", "input's", kFloatDTypes, Presence::kOptional},
     {"grad_gamma", "gradient of gamma", "gamma's, or (C)", kFloatDTypes, Presence::kOptional},
@@ -64,7 +71,9 @@ constexpr ProfileSupport kSupport = {kFloatDTypes, kFloatDTypes, kFloatDTypes,
 // Channels a group on Atlas A2 and A3.
 constexpr int64_t kMaxAtlasChannels = 8000;
 
-int64_t IntAttribute(const OpCall& call, int attribute) { return call.attribute<int64_t>(attribute); }
+int64_t IntAttribute(const OpCall& call, int attribute) {
+  return call.attribute<int64_t>(attribute);
+}
 
 absl::Status CheckOneDType(const OpCall& call, std::string_view parameter, DType dtype) {
   const DType first = call.input(0).dtype;
@@ -99,10 +108,12 @@ absl::Status CheckExtents(const OpCall& call) {
   const int64_t c = IntAttribute(call, kC);
   const int64_t group = IntAttribute(call, kGroup);
   if (group <= 0) return InvalidParameter("group", "> 0", absl::StrCat(group));
-  if (c % group != 0) return InvalidParameter("group", absl::StrCat("a divisor of C = ", c), absl::StrCat(group));
+  if (c % group != 0)
+    return InvalidParameter("group", absl::StrCat("a divisor of C = ", c), absl::StrCat(group));
   const bool atlas = call.profile == Profile::kAtlasA2 || call.profile == Profile::kAtlasA3;
   if (atlas && c / group > kMaxAtlasChannels) {
-    return InvalidParameter("C", absl::StrCat("C / group <= ", kMaxAtlasChannels, " on this product"),
+    return InvalidParameter("C",
+                            absl::StrCat("C / group <= ", kMaxAtlasChannels, " on this product"),
                             absl::StrCat(c / group));
   }
   return absl::OkStatus();
@@ -116,7 +127,8 @@ absl::Status CheckElements(const OpCall& call, int input, std::initializer_list<
   if (want == got) return absl::OkStatus();
   std::string words;
   for (const int64_t extent : extents) absl::StrAppend(&words, words.empty() ? "" : "*", extent);
-  return InvalidParameter(call.op->inputs[static_cast<size_t>(input)].name, absl::StrCat(words, " elements"),
+  return InvalidParameter(call.op->inputs[static_cast<size_t>(input)].name,
+                          absl::StrCat(words, " elements"),
                           absl::StrCat(got, " in shape ", ShapeToString(call.input(input).shape)));
 }
 
@@ -140,10 +152,12 @@ absl::Status InferForward(OpCall& call) {
 
 absl::Status CheckOutputMask(const OpCall& call) {
   const auto& mask = call.attribute<std::vector<bool>>(kOutputMask);
-  if (mask.size() != 3) return InvalidParameter("output_mask", "3 bools", absl::StrCat(mask.size(), " bools"));
+  if (mask.size() != 3)
+    return InvalidParameter("output_mask", "3 bools", absl::StrCat(mask.size(), " bools"));
   for (size_t i = 0; i < mask.size(); ++i) {
     if (!mask[i] || call.outputs[i].origin != OutputSlot::Origin::kMissing) continue;
-    return InvalidParameter(call.op->outputs[i].name, "a tensor, as output_mask asks for it", "none");
+    return InvalidParameter(call.op->outputs[i].name, "a tensor, as output_mask asks for it",
+                            "none");
   }
   return absl::OkStatus();
 }
@@ -170,8 +184,10 @@ absl::Status InferBackward(OpCall& call) {
   const int64_t n = IntAttribute(call, kN);
   const int64_t c = IntAttribute(call, kC);
   const int64_t group = IntAttribute(call, kGroup);
-  for (const int data : {0, 1}) OPSERVE_RETURN_IF_ERROR(CheckElements(call, data, {n, c, IntAttribute(call, kHxW)}));
-  for (const int statistic : {2, 3}) OPSERVE_RETURN_IF_ERROR(CheckElements(call, statistic, {n, group}));
+  for (const int data : {0, 1})
+    OPSERVE_RETURN_IF_ERROR(CheckElements(call, data, {n, c, IntAttribute(call, kHxW)}));
+  for (const int statistic : {2, 3})
+    OPSERVE_RETURN_IF_ERROR(CheckElements(call, statistic, {n, group}));
   OPSERVE_RETURN_IF_ERROR(CheckElements(call, 4, {c}));
   for (int i = 0; i < 3; ++i) {
     if (!mask[static_cast<size_t>(i)]) {
@@ -189,10 +205,13 @@ absl::Status InferBackward(OpCall& call) {
 
 extern constinit const Operator kGroupNorm = {
     .name = "GroupNorm",
-    .summary = "Normalizes each group of channels to mean 0 and variance 1, then scales and offsets each channel.",
+    .summary =
+        "Normalizes each group of channels to mean 0 and variance 1, then scales and offsets each "
+        "channel.",
     .description =
         "out = (self - mean) * rstd * gamma + beta, rstd = 1 / sqrt(variance + eps)\n"
-        "mean and the biased variance are those of the C/group channels of a group, HxW elements each. self is read as (N, C, "
+        "mean and the biased variance are those of the C/group channels of a group, HxW elements "
+        "each. self is read as (N, C, "
         "HxW) whatever its shape. A group without elements has mean 0 and rstd NaN.",
     .inputs = kForwardInputs,
     .attributes = kForwardAttributes,
@@ -206,11 +225,14 @@ extern constinit const Operator kGroupNormBackward = {
     .summary = "Gradients of GroupNorm with respect to its input, gamma and beta.",
     .description =
         "For each n and c: ds = sum(grad_out * input), db = sum(grad_out), over HxW.\n"
-        "For each n and group, with s = group / (C * HxW): DS = sum(gamma * ds), DB = sum(gamma * db), c1 = rstd * gamma, "
+        "For each n and group, with s = group / (C * HxW): DS = sum(gamma * ds), DB = sum(gamma * "
+        "db), c1 = rstd * gamma, "
         "c2 = (DB * mean - DS) * rstd^3 * s, c3 = -c2 * mean - DB * rstd * s.\n"
-        "grad_input = c1 * grad_out + c2 * input + c3; grad_gamma = sum over n of (ds - db * mean) * rstd; grad_beta = sum "
+        "grad_input = c1 * grad_out + c2 * input + c3; grad_gamma = sum over n of (ds - db * mean) "
+        "* rstd; grad_beta = sum "
         "over n of db.\n"
-        "mean and rstd are taken as given. An output that output_mask leaves out is empty and not computed. With N = 0 or "
+        "mean and rstd are taken as given. An output that output_mask leaves out is empty and not "
+        "computed. With N = 0 or "
         "HxW = 0 the gradients of gamma and beta are zeros.",
     .inputs = kBackwardInputs,
     .attributes = kBackwardAttributes,

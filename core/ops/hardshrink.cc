@@ -15,7 +15,8 @@ constexpr AttributeParam kAttributes[] = {
     {"lambd", "half the width of the dead zone; below 0 it counts as 0", AttributeKind::kScalar}};
 
 constexpr TensorParam kForwardInputs[] = {{"self", "the input", "any", kFloatDTypes}};
-constexpr TensorParam kForwardOutputs[] = {{"out", "self with its dead zone at 0", "self's", kFloatDTypes}};
+constexpr TensorParam kForwardOutputs[] = {
+    {"out", "self with its dead zone at 0", "self's", kFloatDTypes}};
 
 constexpr TensorParam kBackwardInputs[] = {
     {"grad_output", "gradient of Hardshrink's result", kBroadcastShape, kFloatDTypes},
@@ -59,8 +60,10 @@ absl::Status InferBackward(OpCall& call) {
 extern constinit const Operator kHardshrink = {
     .name = "Hardshrink",
     .summary = "The input, with values near zero set to zero.",
-    .description = "out = 0 where |self| <= lambd, self elsewhere\n"
-                   "lambd < 0 counts as 0 and is rounded to self's dtype first. A NaN self or lambd lets self pass.",
+    .description =
+        "out = 0 where |self| <= lambd, self elsewhere\n"
+        "lambd < 0 counts as 0 and is rounded to self's dtype first. A NaN self or lambd lets self "
+        "pass.",
     .inputs = kForwardInputs,
     .attributes = kAttributes,
     .outputs = kForwardOutputs,
@@ -73,9 +76,11 @@ extern constinit const Operator kHardshrinkBackward = {
     .summary = "Gradient of Hardshrink.",
     .description =
         "grad_input = 0 where |self| <= lambd, grad_output elsewhere\n"
-        "lambd is rounded to the promoted dtype of the inputs first. A NaN self or lambd lets the gradient pass; an infinite "
+        "lambd is rounded to the promoted dtype of the inputs first. A NaN self or lambd lets the "
+        "gradient pass; an infinite "
         "gradient in the dead zone gives 0.\n"
-        "Unlike PyTorch, lambd < 0 counts as 0, and NaN is treated alike in every position of a tensor.",
+        "Unlike PyTorch, lambd < 0 counts as 0, and NaN is treated alike in every position of a "
+        "tensor.",
     .inputs = kBackwardInputs,
     .attributes = kAttributes,
     .outputs = kBackwardOutputs,

@@ -12,28 +12,26 @@ namespace {
 
 struct DTypeInfo {
   DType dtype;
-  size_t size;
-  DTypeKind kind;
   std::string_view name;
   std::string_view short_name;
   std::string_view acl_name;
 };
 
 constexpr std::array<DTypeInfo, kNumDTypes> kDTypes = {{
-    {DType::kUndefined, 0, DTypeKind::kUndefined, "undefined", "undefined", ""},
-    {DType::kFloat32, 4, DTypeKind::kFloat, "float32", "f32", "float"},
-    {DType::kFloat16, 2, DTypeKind::kFloat, "float16", "f16", "half"},
-    {DType::kBFloat16, 2, DTypeKind::kFloat, "bfloat16", "bf16", ""},
-    {DType::kFloat64, 8, DTypeKind::kFloat, "float64", "f64", "double"},
-    {DType::kInt8, 1, DTypeKind::kSignedInt, "int8", "i8", "s8"},
-    {DType::kInt16, 2, DTypeKind::kSignedInt, "int16", "i16", "s16"},
-    {DType::kInt32, 4, DTypeKind::kSignedInt, "int32", "i32", "s32"},
-    {DType::kInt64, 8, DTypeKind::kSignedInt, "int64", "i64", "s64"},
-    {DType::kUint8, 1, DTypeKind::kUnsignedInt, "uint8", "u8", ""},
-    {DType::kUint16, 2, DTypeKind::kUnsignedInt, "uint16", "u16", ""},
-    {DType::kUint32, 4, DTypeKind::kUnsignedInt, "uint32", "u32", ""},
-    {DType::kUint64, 8, DTypeKind::kUnsignedInt, "uint64", "u64", ""},
-    {DType::kBool, 1, DTypeKind::kBool, "bool", "b8", ""},
+    {DType::kUndefined, "undefined", "undefined", ""},
+    {DType::kFloat32, "float32", "f32", "float"},
+    {DType::kFloat16, "float16", "f16", "half"},
+    {DType::kBFloat16, "bfloat16", "bf16", ""},
+    {DType::kFloat64, "float64", "f64", "double"},
+    {DType::kInt8, "int8", "i8", "s8"},
+    {DType::kInt16, "int16", "i16", "s16"},
+    {DType::kInt32, "int32", "i32", "s32"},
+    {DType::kInt64, "int64", "i64", "s64"},
+    {DType::kUint8, "uint8", "u8", ""},
+    {DType::kUint16, "uint16", "u16", ""},
+    {DType::kUint32, "uint32", "u32", ""},
+    {DType::kUint64, "uint64", "u64", ""},
+    {DType::kBool, "bool", "b8", ""},
 }};
 
 const DTypeInfo& Info(DType dtype) { return kDTypes[static_cast<size_t>(dtype)]; }
@@ -42,8 +40,6 @@ DType Wider(DType a, DType b) { return DTypeSize(a) >= DTypeSize(b) ? a : b; }
 
 }  // namespace
 
-size_t DTypeSize(DType dtype) { return Info(dtype).size; }
-DTypeKind DTypeKindOf(DType dtype) { return Info(dtype).kind; }
 std::string_view DTypeName(DType dtype) { return Info(dtype).name; }
 std::string_view DTypeShortName(DType dtype) { return Info(dtype).short_name; }
 

@@ -31,8 +31,16 @@ inline constexpr int kNumDTypes = 14;  // with kUndefined
 enum class DTypeKind : uint8_t { kUndefined, kFloat, kSignedInt, kUnsignedInt, kBool };
 
 // Bytes an element; 0 for kUndefined.
-size_t DTypeSize(DType dtype);
-DTypeKind DTypeKindOf(DType dtype);
+constexpr size_t DTypeSize(DType dtype) {
+  constexpr uint8_t kSizes[kNumDTypes] = {0, 4, 2, 2, 8, 1, 2, 4, 8, 1, 2, 4, 8, 1};
+  return kSizes[static_cast<size_t>(dtype)];
+}
+constexpr DTypeKind DTypeKindOf(DType dtype) {
+  if (dtype == DType::kUndefined) return DTypeKind::kUndefined;
+  if (dtype <= DType::kFloat64) return DTypeKind::kFloat;
+  if (dtype <= DType::kInt64) return DTypeKind::kSignedInt;
+  return dtype == DType::kBool ? DTypeKind::kBool : DTypeKind::kUnsignedInt;
+}
 // PyTorch's name ("float32", "bfloat16") and the short one ("f32", "bf16"); "undefined" for
 // kUndefined.
 std::string_view DTypeName(DType dtype);
@@ -40,7 +48,7 @@ std::string_view DTypeShortName(DType dtype);
 // Either name, any letter case, and ACL's ("FLOAT", "BF16", "DOUBLE"); nullopt for anything else.
 std::optional<DType> ParseDType(std::string_view name);
 
-inline bool IsFloating(DType dtype) { return DTypeKindOf(dtype) == DTypeKind::kFloat; }
+constexpr bool IsFloating(DType dtype) { return DTypeKindOf(dtype) == DTypeKind::kFloat; }
 
 // The dtype in which tensors of `a` and `b` are computed together; kUndefined where they do not go
 // together. The wider of one kind; bf16 with f16 gives f32; float beats int and bool at its own

@@ -7,12 +7,14 @@ namespace opserve {
 
 std::optional<int64_t> NumElements(std::span<const int64_t> shape) {
   int64_t count = 1;
+  bool empty = false;
+  bool overflow = false;
   for (const int64_t extent : shape) {
-    if (extent == 0) return 0;
+    empty |= extent == 0;
+    overflow |= __builtin_mul_overflow(count, extent, &count);
   }
-  for (const int64_t extent : shape) {
-    if (__builtin_mul_overflow(count, extent, &count)) return std::nullopt;
-  }
+  if (empty) return 0;
+  if (overflow) return std::nullopt;
   return count;
 }
 
@@ -29,6 +31,7 @@ Dims DenseStrides(std::span<const int64_t> shape) {
 std::optional<Dims> BroadcastShapes(std::span<const int64_t> a, std::span<const int64_t> b) {
   if (a.size() < b.size()) std::swap(a, b);
   Dims shape(a.begin(), a.end());
+  if (SameShape(a, b)) return shape;
   const size_t shift = a.size() - b.size();
   for (size_t i = 0; i < b.size(); ++i) {
     int64_t& extent = shape[shift + i];

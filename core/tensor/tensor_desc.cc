@@ -38,6 +38,17 @@ std::string WithShape(int64_t bytes, const TensorDesc& desc) {
                       ShapeToString(desc.shape));
 }
 
+// Whether CheckDesc has nothing to say.
+bool IsSound(const TensorDesc& desc) {
+  if (desc.dtype == DType::kUndefined || desc.strides.size() != desc.shape.size()) return false;
+  int64_t lowest = desc.storage_offset;
+  for (size_t i = 0; i < desc.shape.size(); ++i) {
+    lowest = std::min({lowest, desc.shape[i], desc.strides[i]});
+  }
+  return lowest >= 0 && FitsBytes(NumElements(desc.shape), desc.dtype) &&
+         FitsBytes(ReachElements(desc), desc.dtype);
+}
+
 }  // namespace
 
 TensorDesc TensorDesc::Dense(DType dtype, std::span<const int64_t> shape) {
@@ -72,6 +83,7 @@ bool TensorDesc::IsDense() const {
 }
 
 absl::Status CheckDesc(const TensorDesc& desc, std::string_view parameter) {
+  if (IsSound(desc)) return absl::OkStatus();
   if (desc.dtype == DType::kUndefined) return InvalidParameter(parameter, "a dtype", "none");
   if (desc.strides.size() != desc.shape.size()) {
     return InvalidParameter(parameter, absl::StrCat(desc.shape.size(), " strides, one a dimension"),
@@ -127,7 +139,7 @@ absl::Status CheckStorage(const TensorDesc& desc, int64_t storage_bytes,
 }
 
 absl::Status CheckNoSelfOverlap(const TensorDesc& desc, std::string_view parameter) {
-  if (desc.num_elements() == 0) return absl::OkStatus();
+  if (desc.IsDense()) return absl::OkStatus();
   std::vector<std::pair<int64_t, int64_t>> stride_extent;
   for (size_t i = 0; i < desc.shape.size(); ++i) {
     if (desc.shape[i] > 1) stride_extent.emplace_back(desc.strides[i], desc.shape[i]);

@@ -1,5 +1,6 @@
-// What the kernels of CtcLoss and CtcLossBackward share: the lattice of a sample, its blanks and its labels in rows of their
-// own (s = 2j and s = 2j + 1), in log space. Included once a SIMD target.
+// What the kernels of CtcLoss and CtcLossBackward share: the lattice of a sample, its blanks and
+// its labels in rows of their own (s = 2j and s = 2j + 1), in log space. Included once a SIMD
+// target.
 
 #include <cmath>
 #include <limits>
@@ -71,7 +72,8 @@ HWY_INLINE VecOf<T> LogSum(Tag<T> d, VecOf<T> a, VecOf<T> b, VecOf<T> c) {
   const VecOf<T> high = hn::Max(high_ab, c);
   const VecOf<T> low = hn::Min(high_ab, c);
   const VecOf<T> base = hn::Max(high, hn::Set(d, std::numeric_limits<T>::lowest()));
-  VecOf<T> sum = hn::Add(ExpNonPositive(d, hn::Sub(low, base)), ExpNonPositive(d, hn::Sub(low_ab, base)));
+  VecOf<T> sum =
+      hn::Add(ExpNonPositive(d, hn::Sub(low, base)), ExpNonPositive(d, hn::Sub(low_ab, base)));
   sum = hn::Add(sum, hn::Set(d, T{1}));
   const VecOf<T> terms = hn::Add(hn::Add(a, b), c);
   return hn::IfThenElse(hn::IsNaN(terms), terms, hn::Add(high, LogOneToThree(d, sum)));
@@ -83,7 +85,8 @@ HWY_INLINE VecOf<T> MaxNumber(VecOf<T> max, VecOf<T> v) {
   return hn::IfThenElse(hn::Gt(v, max), v, max);
 }
 
-// What a row is lowered by to keep the numbers of the next small: its largest, when that is a number.
+// What a row is lowered by to keep the numbers of the next small: its largest, when that is a
+// number.
 template <typename T>
 HWY_INLINE T ShiftOf(Tag<T> d, VecOf<T> max) {
   const T shift = hn::GetLane(hn::MaxOfLanes(d, max));
@@ -131,7 +134,8 @@ struct Rows {
 template <typename T>
 Rows<const T> InputRows(const KernelArgs& args, int input) {
   const TensorDesc& desc = args.call.input(input);
-  const T* first = reinterpret_cast<const T*>(args.inputs[static_cast<size_t>(input)]) + desc.storage_offset;
+  const T* first =
+      reinterpret_cast<const T*>(args.inputs[static_cast<size_t>(input)]) + desc.storage_offset;
   return {first, desc.strides[0], desc.strides[1], desc.shape[2] > 1 ? desc.strides[2] : 1};
 }
 
@@ -146,7 +150,8 @@ Rows<T> OutputRows(const KernelArgs& args, int output) {
 template <typename T>
 T InputAt(const KernelArgs& args, int input, int64_t b) {
   const TensorDesc& desc = args.call.input(input);
-  return reinterpret_cast<const T*>(args.inputs[static_cast<size_t>(input)])[desc.storage_offset + b * desc.strides[0]];
+  return reinterpret_cast<const T*>(
+      args.inputs[static_cast<size_t>(input)])[desc.storage_offset + b * desc.strides[0]];
 }
 
 struct CtcSample {
@@ -158,8 +163,10 @@ struct CtcSample {
 
 inline CtcSample SampleAt(const KernelArgs& args, const CtcPlan& plan, int64_t b) {
   const auto i = static_cast<size_t>(b);
-  return {b, args.call.attribute<std::vector<int64_t>>(0)[i], args.call.attribute<std::vector<int64_t>>(1)[i],
-          ScratchAt<int64_t>(args.workspace, plan.labels) + ScratchAt<int64_t>(args.workspace, plan.starts)[b]};
+  return {b, args.call.attribute<std::vector<int64_t>>(0)[i],
+          args.call.attribute<std::vector<int64_t>>(1)[i],
+          ScratchAt<int64_t>(args.workspace, plan.labels) +
+              ScratchAt<int64_t>(args.workspace, plan.starts)[b]};
 }
 
 // The scratch rows of a chunk: row(i)[j] for −kRowMargin <= j < plan.row − kRowMargin.

@@ -1,8 +1,9 @@
 // CtcLoss. With l' a sample's labels, blanks between and around, and lp = log_probs at l'_s:
 //   α[0][0] = lp, α[0][1] = lp, else −∞
-//   α[t][s] = lp + ln(exp α[t−1][s] + exp α[t−1][s−1] + exp α[t−1][s−2]), the last where l'_s ≠ l'_{s−2}
-//   nll = −ln(exp α[L−1][2S] + exp α[L−1][2S−1])
-// Rows are kept near zero by what they are lowered by, whose sum is a double: long samples lose no digits.
+//   α[t][s] = lp + ln(exp α[t−1][s] + exp α[t−1][s−1] + exp α[t−1][s−2]), the last where l'_s ≠
+//   l'_{s−2} nll = −ln(exp α[L−1][2S] + exp α[L−1][2S−1])
+// Rows are kept near zero by what they are lowered by, whose sum is a double: long samples lose no
+// digits.
 #include "core/backends/cpu/simd.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -29,7 +30,8 @@ class CtcForward {
   void Run() {
     args_.workers.ParallelFor(plan_.chunks, [&](int64_t chunk) {
       Lattice lattice(args_, plan_, chunk);
-      for (int64_t b = plan_.FirstSample(chunk); b < plan_.FirstSample(chunk + 1); ++b) RunSample(b, lattice);
+      for (int64_t b = plan_.FirstSample(chunk); b < plan_.FirstSample(chunk + 1); ++b)
+        RunSample(b, lattice);
     });
   }
 
@@ -52,12 +54,12 @@ class CtcForward {
     }
 
     ScratchRows<T> rows;
-    T* blanks;       // of α[t], lowered by `offset`
+    T* blanks;  // of α[t], lowered by `offset`
     T* labels;
-    T* skips;        // 1 where label j may follow label j − 1 at once
-    T* log_probs;    // of the labels at t
+    T* skips;      // 1 where label j may follow label j − 1 at once
+    T* log_probs;  // of the labels at t
     LongSum offset;
-    T shift = 0;     // what the next row is to be lowered by
+    T shift = 0;  // what the next row is to be lowered by
   };
 
   void RunSample(int64_t b, Lattice& lattice) {
@@ -96,7 +98,8 @@ class CtcForward {
       const auto skips = hn::Ne(hn::LoadU(d, lattice.skips + j), hn::Zero(d));
       const VecOf<T> lp = hn::LoadU(d, lattice.log_probs + j);
       const VecOf<T> blank_sum = hn::Sub(LogSum<T>(d, e, before), shift);
-      const VecOf<T> label_sum = hn::Sub(LogSum<T>(d, o, e, hn::IfThenElse(skips, before, never)), shift);
+      const VecOf<T> label_sum =
+          hn::Sub(LogSum<T>(d, o, e, hn::IfThenElse(skips, before, never)), shift);
       const VecOf<T> new_e = hn::Add(blank_sum, blank_lp);
       const VecOf<T> new_o = hn::Add(label_sum, lp);
       max = MaxNumber<T>(MaxNumber<T>(max, new_e), new_o);
@@ -128,7 +131,8 @@ class CtcForward {
     }
     for (; j <= sample.num_labels; ++j) {
       row[2 * j * log_alpha_.inner] = (lattice.blanks[j] + offset.low) + offset.high;
-      if (j < sample.num_labels) row[(2 * j + 1) * log_alpha_.inner] = (lattice.labels[j] + offset.low) + offset.high;
+      if (j < sample.num_labels)
+        row[(2 * j + 1) * log_alpha_.inner] = (lattice.labels[j] + offset.low) + offset.high;
     }
     FillRow(row, 2 * sample.num_labels + 1);
   }
@@ -137,14 +141,16 @@ class CtcForward {
     double likelihood = sample.num_labels == 0 ? 0 : -std::numeric_limits<double>::infinity();
     if (sample.steps > 0) {
       const auto a = static_cast<double>(lattice.blanks[sample.num_labels]);
-      const double b = sample.num_labels == 0 ? kMinusInfinity<double>
-                                              : static_cast<double>(lattice.labels[sample.num_labels - 1]);
+      const double b = sample.num_labels == 0
+                           ? kMinusInfinity<double>
+                           : static_cast<double>(lattice.labels[sample.num_labels - 1]);
       LongSum sum = lattice.offset;
       sum.Add(LogSumOf(a, b));
       likelihood = sum.value();
     }
     const TensorDesc& desc = args_.call.output(0).desc;
-    T* out = reinterpret_cast<T*>(args_.outputs[0]) + desc.storage_offset + sample.index * desc.strides[0];
+    T* out = reinterpret_cast<T*>(args_.outputs[0]) + desc.storage_offset +
+             sample.index * desc.strides[0];
     *out = static_cast<T>(likelihood == 0 ? 0 : -likelihood);
   }
 

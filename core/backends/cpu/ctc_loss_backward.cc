@@ -1,9 +1,11 @@
 // CtcLossBackward. With l' a sample's labels, blanks between and around, and lp = log_probs:
 //   υ[L−1][2S] = υ[L−1][2S−1] = 0, else −∞;  β[t][s] = υ[t][s] + lp[t][l'_s]
 //   υ[t][s] = ln(exp β[t+1][s] + exp β[t+1][s+1] + exp β[t+1][s+2]), the last where l'_s ≠ l'_{s+2}
-//   grad[t][c] = (exp lp − Σ exp(α[t][s] + υ[t][s] + nll)) · grad_out, summed over the s with l'_s = c
-// which is the contract's exp(res + nll − lp), where α + β counts lp twice. Rows of β are kept near zero by what they are
-// lowered by, whose sum is a double and mostly cancels nll: long samples lose no digits.
+//   grad[t][c] = (exp lp − Σ exp(α[t][s] + υ[t][s] + nll)) · grad_out, summed over the s with l'_s
+//   = c
+// which is the contract's exp(res + nll − lp), where α + β counts lp twice. Rows of β are kept near
+// zero by what they are lowered by, whose sum is a double and mostly cancels nll: long samples lose
+// no digits.
 #include "core/backends/cpu/simd.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -31,7 +33,8 @@ class CtcBackward {
   void Run() {
     args_.workers.ParallelFor(plan_.chunks, [&](int64_t chunk) {
       T* classes = plan_.split ? nullptr : ClassRow(chunk);
-      for (int64_t b = plan_.FirstSample(chunk); b < plan_.FirstSample(chunk + 1); ++b) RunSample(b, chunk, classes);
+      for (int64_t b = plan_.FirstSample(chunk); b < plan_.FirstSample(chunk + 1); ++b)
+        RunSample(b, chunk, classes);
     });
     if (!plan_.split) return;
     args_.workers.ParallelFor(plan_.n * plan_.step_chunks, [&](int64_t chunk) {
@@ -60,7 +63,7 @@ class CtcBackward {
     }
 
     ScratchRows<T> rows;
-    T* blanks;        // of β[t + 1], lowered by `offset`
+    T* blanks;  // of β[t + 1], lowered by `offset`
     T* labels;
     T* skips;         // 1 where label j + 1 may follow label j at once
     T* log_probs;     // of the labels at t
@@ -68,7 +71,7 @@ class CtcBackward {
     T* alpha_labels;
     T* posteriors;
     LongSum offset;
-    T shift = 0;      // what the next row is to be lowered by
+    T shift = 0;  // what the next row is to be lowered by
   };
 
   // A zeroed row of a number for each class.
@@ -80,7 +83,8 @@ class CtcBackward {
   }
 
   T* Posteriors(int64_t b, int64_t t) const {
-    return ScratchAt<T>(args_.workspace, plan_.posteriors) + (b * plan_.t + t) * plan_.posterior_row;
+    return ScratchAt<T>(args_.workspace, plan_.posteriors) +
+           (b * plan_.t + t) * plan_.posterior_row;
   }
 
   // The recursion is of use: the loss is finite.
@@ -105,7 +109,8 @@ class CtcBackward {
     }
   }
 
-  // β[t + 1] to β[t] in place, and the posteriors of t: the labels' from 0 on, the blanks' sum at the end of the row.
+  // β[t + 1] to β[t] in place, and the posteriors of t: the labels' from 0 on, the blanks' sum at
+  // the end of the row.
   void Step(const CtcSample& sample, int64_t t, double nll, Lattice& lattice, T* posteriors) const {
     const Tag<T> d;
     const T* classes = log_probs_.At(t, sample.index);
@@ -151,14 +156,16 @@ class CtcBackward {
   }
 
   // υ[t] of β[t + 1]. Those after the last label are −∞.
-  static HWY_INLINE void Combine(Tag<T> d, const Lattice& lattice, int64_t j, VecOf<T>& e, VecOf<T>& o) {
+  static HWY_INLINE void Combine(Tag<T> d, const Lattice& lattice, int64_t j, VecOf<T>& e,
+                                 VecOf<T>& o) {
     const VecOf<T> blank = hn::LoadU(d, lattice.blanks + j);
     const VecOf<T> label = hn::LoadU(d, lattice.labels + j);
     const VecOf<T> next_blank = hn::LoadU(d, lattice.blanks + j + 1);
     const VecOf<T> next_label = hn::LoadU(d, lattice.labels + j + 1);
     const auto skips = hn::Ne(hn::LoadU(d, lattice.skips + j), hn::Zero(d));
     e = LogSum<T>(d, blank, label);
-    o = LogSum<T>(d, label, next_blank, hn::IfThenElse(skips, next_label, hn::Set(d, kMinusInfinity<T>)));
+    o = LogSum<T>(d, label, next_blank,
+                  hn::IfThenElse(skips, next_label, hn::Set(d, kMinusInfinity<T>)));
   }
 
   // α[t] apart into blanks and labels.
@@ -209,7 +216,8 @@ class CtcBackward {
   }
 
   // (exp lp − posterior) · grad_out
-  static void WriteClasses(const T* log_probs, const T* posteriors, T grad_out, int64_t count, T* grad) {
+  static void WriteClasses(const T* log_probs, const T* posteriors, T grad_out, int64_t count,
+                           T* grad) {
     const Tag<T> d;
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
     const auto value = [&](VecOf<T> lp, VecOf<T> posterior) HWY_ATTR {
@@ -222,7 +230,8 @@ class CtcBackward {
     }
     if (c == count) return;
     const auto rest = static_cast<size_t>(count - c);
-    StorePart<T>(value(LoadPart<T>(d, log_probs + c, rest), hn::LoadU(d, posteriors + c)), d, grad + c, rest);
+    StorePart<T>(value(LoadPart<T>(d, log_probs + c, rest), hn::LoadU(d, posteriors + c)), d,
+                 grad + c, rest);
   }
 
   void WriteStridedClasses(const T* log_probs, const T* posteriors, T grad_out, T* grad) const {
@@ -273,7 +282,8 @@ size_t CtcLossBackwardWorkspace(const OpCall& call) { return PlanCtcLossBackward
 
 }  // namespace
 
-extern constinit const Kernel kCtcLossBackwardKernel = {CtcLossBackwardWorkspace, ExecuteCtcLossBackward};
+extern constinit const Kernel kCtcLossBackwardKernel = {CtcLossBackwardWorkspace,
+                                                        ExecuteCtcLossBackward};
 
 }  // namespace opserve::cpu
 #endif

@@ -19,7 +19,9 @@ constexpr int64_t kMaxChunks = 64;
 constexpr int64_t kFewSamples = 8;
 constexpr int64_t kStepElements = 16384;
 
-const std::vector<int64_t>& TargetLengths(const OpCall& call) { return call.attribute<std::vector<int64_t>>(1); }
+const std::vector<int64_t>& TargetLengths(const OpCall& call) {
+  return call.attribute<std::vector<int64_t>>(1);
+}
 
 int64_t SaturatingMultiply(int64_t a, int64_t b) {
   int64_t product = 0;
@@ -59,10 +61,12 @@ float AsNumber(Float16 label) { return ToFloat(label); }
 bool IsLabel(int64_t label, int64_t classes) { return label >= 0 && label < classes; }
 bool IsLabel(float label, int64_t classes) {
   // NaN is in no comparison.
-  return label >= 0 && static_cast<double>(label) < static_cast<double>(classes) && label == std::floor(label);
+  return label >= 0 && static_cast<double>(label) < static_cast<double>(classes) &&
+         label == std::floor(label);
 }
 
-absl::Status BadLabel(const CtcPlan& plan, const std::string& label, int64_t sample, int64_t position) {
+absl::Status BadLabel(const CtcPlan& plan, const std::string& label, int64_t sample,
+                      int64_t position) {
   return InvalidParameter("targets", absl::StrCat("whole numbers in [0, C = ", plan.c, ")"),
                           absl::StrCat(label, " for label ", position, " of sample ", sample));
 }
@@ -70,7 +74,8 @@ absl::Status BadLabel(const CtcPlan& plan, const std::string& label, int64_t sam
 template <typename T>
 absl::Status ReadLabelsOf(const KernelArgs& args, const CtcPlan& plan, int targets) {
   const TensorDesc& desc = args.call.input(targets);
-  const T* first = reinterpret_cast<const T*>(args.inputs[static_cast<size_t>(targets)]) + desc.storage_offset;
+  const T* first =
+      reinterpret_cast<const T*>(args.inputs[static_cast<size_t>(targets)]) + desc.storage_offset;
   const bool padded = desc.rank() == 2;
   const int64_t step = desc.strides.back();
   auto* labels = ScratchAt<int64_t>(args.workspace, plan.labels);
@@ -106,13 +111,17 @@ CtcPlan PlanCtcLossBackward(const OpCall& call) {
   const size_t element_bytes = DTypeSize(call.input(1).dtype);
   const int64_t steps_elements = SaturatingMultiply(plan.t, plan.c);
   plan.split = plan.n < kFewSamples && steps_elements >= 2 * kStepElements;
-  plan.step_chunks = std::min({plan.t, std::max<int64_t>(1, steps_elements / kStepElements), kMaxChunks / plan.n});
+  plan.step_chunks =
+      std::min({plan.t, std::max<int64_t>(1, steps_elements / kStepElements), kMaxChunks / plan.n});
   const int64_t class_rows = plan.split ? plan.n * plan.step_chunks : plan.chunks;
   // Rounded up to whole vectors.
-  plan.classes = scratch.Take(SaturatingMultiply(class_rows, (plan.c + kRowMargin - 1) / kRowMargin * kRowMargin), element_bytes);
+  plan.classes = scratch.Take(
+      SaturatingMultiply(class_rows, (plan.c + kRowMargin - 1) / kRowMargin * kRowMargin),
+      element_bytes);
   plan.posterior_row = plan.row - kRowMargin;
   if (plan.split) {
-    plan.posteriors = scratch.Take(SaturatingMultiply(plan.n * plan.t, plan.posterior_row), element_bytes);
+    plan.posteriors =
+        scratch.Take(SaturatingMultiply(plan.n * plan.t, plan.posterior_row), element_bytes);
   }
   plan.bytes = scratch.bytes();
   return plan;

@@ -1,5 +1,5 @@
-// How the kernels of CtcLoss and CtcLossBackward cut their work and lay out their workspace, from shapes and lengths alone; and
-// the labels, which only phase two sees.
+// How the kernels of CtcLoss and CtcLossBackward cut their work and lay out their workspace, from
+// shapes and lengths alone; and the labels, which only phase two sees.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,21 @@ struct CtcPlan {
   int64_t t = 0;
   int64_t n = 0;
   int64_t c = 0;
-  // Elements of a scratch row: one a label (or blank) of the longest target, and room for a vector before and after.
+  // Elements of a scratch row: one a label (or blank) of the longest target, and room for a vector
+  // before and after.
   int64_t row = 0;
   // Samples are shared out in this many chunks, each with its own scratch.
   int64_t chunks = 0;
-  // Backward, few samples: threads share the classes of a sample's steps, after one has done its recursion.
+  // Backward, few samples: threads share the classes of a sample's steps, after one has done its
+  // recursion.
   bool split = false;
 
   // Workspace: offsets in bytes, and all of it.
-  size_t labels = 0;         // int64, the samples' labels one after another
-  size_t starts = 0;         // int64, where each sample's labels begin
-  size_t rows = 0;           // each chunk's scratch rows
-  size_t classes = 0;        // backward: C elements for each chunk of samples, or of steps where split
-  size_t posteriors = 0;     // split: what the recursion found, (N, T, longest target + 1)
+  size_t labels = 0;      // int64, the samples' labels one after another
+  size_t starts = 0;      // int64, where each sample's labels begin
+  size_t rows = 0;        // each chunk's scratch rows
+  size_t classes = 0;     // backward: C elements for each chunk of samples, or of steps where split
+  size_t posteriors = 0;  // split: what the recursion found, (N, T, longest target + 1)
   size_t bytes = 0;
 
   int64_t posterior_row = 0;  // elements
@@ -46,7 +48,8 @@ inline constexpr int64_t kBackwardRows = 7;
 CtcPlan PlanCtcLoss(const OpCall& call);
 CtcPlan PlanCtcLossBackward(const OpCall& call);
 
-// Copies the labels of all samples to the workspace: 161002 when one is not a whole number in [0, C).
+// Copies the labels of all samples to the workspace: 161002 when one is not a whole number in [0,
+// C).
 absl::Status ReadLabels(const KernelArgs& args, const CtcPlan& plan, int targets);
 
 }  // namespace opserve::cpu

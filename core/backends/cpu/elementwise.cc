@@ -65,22 +65,25 @@ void Classify(const ElementwiseCall& call, Operand& operand) {
   }
 }
 
-Operand MakeInput(const KernelArgs& args, size_t i, std::span<const int64_t> shape) {
+Operand MakeInput(const KernelArgs& args, size_t i) {
   const TensorDesc& desc = args.call.input(static_cast<int>(i));
   const auto offset = static_cast<size_t>(desc.storage_offset) * DTypeSize(desc.dtype);
-  return {.input = args.inputs[i] + offset,
-          .output = nullptr,
-          .dtype = desc.dtype,
-          .strides = BroadcastStrides(desc, shape)};
+  return {.input = args.inputs[i] + offset, .output = nullptr, .dtype = desc.dtype, .strides = {}};
 }
 
 Operand MakeOutput(const KernelArgs& args) {
   const TensorDesc& desc = args.call.output(0).desc;
   const auto offset = static_cast<size_t>(desc.storage_offset) * DTypeSize(desc.dtype);
-  return {.input = nullptr,
-          .output = args.outputs[0] + offset,
-          .dtype = desc.dtype,
-          .strides = desc.strides};
+  return {.input = nullptr, .output = args.outputs[0] + offset, .dtype = desc.dtype, .strides = {}};
+}
+
+// The commonest call by far: all tensors dense, of one shape. Its space is a line.
+bool IsLine(const KernelArgs& args, const Dims& shape, std::span<Operand* const> operands) {
+  for (size_t i = 0; i < args.inputs.size(); ++i) {
+    const TensorDesc& desc = args.call.input(static_cast<int>(i));
+    if (!SameShape(desc.shape, shape) || !desc.IsDense()) return false;
+  }
+  return operands.size() == args.inputs.size() || args.call.output(0).desc.IsDense();
 }
 
 enum class Result : uint8_t { kTensor, kScalar };
@@ -92,7 +95,7 @@ ElementwiseCall MakeCall(const KernelArgs& args, const Dims& shape, Result resul
   absl::InlinedVector<Operand*, kMaxElementwiseInputs + 1> operands;
   bool uniform = true;
   for (size_t i = 0; i < call.num_inputs; ++i) {
-    Operand& input = call.inputs[i] = MakeInput(args, i, shape);
+    Operand& input = call.inputs[i] = MakeInput(args, i);
     call.promoted = i == 0 ? input.dtype : PromoteDTypes(call.promoted, input.dtype);
     uniform = uniform && input.dtype == call.inputs[0].dtype;
     operands.push_back(&input);
@@ -103,6 +106,18 @@ ElementwiseCall MakeCall(const KernelArgs& args, const Dims& shape, Result resul
     operands.push_back(&call.output);
   }
   call.tile_dtype = uniform ? call.promoted : DType::kFloat32;
+  if (IsLine(args, shape, operands)) {
+    call.shape = {call.count};
+    for (Operand* operand : operands) {
+      operand->strides = {1};
+      operand->linear = true;
+    }
+    return call;
+  }
+  for (size_t i = 0; i < call.num_inputs; ++i) {
+    call.inputs[i].strides = BroadcastStrides(args.call.input(static_cast<int>(i)), shape);
+  }
+  if (result == Result::kTensor) call.output.strides = args.call.output(0).desc.strides;
   call.shape = SpaceMerger(std::span<Operand*>(operands.data(), operands.size())).Merge(shape);
   for (Operand* operand : operands) Classify(call, *operand);
   return call;

@@ -1,4 +1,5 @@
-// What the kernels of GroupNorm and GroupNormBackward share: rows in and out, in any layout. Included once a SIMD target.
+// What the kernels of GroupNorm and GroupNormBackward share: rows in and out, in any layout.
+// Included once a SIMD target.
 
 #include <cstring>
 #include <utility>
@@ -48,7 +49,8 @@ inline void StreamCopy(const std::byte* from, std::byte* to, size_t bytes) {
   i = std::min(i, bytes);
   std::memcpy(to, from, i);
   for (; i + lanes <= bytes; i += lanes) {
-    hn::Stream(hn::LoadU(d, reinterpret_cast<const uint8_t*>(from + i)), d, reinterpret_cast<uint8_t*>(to + i));
+    hn::Stream(hn::LoadU(d, reinterpret_cast<const uint8_t*>(from + i)), d,
+               reinterpret_cast<uint8_t*>(to + i));
   }
   std::memcpy(to + i, from + i, bytes - i);
 }
@@ -83,7 +85,8 @@ class RunWriter {
     if (filled_ == 0) return;
     const auto* tile = reinterpret_cast<const std::byte*>(tile_);
     if (tensor_.linear()) {
-      StreamCopy(tile, tensor_.operand.output + begin_ * static_cast<int64_t>(sizeof(T)), filled_ * sizeof(T));
+      StreamCopy(tile, tensor_.operand.output + begin_ * static_cast<int64_t>(sizeof(T)),
+                 filled_ * sizeof(T));
     } else {
       ScatterTile(tensor_.operand, tensor_.shape, begin_, filled_, tile);
     }
@@ -98,19 +101,21 @@ class RunWriter {
   alignas(64) T tile_[kTile];
 };
 
-// A parameter of each channel as floats; `value` where it was not given.
+// A parameter of each channel as floats, each `repeats` times; `value` where it was not given.
 template <typename T>
-void LoadChannels(const KernelArgs& args, int input, float value, int64_t count, float* channels) {
+void LoadChannels(const KernelArgs& args, int input, float value, const GroupGeometry& geometry,
+                  float* channels) {
+  const int64_t repeats = geometry.repeats();
   if (!args.call.has_input(input)) {
-    std::fill_n(channels, count, value);
+    std::fill_n(channels, geometry.c * repeats, value);
     return;
   }
   const StridedTensor tensor = InputTensor(args, input);
   RunReader<T> reader(tensor);
-  for (int64_t i = 0; i < count; i += kPiece) {
-    const auto run = static_cast<size_t>(std::min(kPiece, count - i));
+  for (int64_t i = 0; i < geometry.c; i += kPiece) {
+    const auto run = static_cast<size_t>(std::min(kPiece, geometry.c - i));
     const T* values = reader.Read(i, run);
-    for (size_t k = 0; k < run; ++k) channels[i + static_cast<int64_t>(k)] = ToFloat(values[k]);
+    for (size_t k = 0; k < run; ++k) channels = std::fill_n(channels, repeats, ToFloat(values[k]));
   }
 }
 

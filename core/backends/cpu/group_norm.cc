@@ -1,7 +1,8 @@
-// GroupNorm: out = (x − mean)·(rstd·γ) + β, mean and variance over the D·HxW elements of a group, rstd = 1/√(variance + ε).
+// GroupNorm: out = (x − mean)·(rstd·γ) + β, mean and variance over the D·HxW elements of a group,
+// rstd = 1/√(variance + ε).
 //
-// Sound whatever the mean: each piece is summed, then, from the nearest cache, its deviations from its own mean and their
-// squares; pieces are put together in double (Chan, Golub and LeVeque).
+// Sound whatever the mean: each piece is summed, then, from the nearest cache, its deviations from
+// its own mean and their squares; pieces are put together in double (Chan, Golub and LeVeque).
 #include "core/backends/cpu/simd.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -15,7 +16,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace opserve::cpu::HWY_NAMESPACE {
 
-// Of some elements: how many, their sum, and the sum of the squares of their deviations from their mean.
+// Of some elements: how many, their sum, and the sum of the squares of their deviations from their
+// mean.
 struct Statistics {
   double count = 0;
   double sum = 0;
@@ -82,7 +84,8 @@ HWY_INLINE Statistics PieceStatistics(const T* x, size_t count) {
   const auto n = static_cast<double>(count);
   const auto shift = static_cast<float>(SumElements(x, count) / n);
   // An infinity among the elements: their mean is it, their variance is not a number.
-  if (!std::isfinite(shift)) return {n, static_cast<double>(shift) * n, std::numeric_limits<double>::quiet_NaN()};
+  if (!std::isfinite(shift))
+    return {n, static_cast<double>(shift) * n, std::numeric_limits<double>::quiet_NaN()};
   double sum = 0;
   double squares = 0;
   SumDeviations(x, count, shift, sum, squares);
@@ -90,7 +93,8 @@ HWY_INLINE Statistics PieceStatistics(const T* x, size_t count) {
 }
 
 template <typename T>
-HWY_INLINE void NormalizePiece(const T* x, size_t count, float mean, float scale, float offset, T* out) {
+HWY_INLINE void NormalizePiece(const T* x, size_t count, float mean, float scale, float offset,
+                               T* out) {
   const FloatTag d;
   const size_t lanes = hn::Lanes(d);
   const FloatVec m = hn::Set(d, mean);
@@ -108,6 +112,27 @@ HWY_INLINE void NormalizePiece(const T* x, size_t count, float mean, float scale
   }
 }
 
+// The same with a scale and an offset for each element.
+template <typename T>
+HWY_INLINE void NormalizeEach(const T* x, size_t count, float mean, float rstd, const float* gamma,
+                              const float* beta, T* out) {
+  const FloatTag d;
+  const size_t lanes = hn::Lanes(d);
+  const auto value = [&](FloatVec v, FloatVec g, FloatVec b) HWY_ATTR {
+    return hn::MulAdd(hn::Sub(v, hn::Set(d, mean)), hn::Mul(hn::Set(d, rstd), g), b);
+  };
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    StoreFloats(value(LoadFloats(d, x + i), hn::LoadU(d, gamma + i), hn::LoadU(d, beta + i)), d,
+                out + i);
+  }
+  if (i == count) return;
+  const size_t rest = count - i;
+  StoreFirst(
+      value(LoadFirst(d, x + i, rest), LoadFirst(d, gamma + i, rest), LoadFirst(d, beta + i, rest)),
+      d, out + i, rest);
+}
+
 template <typename T>
 class GroupNormalization {
  public:
@@ -119,7 +144,8 @@ class GroupNormalization {
         out_(OutputTensor(args, 0)),
         mean_(OutputTensor(args, 1)),
         rstd_(OutputTensor(args, 2)),
-        store_(IsStreamed(args.call.output(0).desc.size_bytes()) ? Store::kStreamed : Store::kCached),
+        store_(IsStreamed(args.call.output(0).desc.size_bytes()) ? Store::kStreamed
+                                                                 : Store::kCached),
         eps_(static_cast<double>(static_cast<float>(args.call.attribute<double>(4)))),
         gamma_(ScratchAt<float>(args.workspace, plan_.gamma)),
         beta_(ScratchAt<float>(args.workspace, plan_.beta)) {}
@@ -127,8 +153,8 @@ class GroupNormalization {
   void Run() {
     if (geometry_.n == 0) return;
     if (geometry_.group_elements() == 0) return StoreEmptyMoments();
-    LoadChannels<T>(args_, 1, 1.0f, geometry_.c, gamma_);
-    LoadChannels<T>(args_, 2, 0.0f, geometry_.c, beta_);
+    LoadChannels<T>(args_, 1, 1.0f, geometry_, gamma_);
+    LoadChannels<T>(args_, 2, 0.0f, geometry_, beta_);
     if (geometry_.split) {
       RunSplit();
     } else {
@@ -151,40 +177,57 @@ class GroupNormalization {
   // As PyTorch has them.
   void StoreEmptyMoments() {
     MomentWriters writers(*this, 0);
-    for (int64_t i = 0; i < geometry_.groups(); ++i) writers.Write({0.0, std::numeric_limits<double>::quiet_NaN()});
+    for (int64_t i = 0; i < geometry_.groups(); ++i)
+      writers.Write({0.0, std::numeric_limits<double>::quiet_NaN()});
   }
 
   Moments MomentsOf(const Statistics& statistics) const {
-    return {statistics.sum / statistics.count, 1.0 / std::sqrt(statistics.squares / statistics.count + eps_)};
+    return {statistics.sum / statistics.count,
+            1.0 / std::sqrt(statistics.squares / statistics.count + eps_)};
   }
 
   // Every group by one thread: all passes while it is in the cache.
   void RunWhole() {
     const int64_t elements = geometry_.group_elements();
-    ParallelRanges(args_.workers, geometry_.groups(), UnitsOfChunk(elements), [&](int64_t first, int64_t last) {
-      RunReader<T> x(x_);
-      RunWriter<T> writer(out_, first * elements, store_);
-      MomentWriters writers(*this, first);
-      for (int64_t group = first; group < last; ++group) {
-        Statistics statistics;
-        ForEachPiece(elements, [&](int64_t i, size_t count) {
-          statistics.Add(PieceStatistics(x.Read(group * elements + i, count), count));
+    ParallelRanges(
+        args_.workers, geometry_.groups(), UnitsOfChunk(elements),
+        [&](int64_t first, int64_t last) {
+          RunReader<T> x(x_);
+          RunWriter<T> writer(out_, first * elements, store_);
+          MomentWriters writers(*this, first);
+          for (int64_t group = first; group < last; ++group) {
+            Statistics statistics;
+            ForEachPiece(elements, [&](int64_t i, size_t count) {
+              statistics.Add(PieceStatistics(x.Read(group * elements + i, count), count));
+            });
+            const Moments moments = MomentsOf(statistics);
+            writers.Write(moments);
+            for (int64_t run = group * RunsOfGroup(); run < (group + 1) * RunsOfGroup(); ++run) {
+              ForEachPiece(RunElements(), [&](int64_t i, size_t count) {
+                WritePiece(x, run, i, count, moments, writer);
+              });
+            }
+          }
         });
-        const Moments moments = MomentsOf(statistics);
-        writers.Write(moments);
-        for (int64_t row = group * geometry_.channels; row < (group + 1) * geometry_.channels; ++row) {
-          ForEachPiece(geometry_.hw, [&](int64_t i, size_t count) { WritePiece(x, row, i, count, moments, writer); });
-        }
-      }
-    });
   }
 
-  HWY_INLINE void WritePiece(RunReader<T>& x, int64_t row, int64_t begin, size_t count, const Moments& moments,
-                             RunWriter<T>& writer) {
-    const int64_t channel = row % geometry_.c;
-    const auto scale = static_cast<float>(moments.rstd * static_cast<double>(gamma_[channel]));
-    NormalizePiece(x.Read(row * geometry_.hw + begin, count), count, static_cast<float>(moments.mean), scale,
-                   beta_[channel], writer.Next(count));
+  // A run of elements is written at a time: a row, or a whole group where rows are short.
+  int64_t RunElements() const { return geometry_.flat ? geometry_.group_elements() : geometry_.hw; }
+  int64_t RunsOfGroup() const { return geometry_.flat ? 1 : geometry_.channels; }
+
+  HWY_INLINE void WritePiece(RunReader<T>& x, int64_t run, int64_t begin, size_t count,
+                             const Moments& moments, RunWriter<T>& writer) {
+    const T* in = x.Read(run * RunElements() + begin, count);
+    const auto mean = static_cast<float>(moments.mean);
+    const int64_t parameter = run % (geometry_.group * RunsOfGroup());
+    if (geometry_.flat) {
+      const int64_t i = parameter * RunElements() + begin;
+      NormalizeEach(in, count, mean, static_cast<float>(moments.rstd), gamma_ + i, beta_ + i,
+                    writer.Next(count));
+    } else {
+      const auto scale = static_cast<float>(moments.rstd * static_cast<double>(gamma_[parameter]));
+      NormalizePiece(in, count, mean, scale, beta_[parameter], writer.Next(count));
+    }
   }
 
   void RunSplit() {
@@ -200,8 +243,9 @@ class GroupNormalization {
       moments[group] = MomentsOf(statistics);
       writers.Write(moments[group]);
     }
-    const int64_t of_row = NumPieces(geometry_.hw);
-    ParallelRanges(args_.workers, geometry_.rows() * of_row, UnitsOfChunk(std::min(geometry_.hw, kPiece)),
+    const int64_t runs = geometry_.groups() * RunsOfGroup();
+    ParallelRanges(args_.workers, runs * NumPieces(RunElements()),
+                   UnitsOfChunk(std::min(RunElements(), kPiece)),
                    [&](int64_t first, int64_t last) { WritePieces(first, last, moments); });
   }
 
@@ -218,13 +262,14 @@ class GroupNormalization {
 
   void WritePieces(int64_t first, int64_t last, const Moments* moments) {
     RunReader<T> x(x_);
-    const int64_t of_row = NumPieces(geometry_.hw);
-    RunWriter<T> writer(out_, first / of_row * geometry_.hw + first % of_row * kPiece, store_);
+    const int64_t elements = RunElements();
+    const int64_t of_run = NumPieces(elements);
+    RunWriter<T> writer(out_, first / of_run * elements + first % of_run * kPiece, store_);
     for (int64_t i = first; i < last; ++i) {
-      const int64_t row = i / of_row;
-      const int64_t begin = i % of_row * kPiece;
-      const auto count = static_cast<size_t>(std::min(kPiece, geometry_.hw - begin));
-      WritePiece(x, row, begin, count, moments[row / geometry_.channels], writer);
+      const int64_t run = i / of_run;
+      const int64_t begin = i % of_run * kPiece;
+      const auto count = static_cast<size_t>(std::min(kPiece, elements - begin));
+      WritePiece(x, run, begin, count, moments[run / RunsOfGroup()], writer);
     }
   }
 
@@ -242,7 +287,8 @@ class GroupNormalization {
 };
 
 void GroupNorm(const KernelArgs& args) {
-  WithFloatType(args.call.input(0).dtype, [&](auto element) { GroupNormalization<decltype(element)>(args).Run(); });
+  WithFloatType(args.call.input(0).dtype,
+                [&](auto element) { GroupNormalization<decltype(element)>(args).Run(); });
 }
 
 }  // namespace opserve::cpu::HWY_NAMESPACE

@@ -1,8 +1,9 @@
-// GroupNormBackward. For each row (n, c) of HxW elements: ds = Σ dy·(x − mean), db = Σ dy. For each group, s = 1/(D·HxW):
-//   grad_input = rstd·γ·dy − DS·rstd³·s·(x − mean) − DB·rstd·s,  DS = Σ γ·ds, DB = Σ γ·db over its D rows
-//   grad_gamma = Σₙ ds·rstd, grad_beta = Σₙ db
-// which is the contract's c1·dy + c2·x + c3 with the mean taken out before summing instead of after. Sums are float
-// vectors within a piece, double beyond.
+// GroupNormBackward. For each row (n, c) of HxW elements: ds = Σ dy·(x − mean), db = Σ dy. For each
+// group, s = 1/(D·HxW):
+//   grad_input = rstd·γ·dy − DS·rstd³·s·(x − mean) − DB·rstd·s,  DS = Σ γ·ds, DB = Σ γ·db over its
+//   D rows grad_gamma = Σₙ ds·rstd, grad_beta = Σₙ db
+// which is the contract's c1·dy + c2·x + c3 with the mean taken out before summing instead of
+// after. Sums are float vectors within a piece, double beyond.
 #include "core/backends/cpu/simd.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -10,27 +11,10 @@
 #include "hwy/foreach_target.h"
 
 #include "core/backends/cpu/group_norm-inl.h"
+#include "core/backends/cpu/group_norm_flat-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace opserve::cpu::HWY_NAMESPACE {
-
-struct RowSums {
-  double ds = 0;
-  double db = 0;
-
-  void Add(const RowSums& other) {
-    ds += other.ds;
-    db += other.db;
-  }
-};
-
-// Coefficients of a group; c1 = rstd·γ differs by channel.
-struct Coefficients {
-  float mean;
-  float rstd;
-  float c2;
-  float c3;
-};
 
 // The sums of up to kTile elements.
 template <typename T>
@@ -70,18 +54,21 @@ HWY_INLINE RowSums SumPiece(const T* dy, const T* x, size_t count, float mean) {
   }
   const FloatVec ds = hn::Add(hn::Add(ds0, ds1), hn::Add(ds2, ds3));
   const FloatVec db = hn::Add(hn::Add(db0, db1), hn::Add(db2, db3));
-  return {static_cast<double>(hn::GetLane(hn::SumOfLanes(d, ds))), static_cast<double>(hn::GetLane(hn::SumOfLanes(d, db)))};
+  return {static_cast<double>(hn::GetLane(hn::SumOfLanes(d, ds))),
+          static_cast<double>(hn::GetLane(hn::SumOfLanes(d, db)))};
 }
 
 template <typename T>
-HWY_INLINE void WritePiece(const T* dy, const T* x, size_t count, float gamma, const Coefficients& k, T* out) {
+HWY_INLINE void WritePiece(const T* dy, const T* x, size_t count, float gamma,
+                           const Coefficients& k, T* out) {
   const FloatTag d;
   const size_t lanes = hn::Lanes(d);
   const FloatVec m = hn::Set(d, k.mean);
   const FloatVec c1 = hn::Set(d, k.rstd * gamma);
   const FloatVec c2 = hn::Set(d, k.c2);
   const FloatVec c3 = hn::Set(d, k.c3);
-  const auto value = [&](FloatVec g, FloatVec v) HWY_ATTR { return hn::MulAdd(c1, g, hn::MulAdd(c2, hn::Sub(v, m), c3)); };
+  const auto value = [&](FloatVec g, FloatVec v)
+                         HWY_ATTR { return hn::MulAdd(c1, g, hn::MulAdd(c2, hn::Sub(v, m), c3)); };
   size_t i = 0;
   for (; i + lanes <= count; i += lanes) {
     StoreFloats(value(LoadFloats(d, dy + i), LoadFloats(d, x + i)), d, out + i);
@@ -98,9 +85,9 @@ HWY_INLINE void WritePiece(const T* dy, const T* x, size_t count, float gamma, c
 template <typename T>
 class GroupNormGradient {
  public:
-  explicit GroupNormGradient(const KernelArgs& args)
+  GroupNormGradient(const KernelArgs& args, const GroupNormBackwardPlan& plan)
       : args_(args),
-        plan_(PlanGroupNormBackward(args.call)),
+        plan_(plan),
         geometry_(plan_.geometry),
         dy_(InputTensor(args, 0)),
         x_(InputTensor(args, 1)),
@@ -109,7 +96,8 @@ class GroupNormGradient {
     if (plan_.wants_input) {
       out_ = OutputTensor(args, 0);
       gamma_ = ScratchAt<float>(args.workspace, plan_.gamma);
-      store_ = IsStreamed(args.call.output(0).desc.size_bytes()) ? Store::kStreamed : Store::kCached;
+      store_ =
+          IsStreamed(args.call.output(0).desc.size_bytes()) ? Store::kStreamed : Store::kCached;
     }
     if (plan_.wants_gamma) gamma_terms_ = ScratchAt<double>(args.workspace, plan_.gamma_terms);
     if (plan_.wants_beta) beta_terms_ = ScratchAt<double>(args.workspace, plan_.beta_terms);
@@ -117,7 +105,7 @@ class GroupNormGradient {
 
   void Run() {
     if (geometry_.rows() > 0 && geometry_.hw > 0) {
-      if (plan_.wants_input) LoadChannels<T>(args_, 4, 1.0f, geometry_.c, gamma_);
+      if (plan_.wants_input) LoadChannels<T>(args_, 4, 1.0f, geometry_, gamma_);
       if (geometry_.split) {
         RunSplit();
       } else {
@@ -131,7 +119,8 @@ class GroupNormGradient {
  private:
   // A thread's view of the data.
   struct Readers {
-    explicit Readers(const GroupNormGradient& call) : dy(call.dy_), x(call.x_), mean(call.mean_), rstd(call.rstd_) {}
+    explicit Readers(const GroupNormGradient& call)
+        : dy(call.dy_), x(call.x_), mean(call.mean_), rstd(call.rstd_) {}
     RunReader<T> dy;
     RunReader<T> x;
     RunReader<T> mean;
@@ -140,16 +129,18 @@ class GroupNormGradient {
 
   // Every group by one thread: both passes while it is in the cache.
   void RunWhole() {
-    ParallelRanges(args_.workers, geometry_.groups(), UnitsOfChunk(geometry_.group_elements()), [&](int64_t first, int64_t last) {
-      Readers in(*this);
-      RunWriter<T> writer(out_, first * geometry_.group_elements(), store_);
-      for (int64_t group = first; group < last; ++group) {
-        const int64_t row = group * geometry_.channels;
-        const float mean = in.mean.At(group);
-        const Coefficients k = SumGroup(in, group, [&](int64_t i) { return SumRow(in, row + i, mean); });
-        if (plan_.wants_input) WriteGroup(in, row, k, writer);
-      }
-    });
+    ParallelRanges(args_.workers, geometry_.groups(), UnitsOfChunk(geometry_.group_elements()),
+                   [&](int64_t first, int64_t last) {
+                     Readers in(*this);
+                     RunWriter<T> writer(out_, first * geometry_.group_elements(), store_);
+                     for (int64_t group = first; group < last; ++group) {
+                       const int64_t row = group * geometry_.channels;
+                       const float mean = in.mean.At(group);
+                       const Coefficients k = SumGroup(
+                           in, group, [&](int64_t i) { return SumRow(in, row + i, mean); });
+                       if (plan_.wants_input) WriteGroup(in, row, k, writer);
+                     }
+                   });
   }
 
   HWY_INLINE RowSums SumRow(Readers& in, int64_t row, float mean) {
@@ -161,7 +152,8 @@ class GroupNormGradient {
     return sums;
   }
 
-  // Sums a group's rows, where row_sums(i) are those of its i-th, and keeps what grad_gamma and grad_beta need.
+  // Sums a group's rows, where row_sums(i) are those of its i-th, and keeps what grad_gamma and
+  // grad_beta need.
   template <typename Sums>
   HWY_INLINE Coefficients SumGroup(Readers& in, int64_t group, const Sums& row_sums) {
     const float mean = in.mean.At(group);
@@ -177,18 +169,18 @@ class GroupNormGradient {
       const auto gamma = static_cast<double>(gamma_[channel + i]);
       total.Add({gamma * sums.ds, gamma * sums.db});
     }
-    const auto r = static_cast<double>(rstd);
-    const double s = 1.0 / static_cast<double>(geometry_.group_elements());
-    return {mean, rstd, static_cast<float>(-total.ds * r * r * r * s), static_cast<float>(-total.db * r * s)};
+    return MakeCoefficients(geometry_, mean, rstd, total);
   }
 
-  HWY_INLINE void WriteGroup(Readers& in, int64_t row, const Coefficients& k, RunWriter<T>& writer) {
+  HWY_INLINE void WriteGroup(Readers& in, int64_t row, const Coefficients& k,
+                             RunWriter<T>& writer) {
     const float* gammas = gamma_ + row % geometry_.c;
     for (int64_t i = 0; i < geometry_.channels; ++i) {
       const float gamma = gammas[i];
       ForEachPiece(geometry_.hw, [&](int64_t j, size_t count) {
         const int64_t begin = (row + i) * geometry_.hw + j;
-        WritePiece(in.dy.Read(begin, count), in.x.Read(begin, count), count, gamma, k, writer.Next(count));
+        WritePiece(in.dy.Read(begin, count), in.x.Read(begin, count), count, gamma, k,
+                   writer.Next(count));
       });
     }
   }
@@ -212,20 +204,23 @@ class GroupNormGradient {
     const int64_t of_row = NumPieces(geometry_.hw);
     const int64_t count = geometry_.rows() * of_row;
     const int64_t of_chunk = UnitsOfChunk(std::min(geometry_.hw, kPiece));
-    ParallelRanges(args_.workers, count, of_chunk, [&](int64_t first, int64_t last) { SumPieces(first, last, pieces); });
-    ParallelRanges(args_.workers, geometry_.groups(), UnitsOfChunk(geometry_.channels * of_row), [&](int64_t first, int64_t last) {
-      Readers in(*this);
-      for (int64_t group = first; group < last; ++group) {
-        coefficients[group] = SumGroup(in, group, [&](int64_t i) {
-          RowSums sums;
-          const RowSums* row = pieces + (group * geometry_.channels + i) * of_row;
-          for (int64_t k = 0; k < of_row; ++k) sums.Add(row[k]);
-          return sums;
-        });
-      }
-    });
+    ParallelRanges(args_.workers, count, of_chunk,
+                   [&](int64_t first, int64_t last) { SumPieces(first, last, pieces); });
+    ParallelRanges(args_.workers, geometry_.groups(), UnitsOfChunk(geometry_.channels * of_row),
+                   [&](int64_t first, int64_t last) {
+                     Readers in(*this);
+                     for (int64_t group = first; group < last; ++group) {
+                       coefficients[group] = SumGroup(in, group, [&](int64_t i) {
+                         RowSums sums;
+                         const RowSums* row = pieces + (group * geometry_.channels + i) * of_row;
+                         for (int64_t k = 0; k < of_row; ++k) sums.Add(row[k]);
+                         return sums;
+                       });
+                     }
+                   });
     if (!plan_.wants_input) return;
-    ParallelRanges(args_.workers, count, of_chunk, [&](int64_t first, int64_t last) { WritePieces(first, last, coefficients); });
+    ParallelRanges(args_.workers, count, of_chunk,
+                   [&](int64_t first, int64_t last) { WritePieces(first, last, coefficients); });
   }
 
   void SumPieces(int64_t first, int64_t last, RowSums* pieces) {
@@ -233,7 +228,8 @@ class GroupNormGradient {
     for (int64_t i = first; i < last; ++i) {
       const Piece piece = PieceAt(i);
       const float mean = in.mean.At(piece.row / geometry_.channels);
-      pieces[i] = SumPiece(in.dy.Read(piece.begin, piece.count), in.x.Read(piece.begin, piece.count), piece.count, mean);
+      pieces[i] = SumPiece(in.dy.Read(piece.begin, piece.count),
+                           in.x.Read(piece.begin, piece.count), piece.count, mean);
     }
   }
 
@@ -242,8 +238,9 @@ class GroupNormGradient {
     RunWriter<T> writer(out_, PieceAt(first).begin, store_);
     for (int64_t i = first; i < last; ++i) {
       const Piece piece = PieceAt(i);
-      WritePiece(in.dy.Read(piece.begin, piece.count), in.x.Read(piece.begin, piece.count), piece.count,
-                 gamma_[piece.row % geometry_.c], coefficients[piece.row / geometry_.channels], writer.Next(piece.count));
+      WritePiece(in.dy.Read(piece.begin, piece.count), in.x.Read(piece.begin, piece.count),
+                 piece.count, gamma_[piece.row % geometry_.c],
+                 coefficients[piece.row / geometry_.channels], writer.Next(piece.count));
     }
   }
 
@@ -266,7 +263,7 @@ class GroupNormGradient {
   }
 
   const KernelArgs& args_;
-  const GroupNormBackwardPlan plan_;
+  const GroupNormBackwardPlan& plan_;
   const GroupGeometry& geometry_;
   const StridedTensor dy_;
   const StridedTensor x_;
@@ -280,7 +277,12 @@ class GroupNormGradient {
 };
 
 void GroupNormBackward(const KernelArgs& args) {
-  WithFloatType(args.call.input(0).dtype, [&](auto element) { GroupNormGradient<decltype(element)>(args).Run(); });
+  const GroupNormBackwardPlan plan = PlanGroupNormBackward(args.call);
+  WithFloatType(args.call.input(0).dtype, [&](auto element) {
+    using T = decltype(element);
+    if (plan.geometry.flat) return FlatGroupNormGradient<T>(args, plan).Run();
+    GroupNormGradient<T>(args, plan).Run();
+  });
 }
 
 }  // namespace opserve::cpu::HWY_NAMESPACE
@@ -302,7 +304,8 @@ size_t GroupNormBackwardWorkspace(const OpCall& call) { return PlanGroupNormBack
 
 }  // namespace
 
-extern constinit const Kernel kGroupNormBackwardKernel = {GroupNormBackwardWorkspace, ExecuteGroupNormBackward};
+extern constinit const Kernel kGroupNormBackwardKernel = {GroupNormBackwardWorkspace,
+                                                          ExecuteGroupNormBackward};
 
 }  // namespace opserve::cpu
 #endif

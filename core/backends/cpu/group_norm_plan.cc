@@ -2,20 +2,27 @@
 
 #include "core/backends/cpu/scratch.h"
 
-#include <cstdlib>
-
 namespace opserve::cpu {
 namespace {
 
 // What a group may take of a core's own cache between the two passes over it.
 constexpr int64_t kGroupCacheBytes = 1 << 20;
-// Below this many elements threads do not pay; below this many groups they would not share the work evenly.
+// Below this many elements threads do not pay; below this many groups they would not share the work
+// evenly.
 constexpr int64_t kMinSplitElements = 1 << 16;
 constexpr int64_t kMinGroups = 16;
+// Rows below two of the longest vectors.
+constexpr int64_t kFlatRow = 32;
+// Flat: elements of a batch whose sums a chunk keeps in the nearest cache, and the batches that it
+// adds as floats.
+constexpr int64_t kFlatElements = 4096;
+constexpr int64_t kMinFlatBatches = 8;
+constexpr int64_t kMaxFlatBatches = 64;
+// Measured: 13 MB lose by streaming, 26 MB neither win nor lose, 64 MB win a third.
 constexpr int64_t kStreamedBytes = int64_t{32} << 20;
 
-// Attributes 0 to 3 are N, C, HxW and group; `tensors` of the data's size are read. Inference has seen to it that the element
-// count of the data fits int64.
+// Attributes 0 to 3 are N, C, HxW and group; `tensors` of the data's size are read. Inference has
+// seen to it that the element count of the data fits int64.
 GroupGeometry MakeGeometry(const OpCall& call, int64_t tensors) {
   GroupGeometry geometry;
   geometry.n = call.attribute<int64_t>(0);
@@ -29,15 +36,18 @@ GroupGeometry MakeGeometry(const OpCall& call, int64_t tensors) {
   const auto element_bytes = static_cast<int64_t>(DTypeSize(call.input(0).dtype));
   const bool too_large = geometry.group_elements() > kGroupCacheBytes / (tensors * element_bytes);
   const bool too_few = geometry.groups() < kMinGroups && elements >= kMinSplitElements;
+  geometry.flat = geometry.hw < kFlatRow;
   geometry.split = too_large || too_few;
   return geometry;
 }
 
-bool HasData(const GroupGeometry& geometry) { return geometry.n > 0 && geometry.c > 0 && geometry.hw > 0; }
+bool HasData(const GroupGeometry& geometry) {
+  return geometry.n > 0 && geometry.c > 0 && geometry.hw > 0;
+}
 
 }  // namespace
 
-bool IsStreamed(int64_t bytes) { static const int64_t t = getenv("NT") ? atoll(getenv("NT")) : kStreamedBytes; return bytes > t; }
+bool IsStreamed(int64_t bytes) { return bytes > kStreamedBytes; }
 
 GroupNormPlan PlanGroupNorm(const OpCall& call) {
   GroupNormPlan plan;
@@ -45,10 +55,11 @@ GroupNormPlan PlanGroupNorm(const OpCall& call) {
   const GroupGeometry& geometry = plan.geometry;
   if (!HasData(geometry)) return plan;
   ScratchPlan scratch;
-  plan.gamma = scratch.Take(geometry.c, sizeof(float));
-  plan.beta = scratch.Take(geometry.c, sizeof(float));
+  plan.gamma = scratch.Take(geometry.c * geometry.repeats(), sizeof(float));
+  plan.beta = scratch.Take(geometry.c * geometry.repeats(), sizeof(float));
   if (geometry.split) {
-    plan.pieces = scratch.Take(geometry.groups() * NumPieces(geometry.group_elements()), 3 * sizeof(double));
+    plan.pieces =
+        scratch.Take(geometry.groups() * NumPieces(geometry.group_elements()), 3 * sizeof(double));
     plan.moments = scratch.Take(geometry.groups(), 2 * sizeof(double));
   }
   plan.bytes = scratch.bytes();
@@ -64,10 +75,20 @@ GroupNormBackwardPlan PlanGroupNormBackward(const OpCall& call) {
   const GroupGeometry& geometry = plan.geometry;
   if (!HasData(geometry)) return plan;
   ScratchPlan scratch;
-  if (plan.wants_input) plan.gamma = scratch.Take(geometry.c, sizeof(float));
-  if (plan.wants_gamma) plan.gamma_terms = scratch.Take(geometry.rows(), sizeof(double));
-  if (plan.wants_beta) plan.beta_terms = scratch.Take(geometry.rows(), sizeof(double));
-  if (geometry.split) {
+  if (plan.wants_input) plan.gamma = scratch.Take(geometry.c * geometry.repeats(), sizeof(float));
+  int64_t terms = geometry.rows();
+  size_t term_bytes = sizeof(double);
+  if (geometry.flat) {
+    plan.groups_of_chunk =
+        std::clamp<int64_t>(kFlatElements / geometry.group_elements(), 1, geometry.group);
+    const int64_t elements = plan.groups_of_chunk * geometry.group_elements();
+    plan.batches_of_chunk = std::clamp(kChunk / elements, kMinFlatBatches, kMaxFlatBatches);
+    terms = plan.batch_chunks() * geometry.c * geometry.hw;
+    term_bytes = sizeof(float);
+  }
+  if (plan.wants_gamma) plan.gamma_terms = scratch.Take(terms, term_bytes);
+  if (plan.wants_beta) plan.beta_terms = scratch.Take(terms, term_bytes);
+  if (geometry.split && !geometry.flat) {
     plan.pieces = scratch.Take(geometry.rows() * NumPieces(geometry.hw), 2 * sizeof(double));
     plan.coefficients = scratch.Take(geometry.groups(), 4 * sizeof(float));
   }

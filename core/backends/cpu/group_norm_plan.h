@@ -1,8 +1,8 @@
-// How the kernels of GroupNorm and GroupNormBackward see their data, cut their work and lay out their workspace: from shapes
-// alone.
+// How the kernels of GroupNorm and GroupNormBackward see their data, cut their work and lay out
+// their workspace: from shapes alone.
 //
-// Channel c of batch n is row n·C + c: HxW elements from row·HxW on. Group g of batch n is group n·group + g: `channels` rows
-// one after another. Elements are read in pieces of kTile.
+// Channel c of batch n is row n·C + c: HxW elements from row·HxW on. Group g of batch n is group
+// n·group + g: `channels` rows one after another. Elements are read in pieces of kTile.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,9 @@ inline constexpr auto kPiece = static_cast<int64_t>(kTile);
 inline int64_t NumPieces(int64_t elements) { return (elements + kPiece - 1) / kPiece; }
 
 // Units of `elements` each that a chunk of work takes, so that it has about kChunk elements.
-inline int64_t UnitsOfChunk(int64_t elements) { return std::max<int64_t>(1, kChunk / std::max<int64_t>(elements, 1)); }
+inline int64_t UnitsOfChunk(int64_t elements) {
+  return std::max<int64_t>(1, kChunk / std::max<int64_t>(elements, 1));
+}
 
 // Whether an output of that many bytes is written past the caches.
 bool IsStreamed(int64_t bytes);
@@ -29,18 +31,24 @@ struct GroupGeometry {
   int64_t hw = 0;
   int64_t group = 0;
   int64_t channels = 0;  // of a group
-  // Whether several threads work on one group, in phases; else one does, and keeps the group in its cache between its passes.
+  // Whether rows are too short for vectors of their own; then parameters are repeated for each
+  // element of a channel.
+  bool flat = false;
+  // Whether several threads work on one group, in phases; else one does, and keeps the group in its
+  // cache between its passes.
   bool split = false;
 
   int64_t rows() const { return n * c; }
   int64_t groups() const { return n * group; }
   int64_t group_elements() const { return channels * hw; }
+  // How often a channel's parameters are held.
+  int64_t repeats() const { return flat ? hw : 1; }
 };
 
 struct GroupNormPlan {
   GroupGeometry geometry;
   // Workspace: offsets in bytes, and all of it.
-  size_t gamma = 0;    // a float each channel
+  size_t gamma = 0;  // a float each channel, `repeats` times
   size_t beta = 0;
   size_t pieces = 0;   // split: the statistics of each piece of a group, three doubles
   size_t moments = 0;  // split: mean and rstd of each group, two doubles
@@ -53,12 +61,18 @@ struct GroupNormBackwardPlan {
   bool wants_input = false;
   bool wants_gamma = false;
   bool wants_beta = false;
-  size_t gamma = 0;         // wants_input: a float each channel
-  size_t gamma_terms = 0;   // wants_gamma: a double each row
-  size_t beta_terms = 0;    // wants_beta: a double each row
-  size_t pieces = 0;        // split: the sums of each piece of a row, two doubles
+  size_t gamma = 0;        // wants_input: a float each channel, `repeats` times
+  size_t gamma_terms = 0;  // wants_gamma: a double each row; flat: a float each element of a batch,
+                           // for each batch chunk
+  size_t beta_terms = 0;   // wants_beta: likewise
+  size_t pieces = 0;       // split: the sums of each piece of a row, two doubles
   size_t coefficients = 0;  // split: four floats each group
   size_t bytes = 0;
+
+  // Flat: a chunk of work is this many batches of this many groups.
+  int64_t batches_of_chunk = 1;
+  int64_t groups_of_chunk = 1;
+  int64_t batch_chunks() const { return (geometry.n + batches_of_chunk - 1) / batches_of_chunk; }
 };
 GroupNormBackwardPlan PlanGroupNormBackward(const OpCall& call);
 

@@ -1,4 +1,5 @@
-// Hardshrink: |x| ≤ λ ? 0 : x. HardshrinkBackward: |x| ≤ λ ? 0 : g. A NaN x or λ is in no comparison and lets pass.
+// Hardshrink: |x| ≤ λ ? 0 : x. HardshrinkBackward: |x| ≤ λ ? 0 : g. A NaN x or λ is in no
+// comparison and lets pass.
 #include "core/backends/cpu/simd.h"
 
 #undef HWY_TARGET_INCLUDE

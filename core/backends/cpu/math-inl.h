@@ -1,5 +1,5 @@
-// Vector exp and log of float and double that keep NaN and infinities, where Highway's make finite numbers of them. Included
-// once a SIMD target.
+// Vector exp and log of float and double that keep NaN and infinities, where Highway's make finite
+// numbers of them. Included once a SIMD target.
 
 #if defined(OPSERVE_CPU_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef OPSERVE_CPU_MATH_INL_H_
@@ -42,7 +42,8 @@ HWY_INLINE FloatVec PowerOfTwo(FloatTag d, IntVec n) {
   return hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(n, hn::Set(di, 127))));
 }
 
-// e^x of any x. Subnormal results are made as integers: as products they would each cost an assist of the CPU.
+// e^x of any x. Subnormal results are made as integers: as products they would each cost an assist
+// of the CPU.
 inline FloatVec ExpOfAny(FloatTag d, FloatVec x) {
   const hn::RebindToSigned<FloatTag> di;
   // Beyond these the result is 0 or infinite.
@@ -113,7 +114,8 @@ HWY_INLINE FloatVec LogOneToThree(FloatTag d, FloatVec x) {
   const FloatVec one = hn::Set(d, 1.0f);
   const auto above = hn::Ge(x, hn::Set(d, 1.41421356f));
   const auto far_above = hn::Ge(x, hn::Set(d, 2.82842712f));
-  const FloatVec scale = hn::IfThenElse(far_above, hn::Set(d, 0.25f), hn::IfThenElse(above, hn::Set(d, 0.5f), one));
+  const FloatVec scale =
+      hn::IfThenElse(far_above, hn::Set(d, 0.25f), hn::IfThenElse(above, hn::Set(d, 0.5f), one));
   const FloatVec k = hn::IfThenElse(far_above, hn::Set(d, 2.0f), hn::IfThenElseZero(above, one));
   return LogReduced(d, hn::MulSub(x, scale, one), k);
 }

@@ -8,7 +8,8 @@
 
 namespace opserve::cpu {
 
-// Parts one after another, each on a cache line of its own. Sizes that exceed int64 stay at its maximum, which no pool grants.
+// Parts one after another, each on a cache line of its own. Sizes that exceed int64 stay at its
+// maximum, which no pool grants.
 class ScratchPlan {
  public:
   // Offset of a part of `count` elements of `element_bytes`.

@@ -25,7 +25,9 @@ StridedTensor Merge(const TensorDesc& desc) {
   return tensor;
 }
 
-size_t OffsetBytes(const TensorDesc& desc) { return static_cast<size_t>(desc.storage_offset) * DTypeSize(desc.dtype); }
+size_t OffsetBytes(const TensorDesc& desc) {
+  return static_cast<size_t>(desc.storage_offset) * DTypeSize(desc.dtype);
+}
 
 }  // namespace
 

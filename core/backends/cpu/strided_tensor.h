@@ -1,5 +1,5 @@
-// A tensor as the sequence of its elements in row-major order, whatever its layout: for kernels to which only that order
-// matters. GatherTile and ScatterTile (elementwise.h) move runs of it.
+// A tensor as the sequence of its elements in row-major order, whatever its layout: for kernels to
+// which only that order matters. GatherTile and ScatterTile (elementwise.h) move runs of it.
 #pragma once
 
 #include "core/backends/cpu/elementwise.h"
