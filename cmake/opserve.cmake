@@ -200,11 +200,16 @@ function(_opserve_test_properties name timeout labels)
   if(NOT timeout)
     set(timeout 300)
   endif()
+  set(environment
+    OPSERVE_BIN_DIR=${PROJECT_BINARY_DIR}/bin
+    GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/gtest/${name}.xml
+    # Programs that a test starts inherit it.
+    LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp:print_suppressions=0)
   set_tests_properties(${name} PROPERTIES
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
     TIMEOUT ${timeout}
     LABELS "${labels}"
-    ENVIRONMENT "OPSERVE_BIN_DIR=${PROJECT_BINARY_DIR}/bin;GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/gtest/${name}.xml")
+    ENVIRONMENT "${environment}")
 endfunction()
 
 function(opserve_test name)

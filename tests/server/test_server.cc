@@ -13,11 +13,6 @@
 #include "opserve/v1/operator_service.grpc.pb.h"
 #include "tests/server/requests.h"
 
-// c-ares 1.18 leaks a few bytes at each look-up of "localhost" that a client makes.
-extern "C" __attribute__((weak)) const char* __lsan_default_suppressions() {
-  return "leak:libcares.so";
-}
-
 namespace opserve::testing {
 namespace {
 

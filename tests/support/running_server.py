@@ -1,4 +1,4 @@
-"""A real opserve-server for tests in Python, and the way such tests are skipped."""
+"""A real opserve-server for tests in Python."""
 
 import contextlib
 import os
@@ -9,7 +9,6 @@ import time
 
 START_SECONDS = 60
 STOP_SECONDS = 60
-SKIPPED = 77  # ctest's SKIP_RETURN_CODE
 
 
 def bin_folder():
@@ -19,14 +18,6 @@ def bin_folder():
 
 def build_folder():
     return bin_folder().parent
-
-
-def lacking(what):
-    """Ends a test that this machine has no tools for: a skip, or a failure where all tools are required."""
-    if os.environ.get("OPSERVE_REQUIRE_TOOLCHAINS") == "1":
-        sys.exit(f"OPSERVE_REQUIRE_TOOLCHAINS=1, and this machine lacks {what}")
-    print(f"skipped: this machine lacks {what}")
-    sys.exit(SKIPPED)
 
 
 @contextlib.contextmanager

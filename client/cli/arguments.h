@@ -1,0 +1,51 @@
+// The command line, parsed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace opserve::cli {
+
+enum class Command : uint8_t { kOps, kDevices, kInfo, kPlan, kRun };
+enum class OutputFormat : uint8_t { kText, kJson };
+enum class Elements : uint8_t { kShortened, kAll };
+
+// "name=text".
+struct NamedText {
+  std::string name;
+  std::string text;
+};
+
+struct Arguments {
+  Command command = Command::kInfo;
+  std::string target;
+  absl::Duration timeout;
+  OutputFormat format = OutputFormat::kText;
+  std::string op;  // ops: empty = all
+  std::vector<NamedText> inputs;
+  std::vector<NamedText> attributes;
+  std::vector<NamedText> dtypes;  // output = dtype
+  std::vector<NamedText> files;   // output = path
+  std::string device;
+  Elements elements = Elements::kShortened;
+};
+
+// --help or --version was asked for: print it and stop.
+struct Notice {
+  std::string text;
+};
+
+// A mistake on the command line.
+struct Mistake {
+  absl::Status status;  // a UsageError, with the nearest match of a mistyped word
+  OutputFormat format;
+};
+
+std::variant<Arguments, Notice, Mistake> ParseArguments(int argc, const char* const* argv);
+
+}  // namespace opserve::cli

@@ -1,0 +1,31 @@
+// The commands.
+#pragma once
+
+#include "absl/status/status.h"
+#include "client/cli/arguments.h"
+#include "client/cpp/client.h"
+
+namespace opserve::cli {
+
+// A client and the time that is left for the whole command.
+class Remote {
+ public:
+  Remote(client::Client client, absl::Duration timeout);
+  const client::Client& client() const { return client_; }
+  // For the next call.
+  client::CallOptions options() const;
+
+ private:
+  client::Client client_;
+  absl::Time deadline_;
+};
+
+// Does what `arguments` say; the result is on standard output. Errors are those that ExitCodeOf
+// knows.
+absl::Status RunCommand(const Arguments& arguments);
+
+// `plan` and `run`.
+absl::Status Plan(const Arguments& arguments, const Remote& remote);
+absl::Status Run(const Arguments& arguments, const Remote& remote);
+
+}  // namespace opserve::cli

@@ -1,0 +1,56 @@
+#include "client/cli/files.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace opserve::cli {
+namespace {
+
+constexpr size_t kChunk = size_t{1} << 20;
+
+struct Close {
+  void operator()(FILE* file) const {
+    if (file != stdin && file != stdout) std::fclose(file);
+  }
+};
+using File = std::unique_ptr<FILE, Close>;
+
+absl::Status Failed(const std::string& path) {
+  return absl::ErrnoToStatus(errno, path == "-" ? "standard input or output" : path);
+}
+
+bool Write(FILE* file, const void* bytes, size_t size) {
+  return size == 0 || std::fwrite(bytes, 1, size, file) == size;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const std::string>> ReadFile(const std::string& path) {
+  const File file(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));
+  if (file == nullptr) return Failed(path);
+  auto contents = std::make_shared<std::string>();
+  while (true) {
+    const size_t size = contents->size();
+    contents->resize(size + kChunk);
+    const size_t read = std::fread(contents->data() + size, 1, kChunk, file.get());
+    contents->resize(size + read);
+    if (std::ferror(file.get()) != 0) return Failed(path);
+    if (read == 0) return contents;
+  }
+}
+
+absl::Status WriteFile(const std::string& path, std::string_view head,
+                       std::span<const std::byte> body) {
+  const File file(path == "-" ? stdout : std::fopen(path.c_str(), "wb"));
+  if (file == nullptr) return Failed(path);
+  const bool written = Write(file.get(), head.data(), head.size()) &&
+                       Write(file.get(), body.data(), body.size()) && std::fflush(file.get()) == 0;
+  return written ? absl::OkStatus() : Failed(path);
+}
+
+absl::Status WriteOutput(std::string_view text) { return WriteFile("-", text, {}); }
+
+}  // namespace opserve::cli

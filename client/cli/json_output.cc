@@ -1,0 +1,190 @@
+#include "client/cli/json_output.h"
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "client/cli/attribute_text.h"
+#include "client/cli/report.h"
+#include "core/base/op_error.h"
+#include "core/base/strings.h"
+#include "core/tensor/element.h"
+
+namespace opserve::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Text from outside may be no UTF-8: replaced, not thrown at.
+std::string Dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json NumberJson(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+Json ElementJson(DType dtype, const std::byte* element) {
+  if (IsFloating(dtype)) {
+    const std::string text = ElementToString(dtype, element);
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() ? NumberJson(value) : Json(text);
+  }
+  return std::visit([](auto value) { return Json(value); }, LoadElement(dtype, element));
+}
+
+Json ValueJson(const client::AttributeValue& value) {
+  struct Writer {
+    Json operator()(double number) const { return NumberJson(number); }
+    Json operator()(const std::vector<double>& list) const {
+      Json json = Json::array();
+      for (const double number : list) json.push_back(NumberJson(number));
+      return json;
+    }
+    Json operator()(int64_t number) const { return number; }
+    Json operator()(bool flag) const { return flag; }
+    Json operator()(const std::vector<int64_t>& list) const { return list; }
+    Json operator()(const std::vector<bool>& list) const { return list; }
+  };
+  return std::visit(Writer{}, value);
+}
+
+Json DTypesJson(const std::vector<DType>& dtypes) {
+  Json json = Json::array();
+  for (const DType dtype : dtypes) json.push_back(std::string(DTypeName(dtype)));
+  return json;
+}
+
+Json TensorParametersJson(const std::vector<client::TensorParameter>& parameters) {
+  Json json = Json::array();
+  for (const client::TensorParameter& parameter : parameters) {
+    json.push_back({{"name", parameter.name},
+                    {"summary", parameter.summary},
+                    {"optional", parameter.optional},
+                    {"dtypes", DTypesJson(parameter.dtypes)},
+                    {"shape", parameter.shape}});
+  }
+  return json;
+}
+
+Json SchemaJson(const client::OperatorSchema& schema) {
+  Json attributes = Json::array();
+  for (const client::AttributeParameter& attribute : schema.attributes) {
+    Json json = {{"name", attribute.name},
+                 {"summary", attribute.summary},
+                 {"kind", std::string(KindText(attribute.kind))},
+                 {"required", !attribute.default_value.has_value()}};
+    if (attribute.default_value.has_value()) json["default"] = ValueJson(*attribute.default_value);
+    attributes.push_back(std::move(json));
+  }
+  Json support = Json::array();
+  for (const client::ProfileSupport& profile : schema.support) {
+    support.push_back({{"profile", profile.profile}, {"dtypes", DTypesJson(profile.dtypes)}});
+  }
+  return {{"name", schema.name},
+          {"summary", schema.summary},
+          {"description", schema.description},
+          {"inputs", TensorParametersJson(schema.inputs)},
+          {"attributes", std::move(attributes)},
+          {"outputs", TensorParametersJson(schema.outputs)},
+          {"support", std::move(support)}};
+}
+
+Json TensorJson(const std::string& name, const TensorDesc& desc) {
+  return {{"name", name},
+          {"dtype", std::string(DTypeName(desc.dtype))},
+          {"shape", std::vector<int64_t>(desc.shape.begin(), desc.shape.end())}};
+}
+
+}  // namespace
+
+std::string ServerInfoJson(const client::ServerInfo& info, const std::string& target) {
+  return Dump({{"target", target},
+               {"version", info.version},
+               {"max_message_bytes", info.max_message_bytes},
+               {"memory_limit_bytes", info.memory_limit_bytes},
+               {"recommended_chunk_bytes", info.recommended_chunk_bytes},
+               {"max_rank", info.max_rank}});
+}
+
+std::string OperatorsJson(std::span<const client::OperatorSchema> schemas) {
+  Json operators = Json::array();
+  for (const client::OperatorSchema& schema : schemas) operators.push_back(SchemaJson(schema));
+  return Dump({{"operators", std::move(operators)}});
+}
+
+std::string DevicesJson(std::span<const client::Device> devices) {
+  Json list = Json::array();
+  for (const client::Device& device : devices) {
+    list.push_back({{"name", device.name},
+                    {"kind", device.kind},
+                    {"profile", device.profile},
+                    {"description", device.description},
+                    {"threads", device.threads},
+                    {"operators", device.operators},
+                    {"memory",
+                     {{"limit_bytes", device.memory.limit_bytes},
+                      {"used_bytes", device.memory.used_bytes},
+                      {"cached_bytes", device.memory.cached_bytes}}}});
+  }
+  return Dump({{"devices", std::move(list)}});
+}
+
+std::string PlanJson(const std::string& op, const client::Plan& plan) {
+  Json outputs = Json::array();
+  for (const client::PlannedOutput& output : plan.outputs)
+    outputs.push_back(TensorJson(output.name, output.desc));
+  return Dump({{"operator", op},
+               {"device", plan.device},
+               {"workspace_bytes", plan.workspace_bytes},
+               {"input_bytes", plan.input_bytes},
+               {"output_bytes", plan.output_bytes},
+               {"outputs", std::move(outputs)}});
+}
+
+std::string ResultJson(const std::string& op, const client::ExecuteResult& result,
+                       const std::map<std::string, std::string>& files) {
+  Json outputs = Json::array();
+  for (const client::NamedTensor& output : result.outputs) {
+    const client::Tensor& tensor = output.tensor;
+    Json json = TensorJson(output.name, tensor.desc());
+    if (const auto file = files.find(output.name); file != files.end()) {
+      json["file"] = file->second;
+    } else {
+      Json values = Json::array();
+      const size_t size = DTypeSize(tensor.dtype());
+      for (size_t i = 0; i < tensor.bytes().size(); i += size) {
+        values.push_back(ElementJson(tensor.dtype(), tensor.bytes().data() + i));
+      }
+      json["values"] = std::move(values);
+    }
+    outputs.push_back(std::move(json));
+  }
+  return Dump({{"operator", op}, {"outputs", std::move(outputs)}});
+}
+
+std::string ErrorJson(const absl::Status& status) {
+  Json error = {{"exit_code", static_cast<int>(ExitCodeOf(status))},
+                {"status", std::string(ToStd(absl::StatusCodeToString(status.code())))},
+                {"message", std::string(ToStd(status.message()))}};
+  if (const std::optional<ErrorDetail> detail = GetErrorDetail(status); detail.has_value()) {
+    const ErrorReasonInfo& info = GetErrorReasonInfo(detail->reason);
+    error["reason"] = std::string(info.name);
+    if (info.aclnn_code != 0) error["code"] = info.aclnn_code;
+    const auto add = [&error](const char* key, const std::string& text) {
+      if (!text.empty()) error[key] = text;
+    };
+    add("operator", detail->op);
+    add("parameter", detail->parameter);
+    add("want", detail->want);
+    add("got", detail->got);
+  }
+  return Dump({{"error", std::move(error)}});
+}
+
+}  // namespace opserve::cli

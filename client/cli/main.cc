@@ -1,0 +1,35 @@
+// opserve: operator gradients from the command line.
+#include <cstdio>
+#include <variant>
+
+#include "client/cli/arguments.h"
+#include "client/cli/commands.h"
+#include "client/cli/files.h"
+#include "client/cli/json_output.h"
+#include "client/cli/report.h"
+
+namespace opserve::cli {
+namespace {
+
+int Report(const absl::Status& status, OutputFormat format) {
+  if (!status.ok())
+    std::fputs(
+        (format == OutputFormat::kJson ? ErrorJson(status) : ErrorLine(status) + "\n").c_str(),
+        stderr);
+  return static_cast<int>(ExitCodeOf(status));
+}
+
+int Main(int argc, const char* const* argv) {
+  const std::variant<Arguments, Notice, Mistake> parsed = ParseArguments(argc, argv);
+  if (const auto* notice = std::get_if<Notice>(&parsed))
+    return Report(WriteOutput(notice->text), OutputFormat::kText);
+  if (const auto* mistake = std::get_if<Mistake>(&parsed))
+    return Report(mistake->status, mistake->format);
+  const auto& arguments = std::get<Arguments>(parsed);
+  return Report(RunCommand(arguments), arguments.format);
+}
+
+}  // namespace
+}  // namespace opserve::cli
+
+int main(int argc, char** argv) { return opserve::cli::Main(argc, argv); }

@@ -1,0 +1,193 @@
+#include "client/cli/operator_page.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "client/cli/attribute_text.h"
+#include "core/base/strings.h"
+
+namespace opserve::cli {
+namespace {
+
+using client::AttributeKind;
+using client::AttributeParameter;
+using client::OperatorSchema;
+using client::TensorParameter;
+
+constexpr size_t kWidth = 80;
+constexpr size_t kIndent = 4;
+
+// The words in lines of at most kWidth columns behind `indent` blanks; lines after the first are
+// indented by `hang` more. Words longer than a line stay whole.
+void AppendWords(const std::vector<std::string>& words, size_t indent, size_t hang,
+                 std::string& page) {
+  std::string line(indent, ' ');
+  size_t start = line.size();
+  for (const std::string& word : words) {
+    if (line.size() > start && line.size() + 1 + word.size() > kWidth) {
+      absl::StrAppend(&page, line, "\n");
+      line.assign(indent + hang, ' ');
+      start = line.size();
+    }
+    absl::StrAppend(&line, line.size() > start ? " " : "", word);
+  }
+  absl::StrAppend(&page, line, "\n");
+}
+
+// Keeps `text`'s own line breaks.
+void AppendWrapped(std::string_view text, size_t indent, size_t hang, std::string& page) {
+  for (const absl::string_view paragraph : absl::StrSplit(ToAbsl(text), '\n')) {
+    AppendWords(absl::StrSplit(paragraph, ' ', absl::SkipEmpty()), indent, hang, page);
+  }
+}
+
+std::string DTypesText(const std::vector<DType>& dtypes) {
+  return absl::StrJoin(dtypes, ", ",
+                       [](std::string* out, DType dtype) { out->append(DTypeName(dtype)); });
+}
+
+// A name and the lines about it, beside it.
+struct Row {
+  std::string name;
+  std::vector<std::string> lines;
+};
+
+void AppendRows(std::string_view title, const std::vector<Row>& rows, std::string& page) {
+  if (rows.empty()) return;
+  absl::StrAppend(&page, "\n", ToAbsl(title), "\n");
+  size_t width = 0;
+  for (const Row& row : rows) width = std::max(width, row.name.size() + 2);
+  for (const Row& row : rows) {
+    std::string text;
+    for (const std::string& line : row.lines) AppendWrapped(line, kIndent + width, 0, text);
+    text.replace(kIndent, row.name.size(), row.name);
+    page.append(text);
+  }
+}
+
+std::vector<Row> TensorRows(const std::vector<TensorParameter>& parameters) {
+  std::vector<Row> rows;
+  for (const TensorParameter& parameter : parameters) {
+    Row row = {parameter.name,
+               {absl::StrCat(parameter.summary, parameter.optional ? " (optional)" : "")}};
+    if (!parameter.shape.empty()) row.lines.push_back(absl::StrCat("shape: ", parameter.shape));
+    if (!parameter.dtypes.empty())
+      row.lines.push_back(absl::StrCat("dtype: ", DTypesText(parameter.dtypes)));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<Row> AttributeRows(const std::vector<AttributeParameter>& attributes) {
+  std::vector<Row> rows;
+  for (const AttributeParameter& attribute : attributes) {
+    const std::string value =
+        attribute.default_value.has_value()
+            ? absl::StrCat("default ", AttributeText(*attribute.default_value))
+            : "required";
+    rows.push_back(
+        {attribute.name,
+         {attribute.summary, absl::StrCat(ToAbsl(KindText(attribute.kind)), ", ", value)}});
+  }
+  return rows;
+}
+
+std::vector<Row> ProfileRows(const OperatorSchema& schema) {
+  std::vector<Row> rows;
+  for (const client::ProfileSupport& support : schema.support)
+    rows.push_back({support.profile, {DTypesText(support.dtypes)}});
+  return rows;
+}
+
+// "INT", "LIST_OF_BOOLS".
+std::string KindPlaceholder(AttributeKind kind) {
+  std::string text = absl::AsciiStrToUpper(ToAbsl(KindText(kind)));
+  std::replace(text.begin(), text.end(), ' ', '_');
+  return text;
+}
+
+void AppendSynopsis(const OperatorSchema& schema, std::string& page) {
+  std::vector<std::string> words = {"opserve", "run", schema.name};
+  for (const TensorParameter& input : schema.inputs) {
+    const std::string text = absl::StrCat("-i ", input.name, "=VALUE");
+    words.push_back(input.optional ? absl::StrCat("[", text, "]") : text);
+  }
+  for (const AttributeParameter& attribute : schema.attributes) {
+    const std::string text =
+        absl::StrCat("-a ", attribute.name, "=", KindPlaceholder(attribute.kind));
+    words.push_back(attribute.default_value.has_value() ? absl::StrCat("[", text, "]") : text);
+  }
+  page.append("\nSYNOPSIS\n");
+  AppendWords(words, kIndent, kIndent, page);
+}
+
+// A value that can be typed as it stands where any shape will do, a file elsewhere.
+std::string ExampleInput(const TensorParameter& input) {
+  const bool any_shape = absl::StrContains(input.shape, "broadcast") && !input.dtypes.empty();
+  if (!any_shape) return absl::StrCat(input.name, "=", input.name, ".npy");
+  return absl::StrCat("'", input.name, "=", ToAbsl(DTypeShortName(input.dtypes.front())),
+                      "[4,2]=1'");
+}
+
+std::string ExampleValue(const AttributeParameter& attribute) {
+  if (attribute.default_value.has_value()) return AttributeText(*attribute.default_value);
+  switch (attribute.kind) {
+    case AttributeKind::kBool:
+      return "true";
+    case AttributeKind::kBoolList:
+      return "[true]";
+    case AttributeKind::kIntList:
+      return "[1]";
+    default:
+      return "1";
+  }
+}
+
+void AppendExample(const OperatorSchema& schema, std::string& page) {
+  std::vector<std::string> words = {"opserve", "run", schema.name};
+  for (const TensorParameter& input : schema.inputs)
+    words.push_back(absl::StrCat("-i ", ExampleInput(input)));
+  for (const AttributeParameter& attribute : schema.attributes) {
+    words.push_back(absl::StrCat("-a ", attribute.name, "=", ExampleValue(attribute)));
+  }
+  page.append("\nEXAMPLE\n    ");
+  // One line, to be copied.
+  absl::StrAppend(&page, absl::StrJoin(words, " "), "\n");
+}
+
+}  // namespace
+
+std::string OperatorList(std::span<const OperatorSchema> schemas) {
+  size_t width = 0;
+  for (const OperatorSchema& schema : schemas) width = std::max(width, schema.name.size());
+  std::string text;
+  for (const OperatorSchema& schema : schemas) {
+    absl::StrAppend(&text, schema.name, std::string(width - schema.name.size() + 2, ' '),
+                    schema.summary, "\n");
+  }
+  return text;
+}
+
+std::string OperatorPage(const OperatorSchema& schema) {
+  std::string page = "NAME\n";
+  AppendWrapped(absl::StrCat(schema.name, " - ", schema.summary), kIndent, kIndent, page);
+  AppendSynopsis(schema, page);
+  if (!schema.description.empty()) {
+    page.append("\nDESCRIPTION\n");
+    AppendWrapped(schema.description, kIndent, 0, page);
+  }
+  AppendRows("INPUTS", TensorRows(schema.inputs), page);
+  AppendRows("ATTRIBUTES", AttributeRows(schema.attributes), page);
+  AppendRows("OUTPUTS", TensorRows(schema.outputs), page);
+  AppendRows("PROFILES", ProfileRows(schema), page);
+  AppendExample(schema, page);
+  return page;
+}
+
+}  // namespace opserve::cli

@@ -1,0 +1,26 @@
+// How failures are told: one line on stderr, or JSON, and an exit code.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace opserve::cli {
+
+// Documented in --help.
+enum class ExitCode : int { kOk = 0, kFailed = 1, kUsage = 2, kUnreachable = 3 };
+
+// `status` marked as a mistake on the command line, found before a call was made.
+absl::Status UsageError(absl::Status status);
+absl::Status UsageError(std::string_view message);
+
+// kUsage for marked statuses, kUnreachable for UNAVAILABLE and DEADLINE_EXCEEDED, kFailed for other
+// errors.
+ExitCode ExitCodeOf(const absl::Status& status);
+
+// "opserve: SmoothL1LossBackward: beta: want >= 0, got -1 (161002, INVALID_ARGUMENT)": one line,
+// without a newline; control characters from outside are replaced.
+std::string ErrorLine(const absl::Status& status);
+
+}  // namespace opserve::cli

@@ -1,0 +1,199 @@
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/cli/attribute_text.h"
+#include "client/cli/commands.h"
+#include "client/cli/files.h"
+#include "client/cli/json_output.h"
+#include "client/cli/npy.h"
+#include "client/cli/report.h"
+#include "client/cli/tensor_argument.h"
+#include "client/cli/tensor_text.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+#include "core/base/strings.h"
+
+namespace opserve::cli {
+namespace {
+
+using client::OperatorSchema;
+
+std::string DidYouMean(std::string_view word, const std::vector<std::string>& known) {
+  const std::string_view nearest = NearestMatch(word, known);
+  return nearest.empty() ? "" : absl::StrCat("; did you mean '", ToAbsl(nearest), "'?");
+}
+
+client::AttributeKind KindOf(const OperatorSchema& schema, std::string_view name) {
+  for (const client::AttributeParameter& attribute : schema.attributes) {
+    if (attribute.name == name) return attribute.kind;
+  }
+  return client::AttributeKind::kUnknown;  // the server refuses the name
+}
+
+absl::Status AddInputs(const Arguments& arguments, TensorUse use, client::Call& call) {
+  const NamedText* from_stdin = nullptr;
+  for (const NamedText& input : arguments.inputs) {
+    if (input.text == "-" && std::exchange(from_stdin, &input) != nullptr) {
+      return UsageError("-i: '-', standard input, can be one input only");
+    }
+    absl::StatusOr<client::TensorView> view = ReadTensorArgument(input.name, input.text, use);
+    if (!view.ok()) return UsageError(view.status());
+    call.Input(input.name, *std::move(view));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddAttributes(const Arguments& arguments, const OperatorSchema& schema,
+                           client::Call& call) {
+  for (const NamedText& attribute : arguments.attributes) {
+    absl::StatusOr<client::AttributeValue> value =
+        ParseAttribute(attribute.name, KindOf(schema, attribute.name), attribute.text);
+    if (!value.ok()) return UsageError(WithOperator(value.status(), schema.name));
+    call.Attribute(attribute.name, *std::move(value));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddDTypes(const Arguments& arguments, client::Call& call) {
+  std::vector<std::string> known;
+  for (int i = 1; i < kNumDTypes; ++i) {
+    known.emplace_back(DTypeShortName(static_cast<DType>(i)));
+    known.emplace_back(DTypeName(static_cast<DType>(i)));
+  }
+  for (const NamedText& output : arguments.dtypes) {
+    const std::optional<DType> dtype = ParseDType(output.text);
+    if (!dtype.has_value()) {
+      const std::string want =
+          absl::StrCat("a dtype such as f32, bf16 or int64", DidYouMean(output.text, known));
+      return UsageError(InvalidParameter(output.name, want, absl::StrCat("'", output.text, "'")));
+    }
+    call.OutputDType(output.name, *dtype);
+  }
+  return absl::OkStatus();
+}
+
+// Output name → path, each checked against the schema.
+absl::StatusOr<std::map<std::string, std::string>> OutputFiles(const Arguments& arguments,
+                                                               const OperatorSchema& schema) {
+  std::vector<std::string> known;
+  for (const client::TensorParameter& output : schema.outputs) known.push_back(output.name);
+  std::map<std::string, std::string> files;
+  bool to_stdout = false;
+  for (const NamedText& file : arguments.files) {
+    if (std::find(known.begin(), known.end(), file.name) == known.end()) {
+      const std::string want =
+          absl::StrCat("an output of the operator (", absl::StrJoin(known, ", "), ")");
+      return UsageError(
+          WithOperator(InvalidParameter(file.name, absl::StrCat(want, DidYouMean(file.name, known)),
+                                        "unknown output"),
+                       schema.name));
+    }
+    if (!files.emplace(file.name, file.text).second)
+      return UsageError(absl::StrCat("-o: '", file.name, "' is given twice"));
+    if (file.text != "-") continue;
+    if (std::exchange(to_stdout, true))
+      return UsageError("-o: '-', standard output, can take one output only");
+    if (arguments.format == OutputFormat::kJson)
+      return UsageError("-o: '-' and --json both want standard output");
+  }
+  return files;
+}
+
+absl::StatusOr<OperatorSchema> FetchSchema(const std::string& op, const Remote& remote) {
+  const std::vector<std::string> names = {op};
+  OPSERVE_ASSIGN_OR_RETURN(std::vector<OperatorSchema> schemas,
+                           remote.client().ListOperators(names, remote.options()));
+  if (schemas.size() != 1)
+    return absl::InternalError(
+        absl::StrCat("the server described ", schemas.size(), " operators, not ", op));
+  return std::move(schemas[0]);
+}
+
+absl::StatusOr<client::Call> MakeCall(const Arguments& arguments, const OperatorSchema& schema,
+                                      TensorUse use) {
+  client::Call call(arguments.op);
+  call.OnDevice(arguments.device);
+  OPSERVE_RETURN_IF_ERROR(AddAttributes(arguments, schema, call));
+  OPSERVE_RETURN_IF_ERROR(AddDTypes(arguments, call));
+  OPSERVE_RETURN_IF_ERROR(AddInputs(arguments, use, call));
+  return call;
+}
+
+absl::Status SaveOutputs(const client::ExecuteResult& result,
+                         const std::map<std::string, std::string>& files) {
+  for (const client::NamedTensor& output : result.outputs) {
+    const auto file = files.find(output.name);
+    if (file == files.end()) continue;
+    const client::Tensor& tensor = output.tensor;
+    OPSERVE_RETURN_IF_ERROR(
+        WriteFile(file->second, NpyPreamble(tensor.dtype(), tensor.shape()), tensor.bytes()));
+  }
+  return absl::OkStatus();
+}
+
+std::string ResultText(const client::ExecuteResult& result,
+                       const std::map<std::string, std::string>& files, Elements elements) {
+  TensorTextOptions options;
+  if (elements == Elements::kAll) options.max_elements = std::numeric_limits<int64_t>::max();
+  std::string text;
+  for (const client::NamedTensor& output : result.outputs) {
+    const client::Tensor& tensor = output.tensor;
+    absl::StrAppend(&text, output.name, " ", TypeText(tensor.dtype(), tensor.shape()));
+    if (const auto file = files.find(output.name); file != files.end()) {
+      absl::StrAppend(&text, " in ", file->second == "-" ? "standard output" : file->second, "\n");
+    } else {
+      absl::StrAppend(&text, "\n",
+                      TensorText(tensor.dtype(), tensor.shape(), tensor.bytes(), options), "\n");
+    }
+  }
+  return text;
+}
+
+bool UsesStdout(const std::map<std::string, std::string>& files) {
+  return std::any_of(files.begin(), files.end(),
+                     [](const auto& file) { return file.second == "-"; });
+}
+
+}  // namespace
+
+absl::Status Plan(const Arguments& arguments, const Remote& remote) {
+  OPSERVE_ASSIGN_OR_RETURN(const OperatorSchema schema, FetchSchema(arguments.op, remote));
+  OPSERVE_ASSIGN_OR_RETURN(const client::Call call, MakeCall(arguments, schema, TensorUse::kPlan));
+  OPSERVE_ASSIGN_OR_RETURN(const client::Plan plan,
+                           remote.client().GetWorkspaceSize(call, remote.options()));
+  if (arguments.format == OutputFormat::kJson) return WriteOutput(PlanJson(arguments.op, plan));
+  std::string text = absl::StrCat("device     ", plan.device, "\nworkspace  ", plan.workspace_bytes,
+                                  " bytes\ninputs     ", plan.input_bytes, " bytes\noutputs    ",
+                                  plan.output_bytes, " bytes\n");
+  for (const client::PlannedOutput& output : plan.outputs) {
+    absl::StrAppend(&text, output.name, " ", TypeText(output.desc.dtype, output.desc.shape), "\n");
+  }
+  return WriteOutput(text);
+}
+
+absl::Status Run(const Arguments& arguments, const Remote& remote) {
+  OPSERVE_ASSIGN_OR_RETURN(const OperatorSchema schema, FetchSchema(arguments.op, remote));
+  OPSERVE_ASSIGN_OR_RETURN(const auto files, OutputFiles(arguments, schema));
+  OPSERVE_ASSIGN_OR_RETURN(const client::Call call, MakeCall(arguments, schema, TensorUse::kRun));
+  OPSERVE_ASSIGN_OR_RETURN(const client::ExecuteResult result,
+                           remote.client().Execute(call, remote.options()));
+  OPSERVE_RETURN_IF_ERROR(SaveOutputs(result, files));
+  if (arguments.format == OutputFormat::kJson)
+    return WriteOutput(ResultJson(arguments.op, result, files));
+  const std::string text = ResultText(result, files, arguments.elements);
+  if (!UsesStdout(files)) return WriteOutput(text);
+  std::fputs(text.c_str(), stderr);
+  return absl::OkStatus();
+}
+
+}  // namespace opserve::cli

@@ -1,0 +1,19 @@
+// What `-i name=VALUE` means: a literal, a .npy file, or "-" for one on standard input.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "client/cpp/tensor.h"
+
+namespace opserve::cli {
+
+// kRun wants data; for kPlan a literal may be a shape alone, and data is not looked at.
+enum class TensorUse : uint8_t { kPlan, kRun };
+
+// The view owns its memory. Errors name `name` (161002, or what the system says about the file).
+absl::StatusOr<client::TensorView> ReadTensorArgument(std::string_view name, std::string_view value,
+                                                      TensorUse use);
+
+}  // namespace opserve::cli

@@ -1,0 +1,89 @@
+// One call of an operator, and its result.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "client/cpp/schema.h"
+#include "client/cpp/tensor.h"
+
+namespace opserve::client {
+
+// An operator by name, with its named tensors and attributes, in any order. `opserve ops NAME` and
+// Client::ListOperators tell what each operator takes. A value; it may be used for several calls,
+// and inputs are views (see TensorView for how long their memory must live).
+class Call {
+ public:
+  // `op` without the aclnn prefix: "SmoothL1LossBackward".
+  explicit Call(std::string_view op) : op_(op) {}
+
+  Call& Input(std::string_view name, TensorView view) {
+    inputs_.emplace_back(std::string(name), std::move(view));
+    return *this;
+  }
+  // An int is accepted where a float is wanted.
+  Call& Attribute(std::string_view name, AttributeValue value) {
+    attributes_.emplace_back(std::string(name), std::move(value));
+    return *this;
+  }
+  // A bool, an integer that int64 holds, or a float.
+  template <typename T>
+  requires(std::is_floating_point_v<T> ||
+           (std::is_integral_v<T> &&
+            (std::is_signed_v<T> ||
+             sizeof(T) < sizeof(int64_t)))) Call& Attribute(std::string_view name, T value) {
+    if constexpr (std::is_same_v<T, bool>) return Attribute(name, AttributeValue{value});
+    if constexpr (std::is_floating_point_v<T>)
+      return Attribute(name, AttributeValue{static_cast<double>(value)});
+    return Attribute(name, AttributeValue{static_cast<int64_t>(value)});
+  }
+  // Asks for an output in another dtype than the operator infers.
+  Call& OutputDType(std::string_view name, DType dtype) {
+    output_dtypes_.emplace_back(std::string(name), dtype);
+    return *this;
+  }
+  // "cpu:0"; the server's first device when it is not called.
+  Call& OnDevice(std::string_view device) {
+    device_ = device;
+    return *this;
+  }
+
+  const std::string& op() const { return op_; }
+  const std::vector<std::pair<std::string, TensorView>>& inputs() const { return inputs_; }
+  const std::vector<std::pair<std::string, AttributeValue>>& attributes() const {
+    return attributes_;
+  }
+  const std::vector<std::pair<std::string, DType>>& output_dtypes() const { return output_dtypes_; }
+  const std::string& device() const { return device_; }
+
+ private:
+  std::string op_;
+  std::vector<std::pair<std::string, TensorView>> inputs_;
+  std::vector<std::pair<std::string, AttributeValue>> attributes_;
+  std::vector<std::pair<std::string, DType>> output_dtypes_;
+  std::string device_;
+};
+
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+
+// The outputs, in the order of the operator's schema. One that the call masks out has shape [0].
+struct ExecuteResult {
+  std::vector<NamedTensor> outputs;
+
+  // The output called `name`, or nullptr.
+  const Tensor* Find(std::string_view name) const {
+    for (const NamedTensor& output : outputs) {
+      if (output.name == name) return &output.tensor;
+    }
+    return nullptr;
+  }
+};
+
+}  // namespace opserve::client

@@ -1,0 +1,161 @@
+#include "client/cpp/client.h"
+
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/cpp/connection.h"
+#include "client/cpp/messages.h"
+#include "core/base/mutex.h"
+#include "core/base/op_error.h"
+
+namespace opserve::client {
+namespace {
+
+constexpr char kGetServerInfo[] = "/opserve.v1.OperatorService/GetServerInfo";
+constexpr char kListOperators[] = "/opserve.v1.OperatorService/ListOperators";
+constexpr char kListDevices[] = "/opserve.v1.OperatorService/ListDevices";
+constexpr char kGetWorkspaceSize[] = "/opserve.v1.OperatorService/GetWorkspaceSize";
+constexpr char kExecute[] = "/opserve.v1.OperatorService/Execute";
+
+constexpr size_t kTransportMaxBytes = std::numeric_limits<uint32_t>::max();
+constexpr absl::Duration kAskForLimits = absl::Seconds(5);
+
+// Starts a call whose answer `read` turns into a T.
+template <typename T>
+CallHandle Start(Connection& connection, const char* method, const Request& request,
+                 const CallOptions& options, absl::StatusOr<T> (*read)(const Fragments&),
+                 Done<T> done) {
+  auto ended = [read, done = std::move(done)](absl::Status status,
+                                              const Fragments& answer) mutable {
+    done(status.ok() ? read(answer) : absl::StatusOr<T>(std::move(status)));
+  };
+  return CallHandle(connection.Start(method, request, options.timeout, std::move(ended)));
+}
+
+// Starts a call by start(done) and waits for it.
+template <typename T, typename StartCall>
+absl::StatusOr<T> Wait(StartCall start) {
+  Mutex mutex;
+  CondVar ended;
+  std::optional<absl::StatusOr<T>> result;
+  start([&](absl::StatusOr<T> value) {
+    MutexLock lock(mutex);
+    result.emplace(std::move(value));
+    ended.NotifyAll();
+  });
+  MutexLock lock(mutex);
+  while (!result.has_value()) ended.Wait(mutex);
+  return *std::move(result);
+}
+
+absl::Status TooLarge(const std::string& op, size_t bytes, std::string_view limit) {
+  return MakeError({.reason = ErrorReason::kResourceLimit,
+                    .op = op,
+                    .parameter = {},
+                    .want = absl::StrCat("a request of at most ", std::string(limit)),
+                    .got = absl::StrCat(bytes, " bytes")});
+}
+
+// The transport refuses a message by size with a bare status: asks the server for its limit, to
+// name it.
+void ExplainTooLarge(const std::shared_ptr<Connection>& connection, const std::string& op,
+                     size_t bytes, absl::Status status, Done<ExecuteResult> done) {
+  auto explain = [connection, op, bytes, status,
+                  done = std::move(done)](absl::StatusOr<ServerInfo> info) mutable {
+    if (info.ok() && static_cast<int64_t>(bytes) > info->max_message_bytes) {
+      const std::string limit = absl::StrCat(
+          info->max_message_bytes, " bytes (max_message_bytes of ", connection->target(), ")");
+      status = TooLarge(op, bytes, limit);
+    }
+    done(std::move(status));
+  };
+  Start<ServerInfo>(*connection, kGetServerInfo, {}, {kAskForLimits}, &ReadServerInfo,
+                    std::move(explain));
+}
+
+}  // namespace
+
+void CallHandle::Cancel() {
+  if (running_ != nullptr) running_->Cancel();
+}
+
+absl::StatusOr<Client> Client::Connect(std::string_view target) {
+  if (target.empty()) return InvalidParameter("target", "host:port or unix:path", "nothing");
+  return Client(std::make_shared<Connection>(target));
+}
+
+CallHandle Client::GetServerInfoAsync(const CallOptions& options, Done<ServerInfo> done) const {
+  return Start<ServerInfo>(*connection_, kGetServerInfo, {}, options, &ReadServerInfo,
+                           std::move(done));
+}
+
+CallHandle Client::ListOperatorsAsync(std::span<const std::string> names,
+                                      const CallOptions& options,
+                                      Done<std::vector<OperatorSchema>> done) const {
+  return Start<std::vector<OperatorSchema>>(*connection_, kListOperators,
+                                            MakeListOperatorsRequest(names), options,
+                                            &ReadOperators, std::move(done));
+}
+
+CallHandle Client::ListDevicesAsync(const CallOptions& options,
+                                    Done<std::vector<Device>> done) const {
+  return Start<std::vector<Device>>(*connection_, kListDevices, {}, options, &ReadDevices,
+                                    std::move(done));
+}
+
+CallHandle Client::GetWorkspaceSizeAsync(const Call& call, const CallOptions& options,
+                                         Done<Plan> done) const {
+  return Start<Plan>(*connection_, kGetWorkspaceSize, MakeGetWorkspaceSizeRequest(call), options,
+                     &ReadPlan, std::move(done));
+}
+
+CallHandle Client::ExecuteAsync(const Call& call, const CallOptions& options,
+                                Done<ExecuteResult> done) const {
+  const Request request = MakeExecuteRequest(call);
+  const size_t bytes = request.size_bytes();
+  if (bytes > kTransportMaxBytes) {
+    done(TooLarge(call.op(), bytes,
+                  absl::StrCat(kTransportMaxBytes, " bytes, which is all that gRPC carries")));
+    return {};
+  }
+  auto ended = [connection = connection_, op = call.op(), bytes, done = std::move(done)](
+                   absl::Status status, const Fragments& answer) mutable {
+    if (status.ok()) return done(ReadExecuteResult(answer));
+    if (status.code() != absl::StatusCode::kResourceExhausted || GetErrorDetail(status).has_value())
+      return done(std::move(status));
+    ExplainTooLarge(connection, op, bytes, std::move(status), std::move(done));
+  };
+  return CallHandle(connection_->Start(kExecute, request, options.timeout, std::move(ended)));
+}
+
+absl::StatusOr<ServerInfo> Client::GetServerInfo(const CallOptions& options) const {
+  return Wait<ServerInfo>(
+      [&](Done<ServerInfo> done) { GetServerInfoAsync(options, std::move(done)); });
+}
+
+absl::StatusOr<std::vector<OperatorSchema>> Client::ListOperators(
+    std::span<const std::string> names, const CallOptions& options) const {
+  using Schemas = std::vector<OperatorSchema>;
+  return Wait<Schemas>(
+      [&](Done<Schemas> done) { ListOperatorsAsync(names, options, std::move(done)); });
+}
+
+absl::StatusOr<std::vector<Device>> Client::ListDevices(const CallOptions& options) const {
+  using Devices = std::vector<Device>;
+  return Wait<Devices>([&](Done<Devices> done) { ListDevicesAsync(options, std::move(done)); });
+}
+
+absl::StatusOr<Plan> Client::GetWorkspaceSize(const Call& call, const CallOptions& options) const {
+  return Wait<Plan>(
+      [&](Done<Plan> done) { GetWorkspaceSizeAsync(call, options, std::move(done)); });
+}
+
+absl::StatusOr<ExecuteResult> Client::Execute(const Call& call, const CallOptions& options) const {
+  return Wait<ExecuteResult>(
+      [&](Done<ExecuteResult> done) { ExecuteAsync(call, options, std::move(done)); });
+}
+
+}  // namespace opserve::client

@@ -1,0 +1,115 @@
+// A client of an opserve server. Its headers need neither gRPC nor protobuf.
+//
+//   auto client = opserve::client::Client::Connect("localhost:8500");
+//   if (!client.ok()) return client.status();
+//   const std::vector<float> ones(8, 1.0f);
+//   const std::vector<float> self = {0, 1, 2, 3, 4, 5, 6, 7};
+//   Call call("SmoothL1LossBackward");
+//   call.Input("grad_out", TensorView::Of(ones, {4, 2}))
+//       .Input("self", TensorView::Of(self, {4, 2}))
+//       .Input("target", TensorView::Of(ones, {4, 2}))
+//       .Attribute("reduction", 0)
+//       .Attribute("beta", 1.0);
+//   absl::StatusOr<ExecuteResult> result = client->Execute(call, {.timeout = absl::Seconds(5)});
+//   if (!result.ok()) return result.status();
+//   std::span<const float> gradient = result->Find("grad_input")->As<float>();
+//
+// Errors. Every failure is an absl::Status with the server's code and message.
+// opserve::GetErrorDetail(status) (core/base/op_error.h) gives its parts: reason, aclnn code,
+// operator, parameter, what was wanted and what came. Failures of the way there have no detail:
+// UNAVAILABLE (the message names the target), DEADLINE_EXCEEDED, CANCELLED.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/cpp/call.h"
+#include "client/cpp/schema.h"
+
+namespace opserve::client {
+
+class Connection;
+class RunningCall;
+
+struct CallOptions {
+  // From now until the call must have ended; past it the call fails with DEADLINE_EXCEEDED.
+  absl::Duration timeout = absl::InfiniteDuration();
+};
+
+// A running asynchronous call. Dropping it changes nothing for the call.
+class CallHandle {
+ public:
+  CallHandle() = default;
+  explicit CallHandle(std::shared_ptr<RunningCall> running) : running_(std::move(running)) {}
+
+  // Asks the call to end with CANCELLED; it may still succeed if its answer is under way. Any
+  // thread, any time.
+  void Cancel();
+
+ private:
+  std::shared_ptr<RunningCall> running_;
+};
+
+// Called exactly once: on a thread of the transport, or on the calling thread when the call is
+// refused before it is sent. It must not block, so it must not make synchronous calls.
+template <typename T>
+using Done = absl::AnyInvocable<void(absl::StatusOr<T>)>;
+
+// A connection to one server. Cheap to copy (copies share it) and thread-safe: make one and use it
+// from everywhere. Calls that run when the last copy goes end as if it were still there.
+//
+// A call "has ended" when the function returns, or when `done` is called. Until then the memory of
+// its inputs must stay valid and unchanged. A call that fails ends only after the transport has let
+// go of that memory, which may be later than its deadline while a peer takes no bytes off a full
+// connection; inputs with an owner (TensorView::owner) are never waited for.
+class Client {
+ public:
+  // `target`: "host:port", "unix:path" or anything else that gRPC resolves. Does not wait for the
+  // server and fails only for an empty target. A server that cannot be reached is UNAVAILABLE at
+  // each call, without waiting; it is tried again at least every two seconds. Connections are not
+  // encrypted.
+  static absl::StatusOr<Client> Connect(std::string_view target);
+
+  // Version and limits.
+  absl::StatusOr<ServerInfo> GetServerInfo(const CallOptions& options = {}) const;
+  CallHandle GetServerInfoAsync(const CallOptions& options, Done<ServerInfo> done) const;
+
+  // Schemas of the operators called `names`, of all when it is empty. NOT_FOUND for a name that
+  // does not exist.
+  absl::StatusOr<std::vector<OperatorSchema>> ListOperators(std::span<const std::string> names = {},
+                                                            const CallOptions& options = {}) const;
+  CallHandle ListOperatorsAsync(std::span<const std::string> names, const CallOptions& options,
+                                Done<std::vector<OperatorSchema>> done) const;
+
+  // The server's devices; the first is the default.
+  absl::StatusOr<std::vector<Device>> ListDevices(const CallOptions& options = {}) const;
+  CallHandle ListDevicesAsync(const CallOptions& options, Done<std::vector<Device>> done) const;
+
+  // Phase one alone: checks the call and tells its workspace and outputs. Sends no data; the views'
+  // storage may be empty.
+  absl::StatusOr<Plan> GetWorkspaceSize(const Call& call, const CallOptions& options = {}) const;
+  CallHandle GetWorkspaceSizeAsync(const Call& call, const CallOptions& options,
+                                   Done<Plan> done) const;
+
+  // Both phases. Large inputs go out from the caller's memory without a copy; outputs come back
+  // dense, each copied once, into its own aligned memory. A request larger than the server takes is
+  // RESOURCE_EXHAUSTED and names the server's limit; so is one of 4 GiB or more, which gRPC cannot
+  // carry.
+  absl::StatusOr<ExecuteResult> Execute(const Call& call, const CallOptions& options = {}) const;
+  CallHandle ExecuteAsync(const Call& call, const CallOptions& options,
+                          Done<ExecuteResult> done) const;
+
+ private:
+  explicit Client(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}
+
+  std::shared_ptr<Connection> connection_;
+};
+
+}  // namespace opserve::client

@@ -1,0 +1,214 @@
+#include "client/cpp/connection.h"
+
+#include <grpcpp/alarm.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
+
+#include <atomic>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/cpp/status_details.h"
+#include "core/base/op_error.h"
+#include "core/base/strings.h"
+
+namespace opserve::client {
+namespace {
+
+// How long after its deadline gRPC may take to end a call.
+constexpr absl::Duration kGrace = absl::Milliseconds(200);
+
+// Whether there are views, and all have owners.
+bool OwnsAllViews(const Request& request) {
+  bool views = false;
+  for (const Request::Piece& piece : request.pieces()) {
+    if (!piece.view.empty() && piece.owner == nullptr) return false;
+    views = views || !piece.view.empty();
+  }
+  return views;
+}
+
+// A request below way: alive until the status came and the transport has let go of every borrowed
+// piece.
+class GrpcCall final : public RunningCall, public std::enable_shared_from_this<GrpcCall> {
+ public:
+  GrpcCall(std::string target, absl::Duration timeout, Connection::Ended ended)
+      : target_(std::move(target)), timeout_(timeout), ended_(std::move(ended)) {}
+
+  void Cancel() override { context_.TryCancel(); }
+
+  void Start(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+             const Request& request) {
+    if (timeout_ < absl::InfiniteDuration()) {
+      const absl::Time deadline = absl::Now() + timeout_;
+      context_.set_deadline(absl::ToChronoTime(deadline));
+      if (OwnsAllViews(request)) EndAt(deadline + kGrace);
+    }
+    std::vector<grpc::Slice> slices;
+    for (const Request::Piece& piece : request.pieces()) slices.push_back(MakeSlice(piece));
+    request_ = grpc::ByteBuffer(slices.data(), slices.size());
+    slices.clear();
+    grpc::GenericStub(channel).UnaryCall(
+        &context_, method, {}, &request_, &answer_,
+        [self = shared_from_this()](grpc::Status status) { self->OnStatus(std::move(status)); });
+  }
+
+ private:
+  grpc::Slice MakeSlice(const Request::Piece& piece) {
+    if (piece.view.empty()) return grpc::Slice(piece.own);
+    // gRPC never writes to a slice it sends.
+    void* bytes = const_cast<std::byte*>(piece.view.data());
+    if (piece.owner != nullptr) {
+      return {bytes, piece.view.size(),
+              [](void* owner) { delete static_cast<std::shared_ptr<const void>*>(owner); },
+              new std::shared_ptr<const void>(piece.owner)};
+    }
+    pending_.fetch_add(1, std::memory_order_relaxed);
+    return {bytes, piece.view.size(), &GrpcCall::OnRelease,
+            new std::shared_ptr<GrpcCall>(shared_from_this())};
+  }
+
+  static void OnRelease(void* holder) {
+    const std::unique_ptr<std::shared_ptr<GrpcCall>> self(
+        static_cast<std::shared_ptr<GrpcCall>*>(holder));
+    if ((*self)->Release()) (*self)->EndLater();
+  }
+
+  void OnStatus(grpc::Status status) {
+    alarm_.Cancel();
+    status_ = std::move(status);
+    request_.Clear();
+    if (Release()) End();
+  }
+
+  bool Release() { return pending_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+
+  // The transport lets go of slices while it holds its own locks: leave its thread first.
+  void EndLater() {
+    SetAlarm(absl::Now(), [](GrpcCall& call) { call.End(); });
+  }
+
+  // gRPC ends no call, whatever its deadline, while the connection is in the middle of writing it
+  // to a peer that takes no bytes.
+  void EndAt(absl::Time time) {
+    SetAlarm(time, [](GrpcCall& call) { call.EndOnce(call.DeadlineExceeded(), Fragments()); });
+  }
+
+  void SetAlarm(absl::Time time, void (*ring)(GrpcCall&)) {
+    auto* self = new std::shared_ptr<GrpcCall>(shared_from_this());
+    alarm_.Set(absl::ToChronoTime(time), [self, ring](bool rang) {
+      if (rang) ring(**self);
+      delete self;
+    });
+  }
+
+  void End() {
+    std::vector<grpc::Slice> slices;
+    Fragments answer;
+    absl::Status status = ToStatus();
+    if (status.ok() && !answer_.Dump(&slices).ok())
+      status = absl::InternalError(absl::StrCat(target_, ": no answer came"));
+    for (const grpc::Slice& slice : slices) {
+      answer.Append({reinterpret_cast<const std::byte*>(slice.begin()), slice.size()});
+    }
+    EndOnce(std::move(status), answer);
+  }
+
+  void EndOnce(absl::Status status, const Fragments& answer) {
+    if (over_.exchange(true, std::memory_order_acq_rel)) return;
+    Connection::Ended ended = std::move(ended_);
+    ended(std::move(status), answer);
+  }
+
+  absl::Status DeadlineExceeded() const {
+    return absl::DeadlineExceededError(
+        absl::StrCat(target_, ": no answer within ", absl::FormatDuration(timeout_)));
+  }
+
+  absl::Status ToStatus() const {
+    absl::Status status = StatusFromWire(static_cast<int>(status_.error_code()),
+                                         status_.error_message(), status_.error_details());
+    if (status.ok() || GetErrorDetail(status).has_value()) return status;
+    if (absl::IsDeadlineExceeded(status)) return DeadlineExceeded();
+    return {status.code(), absl::StrCat(target_, ": ", status.message())};
+  }
+
+  const std::string target_;
+  const absl::Duration timeout_;
+  Connection::Ended ended_;
+  grpc::ClientContext context_;
+  grpc::ByteBuffer request_;
+  grpc::ByteBuffer answer_;
+  grpc::Status status_;
+  grpc::Alarm
+      alarm_;  // rings for EndAt, where all views have owners, or for EndLater, where one has none
+  std::atomic<int64_t> pending_{1};  // the status, and each borrowed piece
+  std::atomic<bool> over_{false};
+};
+
+// gRPC 1.51 joins its callback threads when the last channel that used them goes, and corrupts
+// memory when it goes on one of these threads, as it may when a call outlives its client. So one
+// channel, which leads nowhere, stays for ever.
+const std::shared_ptr<grpc::Channel>& KeptChannel() {
+  static const auto& kept = *[] {
+    auto* channel = new std::shared_ptr<grpc::Channel>(grpc::CreateChannel("", nullptr));
+    const auto call = std::make_shared<GrpcCall>("", absl::InfiniteDuration(),
+                                                 [](const absl::Status&, const Fragments&) {});
+    call->Start(*channel, "/", Request());
+    return channel;
+  }();
+  return kept;
+}
+
+bool IsLoopback(std::string_view target) {
+  for (const char* host : {"localhost:", "127.", "[::1]:"}) {
+    if (absl::StartsWith(ToAbsl(target), host)) return true;
+  }
+  return false;
+}
+
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);
+  arguments.SetMaxSendMessageSize(-1);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  // A proxy from the environment is not meant for a server on this machine.
+  if (IsLoopback(target)) arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+}
+
+}  // namespace
+
+void Request::AppendCopy(std::string_view bytes) {
+  if (pieces_.empty() || !pieces_.back().view.empty()) pieces_.emplace_back();
+  pieces_.back().own.append(bytes);
+  size_bytes_ += bytes.size();
+}
+
+void Request::AppendView(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+  if (bytes.empty()) return;
+  pieces_.push_back({.view = bytes, .owner = std::move(owner)});
+  size_bytes_ += bytes.size();
+}
+
+struct Connection::Channel {
+  std::shared_ptr<grpc::Channel> grpc;
+  std::shared_ptr<grpc::Channel> kept = KeptChannel();
+};
+
+Connection::Connection(std::string_view target)
+    : target_(target), channel_(std::make_unique<Channel>(Channel{.grpc = MakeChannel(target_)})) {}
+
+Connection::~Connection() = default;
+
+std::shared_ptr<RunningCall> Connection::Start(const std::string& method, const Request& request,
+                                               absl::Duration timeout, Ended ended) {
+  auto call = std::make_shared<GrpcCall>(target_, timeout, std::move(ended));
+  call->Start(channel_->grpc, method, request);
+  return call;
+}
+
+}  // namespace opserve::client

@@ -1,0 +1,31 @@
+// Requests and answers: our values to and from the messages of opserve.v1.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/cpp/call.h"
+#include "client/cpp/connection.h"
+#include "client/cpp/schema.h"
+#include "core/base/fragments.h"
+
+namespace opserve::client {
+
+// Requests. Those with inputs refer to the views' storage where it is large; views of the same
+// storage share one entry.
+Request MakeListOperatorsRequest(std::span<const std::string> names);
+Request MakeGetWorkspaceSizeRequest(const Call& call);
+Request MakeExecuteRequest(const Call& call);
+
+// Answers. INTERNAL, saying what is wrong, for bytes that are not such a message; dtypes and kinds
+// that this client does not know become kUndefined and kUnknown.
+absl::StatusOr<ServerInfo> ReadServerInfo(const Fragments& answer);
+absl::StatusOr<std::vector<OperatorSchema>> ReadOperators(const Fragments& answer);
+absl::StatusOr<std::vector<Device>> ReadDevices(const Fragments& answer);
+absl::StatusOr<Plan> ReadPlan(const Fragments& answer);
+// Copies each output's bytes once.
+absl::StatusOr<ExecuteResult> ReadExecuteResult(const Fragments& fragments);
+
+}  // namespace opserve::client

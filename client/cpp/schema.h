@@ -1,0 +1,92 @@
+// What a server tells about itself: limits, operators and devices, as plain values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/tensor/dtype.h"
+#include "core/tensor/tensor_desc.h"
+
+namespace opserve::client {
+
+// The value of an operator's parameter that is not a tensor.
+using AttributeValue = std::variant<int64_t, double, bool, std::vector<int64_t>, std::vector<bool>,
+                                    std::vector<double>>;
+
+// What an attribute takes. kUnknown is a kind that this client is too old for.
+enum class AttributeKind : uint8_t { kUnknown, kInt, kFloat, kBool, kIntList, kBoolList, kScalar };
+
+struct ServerInfo {
+  std::string version;             // "0.1.0"
+  int64_t max_message_bytes = 0;   // largest request or answer
+  int64_t memory_limit_bytes = 0;  // bound on tensors and workspaces of all calls
+  int64_t recommended_chunk_bytes = 0;
+  int32_t max_rank = 0;
+};
+
+// An input or an output of an operator.
+struct TensorParameter {
+  std::string name;
+  std::string summary;
+  bool optional = false;
+  std::vector<DType> dtypes;  // that the "host" profile accepts
+  std::string shape;          // in words or symbols: "(T, N, C)", "broadcastable"
+};
+
+struct AttributeParameter {
+  std::string name;
+  std::string summary;
+  AttributeKind kind = AttributeKind::kUnknown;
+  std::optional<AttributeValue> default_value;  // nullopt = required
+};
+
+struct ProfileSupport {
+  std::string profile;  // "host", "atlas-a2", …
+  std::vector<DType> dtypes;
+};
+
+struct OperatorSchema {
+  std::string name;
+  std::string summary;
+  std::string description;
+  std::vector<TensorParameter> inputs;
+  std::vector<AttributeParameter> attributes;
+  std::vector<TensorParameter> outputs;
+  std::vector<ProfileSupport> support;  // a profile that is absent does not have the operator
+};
+
+struct MemoryInfo {
+  int64_t limit_bytes = 0;
+  int64_t used_bytes = 0;
+  int64_t cached_bytes = 0;
+};
+
+struct Device {
+  std::string name;  // "cpu:0"; what Call::OnDevice takes
+  std::string kind;
+  std::string profile;
+  std::string description;
+  int32_t threads = 0;
+  std::vector<std::string> operators;
+  MemoryInfo memory;
+};
+
+struct PlannedOutput {
+  std::string name;
+  TensorDesc desc;  // dense
+};
+
+// Phase one's answer.
+struct Plan {
+  int64_t workspace_bytes = 0;
+  std::vector<PlannedOutput> outputs;
+  int64_t input_bytes = 0;
+  int64_t output_bytes = 0;
+  std::string device;
+};
+
+}  // namespace opserve::client

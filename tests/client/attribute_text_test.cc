@@ -1,0 +1,74 @@
+#include "client/cli/attribute_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "core/base/op_error.h"
+
+namespace opserve::cli {
+namespace {
+
+using client::AttributeKind;
+using client::AttributeValue;
+
+AttributeValue Parse(AttributeKind kind, std::string_view text) {
+  const absl::StatusOr<AttributeValue> value = ParseAttribute("a", kind, text);
+  EXPECT_TRUE(value.ok()) << value.status();
+  return value.value_or(AttributeValue(int64_t{-999}));
+}
+
+TEST(AttributeTextTest, TypesBySchema) {
+  EXPECT_EQ(Parse(AttributeKind::kInt, "1"), AttributeValue(int64_t{1}));
+  EXPECT_EQ(Parse(AttributeKind::kFloat, "1"), AttributeValue(1.0));
+  EXPECT_EQ(Parse(AttributeKind::kFloat, "-inf"), AttributeValue(-INFINITY));
+  EXPECT_EQ(Parse(AttributeKind::kBool, "1"), AttributeValue(true));
+  EXPECT_EQ(Parse(AttributeKind::kBool, "False"), AttributeValue(false));
+  EXPECT_EQ(Parse(AttributeKind::kIntList, "1,2, 3"),
+            AttributeValue(std::vector<int64_t>{1, 2, 3}));
+  EXPECT_EQ(Parse(AttributeKind::kIntList, "[7]"), AttributeValue(std::vector<int64_t>{7}));
+  EXPECT_EQ(Parse(AttributeKind::kIntList, "[]"), AttributeValue(std::vector<int64_t>{}));
+  EXPECT_EQ(Parse(AttributeKind::kBoolList, "[true,false,1]"),
+            AttributeValue(std::vector<bool>{true, false, true}));
+  EXPECT_EQ(Parse(AttributeKind::kScalar, "2"), AttributeValue(int64_t{2}));
+  EXPECT_EQ(Parse(AttributeKind::kScalar, "0.5"), AttributeValue(0.5));
+  EXPECT_EQ(Parse(AttributeKind::kScalar, "true"), AttributeValue(true));
+}
+
+TEST(AttributeTextTest, GuessesUnknownKinds) {
+  EXPECT_EQ(Parse(AttributeKind::kUnknown, "2"), AttributeValue(int64_t{2}));
+  EXPECT_EQ(Parse(AttributeKind::kUnknown, "1,2"), AttributeValue(std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(Parse(AttributeKind::kUnknown, "[true]"), AttributeValue(std::vector<bool>{true}));
+  EXPECT_EQ(Parse(AttributeKind::kUnknown, "1,2.5"), AttributeValue(std::vector<double>{1, 2.5}));
+}
+
+TEST(AttributeTextTest, RefusesWhatDoesNotFit) {
+  const std::vector<std::pair<AttributeKind, const char*>> bad = {
+      {AttributeKind::kInt, "1.5"},      {AttributeKind::kInt, ""},
+      {AttributeKind::kInt, "1,2"},      {AttributeKind::kFloat, "true"},
+      {AttributeKind::kFloat, "x"},      {AttributeKind::kBool, "2"},
+      {AttributeKind::kIntList, "1,,2"}, {AttributeKind::kIntList, "1,"},
+      {AttributeKind::kIntList, "[1"},   {AttributeKind::kBoolList, "maybe"},
+      {AttributeKind::kScalar, "word"},  {AttributeKind::kUnknown, "word"}};
+  for (const auto& [kind, text] : bad) {
+    const absl::Status status = ParseAttribute("beta", kind, text).status();
+    ASSERT_FALSE(status.ok()) << text;
+    EXPECT_EQ(GetErrorDetail(status)->parameter, "beta");
+    EXPECT_EQ(GetErrorDetail(status)->got, "'" + std::string(text) + "'");
+  }
+}
+
+TEST(AttributeTextTest, WritesWhatItReads) {
+  const std::vector<std::pair<AttributeKind, const char*>> texts = {
+      {AttributeKind::kInt, "-3"},           {AttributeKind::kFloat, "0.1"},
+      {AttributeKind::kFloat, "nan"},        {AttributeKind::kBool, "true"},
+      {AttributeKind::kIntList, "[1,2]"},    {AttributeKind::kBoolList, "[true,false]"},
+      {AttributeKind::kUnknown, "[0.5,inf]"}};
+  for (const auto& [kind, text] : texts) EXPECT_EQ(AttributeText(Parse(kind, text)), text);
+}
+
+}  // namespace
+}  // namespace opserve::cli

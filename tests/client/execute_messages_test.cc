@@ -1,0 +1,145 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "client/cpp/messages.h"
+#include "core/base/strings.h"
+#include "opserve/v1/operator_service.pb.h"
+
+namespace opserve::client {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+v1::ExecuteRequest Parsed(const Request& request) {
+  std::string bytes;
+  for (const Request::Piece& piece : request.pieces()) {
+    bytes.append(piece.own).append(reinterpret_cast<const char*>(piece.view.data()),
+                                   piece.view.size());
+  }
+  EXPECT_EQ(bytes.size(), request.size_bytes());
+  v1::ExecuteRequest message;
+  EXPECT_TRUE(message.ParseFromString(bytes));
+  return message;
+}
+
+TEST(ExecuteRequestTest, IsTheMessageOfTheApi) {
+  const std::vector<float> small = {1, 2};
+  Call call("Op");
+  call.Input("x", TensorView::Of(small, {2, 2}).WithStrides({0, 1}, 0))
+      .OnDevice("cpu:1")
+      .OutputDType("out", DType::kBFloat16);
+  call.Attribute("i", 1).Attribute("f", 0.5).Attribute("b", true).Attribute(
+      "l", std::vector<int64_t>{1, 2});
+  call.Attribute("m", std::vector<bool>{true, false});
+  const v1::ExecuteRequest message = Parsed(MakeExecuteRequest(call));
+  EXPECT_EQ(message.call().operator_(), "Op");
+  EXPECT_EQ(message.call().device(), "cpu:1");
+  EXPECT_EQ(message.call().inputs(0).dtype(), v1::DTYPE_FLOAT32);
+  EXPECT_THAT(message.call().inputs(0).strides(), ElementsAre(0, 1));
+  EXPECT_EQ(message.call().attributes(0).int_value(), 1);
+  EXPECT_EQ(message.call().attributes(1).float_value(), 0.5);
+  EXPECT_TRUE(message.call().attributes(2).bool_value());
+  EXPECT_THAT(message.call().attributes(3).int_list().values(), ElementsAre(1, 2));
+  EXPECT_THAT(message.call().attributes(4).bool_list().values(), ElementsAre(true, false));
+  EXPECT_EQ(message.call().outputs(0).dtype(), v1::DTYPE_BFLOAT16);
+  ASSERT_EQ(message.raw_size(), 1);
+  EXPECT_EQ(message.raw(0), std::string("\0\0\x80\x3f\0\0\0\x40", 8));
+}
+
+TEST(ExecuteRequestTest, LargeInputsAreReferredToAndSharedStorageIsSentOnce) {
+  const std::vector<float> large(100000, 1.0f);
+  const std::vector<float> empty;
+  Call call("Op");
+  call.Input("a", TensorView::Of(large, {100000}));
+  call.Input("none", TensorView::Of(empty, {0}));
+  call.Input("b", TensorView::Of(large, {50000}).WithStrides({2}, 1));
+  const Request request = MakeExecuteRequest(call);
+  size_t referred = 0;
+  for (const Request::Piece& piece : request.pieces()) {
+    if (static_cast<const void*>(piece.view.data()) == large.data()) ++referred;
+  }
+  EXPECT_EQ(referred, 1u);
+  const v1::ExecuteRequest message = Parsed(request);
+  ASSERT_EQ(message.raw_size(), 2);
+  EXPECT_EQ(message.raw(0).size(), 400000u);
+  EXPECT_EQ(message.raw(1).size(), 0u);
+  EXPECT_EQ(message.call().inputs(2).raw_index(), 0u);
+}
+
+v1::ExecuteResponse GoodAnswer() {
+  v1::ExecuteResponse answer;
+  v1::Tensor& output = *answer.add_outputs();
+  output.set_name("out");
+  output.set_dtype(v1::DTYPE_FLOAT32);
+  output.add_shape(2);
+  output.set_raw_index(0);
+  answer.add_raw(std::string("\0\0\x80\x3f\0\0\0\x40", 8));
+  return answer;
+}
+
+absl::StatusOr<ExecuteResult> ReadPieces(const std::string& bytes, size_t piece) {
+  Fragments fragments;
+  for (size_t i = 0; i < bytes.size(); i += piece) {
+    fragments.Append(std::as_bytes(std::span(bytes).subspan(i, std::min(piece, bytes.size() - i))));
+  }
+  return ReadExecuteResult(fragments);
+}
+
+TEST(ExecuteResponseTest, ReadsPiecesOfAnyLength) {
+  const std::string bytes = GoodAnswer().SerializeAsString();
+  for (size_t piece = 1; piece <= bytes.size(); ++piece) {
+    const absl::StatusOr<ExecuteResult> result = ReadPieces(bytes, piece);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_THAT(result->Find("out")->As<float>(), ElementsAre(1, 2));
+    EXPECT_EQ(result->Find("other"), nullptr);
+  }
+}
+
+TEST(ExecuteResponseTest, MaskedOutOutputsAreEmpty) {
+  v1::ExecuteResponse answer = GoodAnswer();
+  v1::Tensor& masked = *answer.add_outputs();
+  masked.set_name("masked");
+  masked.set_dtype(v1::DTYPE_FLOAT16);
+  masked.add_shape(0);
+  const absl::StatusOr<ExecuteResult> result = ReadPieces(answer.SerializeAsString(), 7);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->Find("masked")->num_elements(), 0);
+}
+
+TEST(ExecuteResponseTest, BadAnswersAreInternalErrors) {
+  const auto error = [](void (*damage)(v1::ExecuteResponse&)) {
+    v1::ExecuteResponse answer = GoodAnswer();
+    damage(answer);
+    return std::string(ToStd(ReadPieces(answer.SerializeAsString(), 5).status().message()));
+  };
+  EXPECT_THAT(
+      error([](v1::ExecuteResponse& answer) { answer.mutable_outputs(0)->set_raw_index(1); }),
+      HasSubstr("raw_index"));
+  EXPECT_THAT(error([](v1::ExecuteResponse& answer) { answer.mutable_raw(0)->pop_back(); }),
+              HasSubstr("do not fit"));
+  EXPECT_THAT(error([](v1::ExecuteResponse& answer) { answer.mutable_outputs(0)->clear_data(); }),
+              HasSubstr("without data"));
+  EXPECT_THAT(
+      error([](v1::ExecuteResponse& answer) { answer.mutable_outputs(0)->mutable_values(); }),
+      HasSubstr("values"));
+  EXPECT_THAT(error([](v1::ExecuteResponse& answer) { answer.mutable_outputs(0)->add_strides(1); }),
+              HasSubstr("not dense"));
+  EXPECT_THAT(
+      error([](v1::ExecuteResponse& answer) { answer.mutable_outputs(0)->set_shape(0, -1); }),
+      HasSubstr("no valid"));
+  EXPECT_THAT(error([](v1::ExecuteResponse& answer) {
+                answer.mutable_outputs(0)->set_dtype(v1::DTYPE_UNSPECIFIED);
+              }),
+              HasSubstr("no valid"));
+  EXPECT_EQ(ReadPieces("\xff", 1).status().code(), absl::StatusCode::kInternal);
+  const std::string bytes = GoodAnswer().SerializeAsString();
+  EXPECT_FALSE(ReadPieces(bytes.substr(0, bytes.size() - 1), 3).ok());
+}
+
+}  // namespace
+}  // namespace opserve::client

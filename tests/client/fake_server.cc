@@ -1,0 +1,119 @@
+#include "tests/client/fake_server.h"
+
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "opserve/v1/operator_service.grpc.pb.h"
+
+namespace opserve::client {
+
+class FakeServer::Service final : public v1::OperatorService::Service {
+ public:
+  Service(std::function<Reply(const v1::ExecuteRequest&)> execute, int max_message_bytes)
+      : execute_(std::move(execute)), max_message_bytes_(max_message_bytes) {}
+
+  void Listen(const std::string& target) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(target, grpc::InsecureServerCredentials());
+    builder.RegisterService(this);
+    builder.SetMaxReceiveMessageSize(max_message_bytes_);
+    server_ = builder.BuildAndStart();
+  }
+
+  void Stop() { server_->Shutdown(std::chrono::system_clock::now()); }
+
+  grpc::Status GetServerInfo(grpc::ServerContext* /*context*/,
+                             const v1::GetServerInfoRequest* /*request*/,
+                             v1::GetServerInfoResponse* response) override {
+    response->set_version("1.2.3");
+    response->set_max_message_bytes(max_message_bytes_);
+    response->set_max_rank(8);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status ListOperators(grpc::ServerContext* /*context*/,
+                             const v1::ListOperatorsRequest* request,
+                             v1::ListOperatorsResponse* response) override {
+    for (const std::string& name : request->names()) {
+      v1::OperatorSchema& schema = *response->add_operators();
+      schema.set_name(name);
+      v1::TensorParameter& input = *schema.add_inputs();
+      input.set_name("x");
+      input.set_optional(true);
+      input.add_dtypes(v1::DTYPE_BFLOAT16);
+      v1::AttributeParameter& required = *schema.add_attributes();
+      required.set_kind(v1::ATTRIBUTE_KIND_INT_LIST);
+      v1::AttributeParameter& with_default = *schema.add_attributes();
+      with_default.set_kind(static_cast<v1::AttributeKind>(99));
+      with_default.mutable_default_value()->set_float_value(0.5);
+      schema.add_support()->set_profile("host");
+    }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status ListDevices(grpc::ServerContext* /*context*/,
+                           const v1::ListDevicesRequest* /*request*/,
+                           v1::ListDevicesResponse* response) override {
+    v1::Device& device = *response->add_devices();
+    device.set_name("cpu:0");
+    device.set_threads(2);
+    device.add_operators("Op");
+    device.mutable_memory()->set_limit_bytes(7);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status GetWorkspaceSize(grpc::ServerContext* /*context*/,
+                                const v1::GetWorkspaceSizeRequest* request,
+                                v1::GetWorkspaceSizeResponse* response) override {
+    response->set_workspace_bytes(64);
+    for (const v1::Tensor& input : request->call().inputs()) {
+      if (input.data_case() != v1::Tensor::DATA_NOT_SET)
+        return {grpc::StatusCode::INVALID_ARGUMENT, "data"};
+      *response->add_outputs() = input;
+    }
+    response->set_device("cpu:0");
+    return grpc::Status::OK;
+  }
+
+  grpc::Status Execute(grpc::ServerContext* context, const v1::ExecuteRequest* request,
+                       v1::ExecuteResponse* response) override {
+    Reply reply = execute_(*request);
+    while (reply.hold && !context->IsCancelled()) absl::SleepFor(absl::Milliseconds(1));
+    *response = std::move(reply.response);
+    return {static_cast<grpc::StatusCode>(reply.code), reply.message, reply.details};
+  }
+
+ private:
+  const std::function<Reply(const v1::ExecuteRequest&)> execute_;
+  const int max_message_bytes_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+FakeServer::FakeServer(std::function<Reply(const v1::ExecuteRequest&)> execute,
+                       int max_message_bytes)
+    : service_(std::make_unique<Service>(std::move(execute), max_message_bytes)) {
+  static std::atomic<int> number = 0;
+  target_ = absl::StrCat("unix:/tmp/opserve-fake-", getpid(), "-", number.fetch_add(1));
+  service_->Listen(target_);
+}
+
+FakeServer::~FakeServer() { service_->Stop(); }
+
+Reply Echo(const v1::ExecuteRequest& request) {
+  Reply reply;
+  v1::Tensor& output = *reply.response.add_outputs();
+  output = request.call().inputs(0);
+  output.set_name("out");
+  *reply.response.add_raw() = request.raw(static_cast<int>(output.raw_index()));
+  output.set_raw_index(0);
+  return reply;
+}
+
+}  // namespace opserve::client

@@ -1,0 +1,71 @@
+#include "client/cpp/status_details.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "core/base/op_error.h"
+#include "opserve/v1/errors.pb.h"
+
+namespace opserve::client {
+namespace {
+
+v1::ErrorInfo Info(std::string_view reason) {
+  v1::ErrorInfo info;
+  info.set_reason(std::string(reason));
+  info.set_domain("opserve");
+  (*info.mutable_metadata())["code"] = "161002";
+  (*info.mutable_metadata())["operator"] = "Op";
+  (*info.mutable_metadata())["parameter"] = "beta";
+  (*info.mutable_metadata())["want"] = ">= 0";
+  (*info.mutable_metadata())["got"] = "-1";
+  return info;
+}
+
+std::string Details(const v1::ErrorInfo& info,
+                    const std::string& type_url = "type.googleapis.com/google.rpc.ErrorInfo") {
+  v1::StatusDetails details;
+  google::protobuf::Any& any = *details.add_details();
+  any.set_type_url(type_url);
+  any.set_value(info.SerializeAsString());
+  return details.SerializeAsString();
+}
+
+TEST(StatusDetailsTest, DecodesEveryReason) {
+  for (const ErrorReasonInfo& row : ErrorReasons()) {
+    const absl::Status status =
+        StatusFromWire(static_cast<int>(row.status_code), "text", Details(Info(row.name)));
+    EXPECT_EQ(status.code(), row.status_code);
+    EXPECT_EQ(status.message(), "text");
+    const std::optional<ErrorDetail> detail = GetErrorDetail(status);
+    ASSERT_TRUE(detail.has_value()) << row.name;
+    EXPECT_EQ(detail->reason, row.reason);
+    EXPECT_EQ(detail->op, "Op");
+    EXPECT_EQ(detail->parameter, "beta");
+    EXPECT_EQ(detail->want, ">= 0");
+    EXPECT_EQ(detail->got, "-1");
+  }
+}
+
+TEST(StatusDetailsTest, TheWiresCodeWins) {
+  const absl::Status status =
+      StatusFromWire(14, "device gone", Details(Info("ACLNN_ERR_RUNTIME_ERROR")));
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(GetErrorDetail(status)->reason, ErrorReason::kRuntimeError);
+}
+
+TEST(StatusDetailsTest, LeavesOutWhatItCannotRead) {
+  v1::ErrorInfo foreign = Info("ACLNN_ERR_PARAM_INVALID");
+  foreign.set_domain("example.com");
+  for (const std::string& details :
+       {std::string(), std::string("\xff\xff"), Details(Info("NEWER_REASON")), Details(foreign),
+        Details(Info("ACLNN_ERR_PARAM_INVALID"), "type.googleapis.com/google.rpc.RetryInfo")}) {
+    const absl::Status status = StatusFromWire(3, "text", details);
+    EXPECT_EQ(status, absl::InvalidArgumentError("text"));
+  }
+  EXPECT_TRUE(StatusFromWire(0, "", Details(Info("ACLNN_ERR_PARAM_INVALID"))).ok());
+}
+
+}  // namespace
+}  // namespace opserve::client
