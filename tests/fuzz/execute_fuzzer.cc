@@ -1,0 +1,183 @@
+// ExecuteRequest, the whole way down without a network: scanner, header, codec, plan, run, answer,
+// and what the client makes of the answer or of the error.
+//
+// Input: two bytes that say how the message is cut into slices (fuzz_input.h), then the message.
+#include <grpcpp/support/byte_buffer.h>
+
+#include <algorithm>
+#include <semaphore>
+
+#include "client/cpp/messages.h"
+#include "client/cpp/status_details.h"
+#include "core/base/status_macros.h"
+#include "core/engine/engine.h"
+#include "server/wire/call_codec.h"
+#include "server/wire/message_scanner.h"
+#include "server/wire/raw_message.h"
+#include "server/wire/status.h"
+#include "server/wire/tensor_codec.h"
+#include "tests/fuzz/execute_mutator.h"
+#include "tests/fuzz/fuzz_input.h"
+
+namespace opserve::fuzz {
+namespace {
+
+using server::CallStorages;
+using server::RawExecuteRequest;
+
+// A device of each profile, small enough to run out of memory.
+Engine& SmallEngine() {
+  static const std::unique_ptr<Engine> engine = [] {
+    EngineOptions options{.devices = {}, .memory_limit_bytes = int64_t{5} << 18};
+    for (int profile = 0; profile < kNumProfiles; ++profile)
+      options.devices.push_back({.threads = 1, .profile = static_cast<Profile>(profile)});
+    return *Engine::Create(options);
+  }();
+  return *engine;
+}
+
+void RequireNothingLent() {
+  for (const auto& device : SmallEngine().devices())
+    Require(device->memory().stats().used_bytes == 0, "the pool is empty after a call");
+}
+
+// Views repeat elements, so a few bytes can stand for a computation of hours: those are left out.
+bool IsQuick(const OpCall& call) {
+  constexpr int64_t kMaxElements = 1 << 16;
+  std::optional<Dims> broadcast = Dims();
+  int64_t most = 0;
+  for (const std::optional<TensorDesc>& input : call.inputs) {
+    if (!input.has_value()) continue;
+    most = std::max(most, input->num_elements());
+    if (broadcast.has_value()) broadcast = BroadcastShapes(*broadcast, input->shape);
+  }
+  if (broadcast.has_value())
+    most = std::max(most, NumElements(*broadcast).value_or(kMaxElements + 1));
+  for (const OutputSlot& output : call.outputs) most = std::max(most, output.desc.num_elements());
+  return most <= kMaxElements;
+}
+
+grpc::ByteBuffer BufferOf(const Pieces& pieces) {
+  std::vector<grpc::Slice> slices;
+  for (const auto& piece : pieces.spans())
+    slices.emplace_back(piece.data(), piece.size(), grpc::Slice::STATIC_SLICE);
+  return grpc::ByteBuffer(slices.data(), slices.size());
+}
+
+// What the scanner accepts is what protobuf itself reads.
+void CheckAgainstProtobuf(const RawExecuteRequest& request, std::string_view bytes) {
+  v1::ExecuteRequest whole;
+  Require(whole.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())),
+          "protobuf reads what the scanner accepts");
+  Require(static_cast<size_t>(whole.raw_size()) == request.raw.size(), "as many raw entries");
+  for (size_t i = 0; i < request.raw.size(); ++i) {
+    std::string entry(request.raw[i].size_bytes(), '\0');
+    request.raw[i].CopyTo(reinterpret_cast<std::byte*>(entry.data()), 0, entry.size());
+    Require(entry == whole.raw(static_cast<int>(i)), "the bytes of a raw entry");
+  }
+  whole.clear_raw();
+  Require(whole.ByteSizeLong() == request.header.ByteSizeLong(), "the header's size");
+}
+
+absl::StatusOr<Outputs> RunToEnd(OneShot shot) {
+  absl::StatusOr<Outputs> result = absl::InternalError("never called");
+  std::binary_semaphore ended(0);
+  shot.done = [&](absl::StatusOr<Outputs> outputs) {
+    result = std::move(outputs);
+    ended.release();
+  };
+  SmallEngine().Submit(std::move(shot));
+  ended.acquire();
+  return result;
+}
+
+// The answer as the service writes it is one that the client reads.
+void Answer(Outputs outputs, bool as_values) {
+  v1::ExecuteResponse header;
+  std::vector<PooledBuffer> raw;
+  std::vector<size_t> sizes;
+  for (OutputTensor& output : outputs) {
+    v1::Tensor& tensor = *header.add_outputs();
+    tensor.set_name(std::string(output.name));
+    tensor.set_dtype(server::EncodeDType(output.desc.dtype));
+    tensor.mutable_shape()->Add(output.desc.shape.begin(), output.desc.shape.end());
+    const int64_t count = output.desc.num_elements();
+    if (as_values) {
+      v1::TensorValues values;
+      server::EncodeValues(output.desc.dtype, output.bytes.data(), count, values);
+      Require(values.ByteSizeLong() <= server::EncodedValuesBytes(output.desc.dtype, count),
+              "values are no longer than foretold");
+    }
+    if (count == 0) continue;
+    tensor.set_raw_index(static_cast<uint32_t>(raw.size()));
+    sizes.push_back(output.bytes.size());
+    raw.push_back(std::move(output.bytes));
+  }
+  const size_t foretold = server::ExecuteResponseBytes(header, sizes);
+  const grpc::ByteBuffer answer = server::WriteExecuteResponse(header, std::move(raw));
+  Require(answer.Length() == foretold, "the answer is as long as foretold");
+  std::vector<grpc::Slice> slices;
+  Require(answer.Dump(&slices).ok(), "the answer has slices");
+  Fragments fragments;
+  for (const grpc::Slice& slice : slices)
+    fragments.Append(std::as_bytes(std::span(slice.begin(), slice.size())));
+  Require(client::ReadExecuteResult(fragments).ok(), "the client reads the answer");
+}
+
+absl::Status Execute(const grpc::ByteBuffer& buffer, std::string_view bytes) {
+  OPSERVE_ASSIGN_OR_RETURN(RawExecuteRequest request, server::ReadExecuteRequest(buffer));
+  CheckAgainstProtobuf(request, bytes);
+  const v1::Call& call = request.header.call();
+  const absl::StatusOr<NamedCall> plan_only = server::DecodePlanCall(call);
+  if (plan_only.ok()) {
+    const absl::StatusOr<Plan> plan = SmallEngine().MakePlan(*plan_only);
+    if (!plan.ok()) RequireDetail(plan.status());
+  }
+  OPSERVE_ASSIGN_OR_RETURN(const NamedCall named, server::DecodeExecuteCall(call, request.raw));
+  OneShot shot;
+  OPSERVE_ASSIGN_OR_RETURN(shot.plan, SmallEngine().MakePlan(named));
+  Require(shot.plan.call.input_bytes() >= 0 && shot.plan.call.output_bytes() >= 0, "sizes count");
+  OPSERVE_ASSIGN_OR_RETURN(CallStorages storages,
+                           server::DecodeStorages(call, std::move(request.raw)));
+  shot.storages = std::move(storages.fragments);
+  if (!IsQuick(shot.plan.call)) return absl::OkStatus();
+  OPSERVE_ASSIGN_OR_RETURN(Outputs outputs, RunToEnd(std::move(shot)));
+  Answer(std::move(outputs), request.header.output_encoding() == v1::TENSOR_ENCODING_VALUES);
+  return absl::OkStatus();
+}
+
+// An error reaches the client in its parts.
+void CheckError(const absl::Status& status) {
+  RequireDetail(status);
+  const grpc::Status sent = server::ToGrpcStatus(status);
+  Require(sent.error_details().size() + sent.error_message().size() < 8192, "errors fit metadata");
+  const absl::Status came =
+      client::StatusFromWire(sent.error_code(), sent.error_message(), sent.error_details());
+  Require(came.code() == status.code(), "the code arrives");
+  const ErrorDetail detail = GetErrorDetail(status).value_or(ErrorDetail());
+  const std::optional<ErrorDetail> arrived = GetErrorDetail(came);
+  Require(arrived.has_value(), "the detail arrives");
+  Require(arrived->reason == detail.reason && arrived->op == detail.op, "reason and operator");
+}
+
+}  // namespace
+}  // namespace opserve::fuzz
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  namespace fuzz = opserve::fuzz;
+  fuzz::Input input(data, size);
+  const uint8_t longest = input.TakeByte();
+  const uint8_t seed = input.TakeByte();
+  const fuzz::Pieces pieces(input.rest(), longest, seed);
+  const absl::Status status = fuzz::Execute(fuzz::BufferOf(pieces), input.rest());
+  if (!status.ok()) fuzz::CheckError(status);
+  fuzz::RequireNothingLent();
+  return 0;
+}
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name.
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
+                                          unsigned int seed) {
+  return opserve::fuzz::MutateExecuteInput(data, size, max_size, seed);
+}

@@ -1,0 +1,138 @@
+// The seeds that are no text. With OPSERVE_WRITE_FUZZ_SEEDS=1 in the environment it writes them;
+// else it checks that each is there, so that a new operator is fuzzed from its first day.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "client/cli/npy.h"
+#include "core/base/op_error.h"
+#include "core/op/op_table.h"
+#include "server/wire/schema_codec.h"
+#include "server/wire/status.h"
+#include "server/wire/tensor_codec.h"
+#include "tests/server/malformed_calls.h"
+#include "tests/support/cases.h"
+
+namespace opserve::testing {
+namespace {
+
+const std::filesystem::path kCorpus = "tests/fuzz/corpus";
+
+void Seed(const std::string& name, const std::string& bytes) {
+  const std::filesystem::path path = kCorpus / name;
+  if (std::getenv("OPSERVE_WRITE_FUZZ_SEEDS") != nullptr) {
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+  EXPECT_TRUE(std::filesystem::exists(path))
+      << path << " is missing; tests/fuzz/README.md says how to write it";
+}
+
+// An execute input: how the message is cut (longest piece, seed), then the message.
+std::string Cut(char longest, char seed, const v1::ExecuteRequest& request) {
+  return std::string{longest, seed} + request.SerializeAsString();
+}
+
+TEST(FuzzSeeds, Execute) {
+  for (const Operator* op : AllOperators()) {
+    const std::string name = "execute/" + std::string(op->name);
+    v1::ExecuteRequest request = GoodCall(*op);
+    Seed(name, Cut(0, 0, request));
+    request.mutable_call()->clear_attributes();
+    Seed(name + "_without_attributes", Cut(5, 1, request));
+    for (const TensorParam& output : op->outputs)
+      request.mutable_call()->add_outputs()->set_name(std::string(output.name));
+    request.set_output_encoding(v1::TENSOR_ENCODING_VALUES);
+    request.mutable_call()->set_device("cpu:1");
+    *request.mutable_call()->mutable_attributes() = GoodCall(*op).call().attributes();
+    for (v1::Tensor& input : *request.mutable_call()->mutable_inputs()) {
+      const std::vector<int64_t> shape = ShapeOf(input);
+      const Dims strides = DenseStrides(shape);
+      SetStrides(input, {strides.begin(), strides.end()});
+    }
+    Seed(name + "_with_everything", Cut(40, 7, request));
+  }
+}
+
+TEST(FuzzSeeds, ExecuteOfValues) {
+  v1::ExecuteRequest request;
+  v1::Call& call = *request.mutable_call();
+  call.set_operator_("SmoothL1LossBackward");
+  for (const std::string name : {"grad_out", "self", "target", "beta"}) {
+    v1::Tensor& tensor = *call.add_inputs();
+    tensor.set_name(name);
+    tensor.set_dtype(v1::DTYPE_FLOAT16);
+    if (name == "self") tensor.add_shape(3);
+    for (int i = name == "self" ? 3 : 1; i > 0; --i) tensor.mutable_values()->add_floats(i * 0.5);
+  }
+  *call.add_attributes() = ToAttribute("reduction", int64_t{2});
+  Seed("execute/values", Cut(1, 3, request));
+}
+
+// An answer input: which message, how it is cut, then the message.
+template <typename Message>
+void SeedAnswer(const std::string& name, char kind, const Message& message) {
+  Seed("answer/" + name, std::string{kind, 0, 0} + message.SerializeAsString());
+  Seed("answer/" + name + "_in_pieces", std::string{kind, 9, 4} + message.SerializeAsString());
+}
+
+TEST(FuzzSeeds, Answers) {
+  v1::ExecuteResponse result;
+  for (int number = 1; number < kNumDTypes; ++number) {
+    v1::Tensor& tensor = *result.add_outputs();
+    tensor.set_name("out" + std::to_string(number));
+    tensor.set_dtype(static_cast<v1::DType>(number));
+    tensor.add_shape(2);
+    tensor.set_raw_index(static_cast<uint32_t>(number - 1));
+    result.add_raw(std::string(2 * DTypeSize(static_cast<DType>(number)), '\1'));
+  }
+  v1::Tensor& masked = *result.add_outputs();
+  masked.set_dtype(v1::DTYPE_FLOAT32);
+  masked.add_shape(0);
+  SeedAnswer("result", 0, result);
+  v1::GetServerInfoResponse info;
+  info.set_version("0.1.0");
+  info.set_max_message_bytes(256 << 20);
+  SeedAnswer("info", 1, info);
+  v1::ListOperatorsResponse operators;
+  *operators.add_operators() = server::EncodeSchema(*AllOperators().back());
+  SeedAnswer("operators", 2, operators);
+  v1::ListDevicesResponse devices;
+  devices.add_devices()->set_name("cpu:0");
+  devices.mutable_devices(0)->add_operators("L1Loss");
+  devices.mutable_devices(0)->mutable_memory()->set_limit_bytes(1 << 30);
+  SeedAnswer("devices", 3, devices);
+  v1::GetWorkspaceSizeResponse plan;
+  *plan.add_outputs() = result.outputs(0);
+  plan.mutable_outputs(0)->clear_data();
+  plan.set_workspace_bytes(64);
+  SeedAnswer("plan", 4, plan);
+}
+
+TEST(FuzzSeeds, StatusDetails) {
+  for (const ErrorReasonInfo& row : ErrorReasons()) {
+    const grpc::Status status = server::ToGrpcStatus(MakeError(
+        {.reason = row.reason, .op = "L1Loss", .parameter = "self", .want = "a", .got = "b"}));
+    Seed("status_details/" + std::string(row.name),
+         static_cast<char>(status.error_code()) + status.error_details());
+  }
+}
+
+TEST(FuzzSeeds, Npy) {
+  for (int number = 1; number < kNumDTypes; ++number) {
+    const auto dtype = static_cast<DType>(number);
+    const std::vector<int64_t> shape(static_cast<size_t>(number % 4), 2);
+    const auto bytes = static_cast<size_t>(TensorDesc::Dense(dtype, shape).size_bytes());
+    const std::string file = cli::NpyPreamble(dtype, shape) + std::string(bytes, '\1');
+    const std::string name(DTypeName(dtype));
+    Seed("npy/" + name, file);
+    std::string fortran = file;
+    fortran.replace(fortran.find("False"), 5, "True ");
+    Seed("npy/" + name + "_fortran", fortran);
+  }
+}
+
+}  // namespace
+}  // namespace opserve::testing
