@@ -22,7 +22,7 @@ TEST(OpErrorTest, SaysWhatWasWantedAndWhatCame) {
 }
 
 TEST(OpErrorTest, AnyTextSurvivesThePayload) {
-  const std::string odd("5:\x00\xff:x", 7);
+  const std::string odd("5:\x00\xff:x", 6);
   const ErrorDetail detail = {ErrorReason::kRuntimeError, odd, "", odd, "12:"};
   const std::optional<ErrorDetail> back = GetErrorDetail(MakeError(detail));
   ASSERT_TRUE(back.has_value());

@@ -31,8 +31,8 @@ class StalledPeer {
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t length = sizeof(address);
-    bind(listener_, reinterpret_cast<sockaddr*>(&address), length);
-    listen(listener_, 1);
+    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), length), 0);
+    EXPECT_EQ(listen(listener_, 1), 0);
     getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &length);
     target_ = absl::StrCat("127.0.0.1:", ntohs(address.sin_port));
   }

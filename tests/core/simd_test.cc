@@ -14,6 +14,9 @@ namespace opserve {
 namespace {
 
 class SimdTest : public ::testing::Test {
+ public:
+  ~SimdTest() override { Use(0); }
+
  protected:
   static std::vector<int64_t> Targets() {
     std::vector<int64_t> targets;
@@ -27,8 +30,6 @@ class SimdTest : public ::testing::Test {
     hwy::SetSupportedTargetsForTest(target);
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
   }
-
-  ~SimdTest() override { Use(0); }
 };
 
 TEST_F(SimdTest, EveryTargetIsRight) {

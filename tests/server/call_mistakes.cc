@@ -1,6 +1,7 @@
 // Mistakes in attributes, outputs and the call around them that every operator refuses alike.
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "core/tensor/shape.h"
 #include "tests/server/malformed_calls.h"
 
@@ -49,9 +50,10 @@ void AddAttributeNames(MistakeList& list, const AttributeParam& param) {
   }
   list.Add(name + "_twice", name,
            [&](Request& r) { *r.mutable_call()->add_attributes() = AttributeOf(r, name); });
-  for (const std::string& wrong : {name + "_", "x" + name, std::string("nonsense"),
-                                   std::string("\n"), std::string(256, 'n')}) {
-    list.Add(name + "_called_" + wrong, wrong,
+  for (const std::string& wrong :
+       {absl::StrCat(name, "_"), absl::StrCat("x", name), std::string("nonsense"),
+        std::string("\n"), std::string(256, 'n')}) {
+    list.Add(absl::StrCat(name, "_called_", wrong), wrong,
              [&](Request& r) { AttributeOf(r, name).set_name(wrong); });
   }
   list.Add(name + "_nameless", "attribute", [&](Request& r) { AttributeOf(r, name).clear_name(); });

@@ -33,7 +33,7 @@ void AddGroupNorm(int threads, std::vector<BenchCase>& cases) {
   for (const char* op : {"GroupNorm", "GroupNormBackward"}) {
     for (const DType dtype : kDTypes) {
       for (const auto& [batch, channels, area] :
-           {std::array<int64_t, 3>{8, 256, 56 * 56}, {32, 512, 14 * 14}}) {
+           {std::array<int64_t, 3>{8, 256, int64_t{56} * 56}, {32, 512, int64_t{14} * 14}}) {
         BenchCase& added = cases.emplace_back();
         added.op = op;
         added.dtype = dtype;
@@ -68,7 +68,7 @@ void AddCtcLoss(int threads, std::vector<BenchCase>& cases) {
 
 std::string BenchCase::Name() const {
   const std::string tail = absl::StrCat("/threads:", threads);
-  const std::string head = absl::StrCat(op, "/", std::string(DTypeShortName(dtype)), "/");
+  std::string head = absl::StrCat(op, "/", std::string(DTypeShortName(dtype)), "/");
   switch (kind) {
     case Kind::kElementwise:
       return absl::StrCat(head, elements, tail);
