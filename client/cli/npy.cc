@@ -165,7 +165,14 @@ absl::Status ParseEntry(std::string_view key, DictReader& reader, Header& header
   return Want("the keys descr, fortran_order and shape, each once", Shown(key));
 }
 
-absl::StatusOr<Header> ParseHeader(std::string_view text) {
+Dims FortranStrides(const Dims& shape) {
+  Dims reversed(shape.rbegin(), shape.rend());
+  Dims strides = DenseStrides(reversed);
+  std::reverse(strides.begin(), strides.end());
+  return strides;
+}
+
+absl::StatusOr<TensorDesc> ParseHeader(std::string_view text) {
   Header header;
   DictReader reader(text);
   if (!reader.Take('{')) return Want("a dictionary as header", Shown(reader.rest()));
@@ -181,7 +188,10 @@ absl::StatusOr<Header> ParseHeader(std::string_view text) {
   if (!header.dtype.has_value() || !header.fortran_order.has_value() || !header.shape.has_value()) {
     return Want("the keys descr, fortran_order and shape, each once", "fewer");
   }
-  return header;
+  TensorDesc desc = TensorDesc::Dense(*header.dtype, *header.shape);
+  OPSERVE_RETURN_IF_ERROR(CheckDesc(desc, ""));
+  if (*header.fortran_order) desc.strides = FortranStrides(desc.shape);
+  return desc;
 }
 
 // Takes magic, version, length and header off `file`.
@@ -212,27 +222,17 @@ absl::StatusOr<std::string_view> TakeHeader(std::string_view& file) {
   return header;
 }
 
-Dims FortranStrides(const Dims& shape) {
-  Dims reversed(shape.rbegin(), shape.rend());
-  Dims strides = DenseStrides(reversed);
-  std::reverse(strides.begin(), strides.end());
-  return strides;
-}
-
 }  // namespace
 
 absl::StatusOr<NpyTensor> ParseNpy(std::span<const std::byte> file) {
   std::string_view rest(reinterpret_cast<const char*>(file.data()), file.size());
   OPSERVE_ASSIGN_OR_RETURN(const std::string_view text, TakeHeader(rest));
-  OPSERVE_ASSIGN_OR_RETURN(const Header header, ParseHeader(text));
   NpyTensor tensor;
-  tensor.desc = TensorDesc::Dense(*header.dtype, *header.shape);
-  OPSERVE_RETURN_IF_ERROR(CheckDesc(tensor.desc, ""));
-  if (*header.fortran_order) tensor.desc.strides = FortranStrides(tensor.desc.shape);
+  OPSERVE_ASSIGN_OR_RETURN(tensor.desc, ParseHeader(text));
   const auto wanted = static_cast<size_t>(tensor.desc.size_bytes());
   if (rest.size() != wanted) {
-    return Want(absl::StrCat(wanted, " bytes of data for ", ToAbsl(DTypeName(*header.dtype)),
-                             ShapeToString(*header.shape)),
+    return Want(absl::StrCat(wanted, " bytes of data for ", ToAbsl(DTypeName(tensor.desc.dtype)),
+                             ShapeToString(tensor.desc.shape)),
                 absl::StrCat(rest.size()));
   }
   tensor.data = file.last(wanted);
