@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 
 #include "core/backends/cpu/elements.h"
 #include "core/backends/cpu/elementwise.h"
 #include "core/device/kernel.h"
+#include "hwy/cache_control.h"
 
 #if defined(OPSERVE_CPU_ELEMENTWISE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef OPSERVE_CPU_ELEMENTWISE_INL_H_
@@ -180,6 +182,26 @@ void MapRun(const Op& op, const Pointers<N, T>& in, T* out, size_t count) {
   if (i < count) StoreFirst(op(d, LoadAllFirst<N, T>(d, in, i, count - i)), d, out + i, count - i);
 }
 
+// Elements before the first at a multiple of the cache line, at most `count`.
+template <typename T>
+size_t CountToLine(const T* to, size_t count) {
+  constexpr size_t kLine = 64;
+  const size_t bytes = (kLine - reinterpret_cast<uintptr_t>(to) % kLine) % kLine;
+  return std::min(bytes / sizeof(T), count);
+}
+
+// The same as MapRun, past the caches: for outputs that no cache would keep.
+template <size_t N, typename T, typename Op>
+void MapRunStreaming(const Op& op, const Pointers<N, T>& in, T* out, size_t count) {
+  const FloatTag d;
+  const size_t lanes = hn::Lanes(d);
+  size_t i = CountToLine(out, count);
+  MapRun<N, T>(op, in, out, i);
+  for (; i + lanes <= count; i += lanes) StreamFloats(op(d, LoadAll<N, T>(d, in, i)), d, out + i);
+  hwy::FlushStream();
+  if (i < count) StoreFirst(op(d, LoadAllFirst<N, T>(d, in, i, count - i)), d, out + i, count - i);
+}
+
 // A sum of float vectors, kept in double lanes. The order of additions follows from the order of
 // Add alone.
 class DoubleSum {
@@ -249,6 +271,11 @@ void MapChunk(const ElementwiseCall& call, const Op& op, int64_t begin, int64_t 
   TileSink<T> sink(call);
   bool direct = sink.direct();
   for (const TileSource<T>& source : sources) direct = direct && source.direct();
+  if (direct && IsStreamed(call.count * static_cast<int64_t>(sizeof(T)))) {
+    const auto count = static_cast<size_t>(end - begin);
+    return MapRunStreaming<N, T>(op, ReadAll<N, T>(sources, begin, count), sink.Place(begin),
+                                 count);
+  }
   const int64_t step = direct ? end - begin : static_cast<int64_t>(kTile);
   for (int64_t i = begin; i < end; i += step) {
     const auto count = static_cast<size_t>(std::min(step, end - i));

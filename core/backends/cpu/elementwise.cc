@@ -106,6 +106,7 @@ ElementwiseCall MakeCall(const KernelArgs& args, const Dims& shape, Result resul
     operands.push_back(&call.output);
   }
   call.tile_dtype = uniform ? call.promoted : DType::kFloat32;
+  if (call.count == 0) return call;
   if (IsLine(args, shape, operands)) {
     call.shape = {call.count};
     for (Operand* operand : operands) {

@@ -22,6 +22,10 @@ inline constexpr size_t kMaxElementwiseInputs = 3;
 inline constexpr size_t kTile = 2048;
 // Elements a chunk, the unit of work of a thread. A multiple of kTile.
 inline constexpr int64_t kChunk = 16 * static_cast<int64_t>(kTile);
+// Whether an output of that many bytes is written past the caches, so that its memory is not read
+// first. Smaller ones would be pushed out of the cache where the next reader finds them. Measured
+// with GroupNorm: 13 MB lose by it, 26 MB neither win nor lose, 64 MB win a third.
+inline bool IsStreamed(int64_t bytes) { return bytes > int64_t{32} << 20; }
 
 // One tensor of the space.
 struct Operand {

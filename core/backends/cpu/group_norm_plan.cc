@@ -18,8 +18,6 @@ constexpr int64_t kFlatRow = 32;
 constexpr int64_t kFlatElements = 4096;
 constexpr int64_t kMinFlatBatches = 8;
 constexpr int64_t kMaxFlatBatches = 64;
-// Measured: 13 MB lose by streaming, 26 MB neither win nor lose, 64 MB win a third.
-constexpr int64_t kStreamedBytes = int64_t{32} << 20;
 
 // Attributes 0 to 3 are N, C, HxW and group; `tensors` of the data's size are read. Inference has
 // seen to it that the element count of the data fits int64.
@@ -46,8 +44,6 @@ bool HasData(const GroupGeometry& geometry) {
 }
 
 }  // namespace
-
-bool IsStreamed(int64_t bytes) { return bytes > kStreamedBytes; }
 
 GroupNormPlan PlanGroupNorm(const OpCall& call) {
   GroupNormPlan plan;

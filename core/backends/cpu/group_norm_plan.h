@@ -22,9 +22,6 @@ inline int64_t UnitsOfChunk(int64_t elements) {
   return std::max<int64_t>(1, kChunk / std::max<int64_t>(elements, 1));
 }
 
-// Whether an output of that many bytes is written past the caches.
-bool IsStreamed(int64_t bytes);
-
 struct GroupGeometry {
   int64_t n = 0;
   int64_t c = 0;

@@ -32,6 +32,8 @@ using FloatVec = hn::Vec<FloatTag>;
 
 HWY_INLINE FloatVec LoadFloats(FloatTag d, const float* from) { return hn::LoadU(d, from); }
 HWY_INLINE void StoreFloats(FloatVec v, FloatTag d, float* to) { hn::StoreU(v, d, to); }
+// Past the caches; `to` is aligned to the bytes that a vector of its type takes.
+HWY_INLINE void StreamFloats(FloatVec v, FloatTag d, float* to) { hn::Stream(v, d, to); }
 
 #if OPSERVE_SIMD_HALF
 
@@ -47,12 +49,12 @@ HWY_INLINE FloatVec LoadFloats(FloatTag d, const BFloat16* from) {
   return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, hn::LoadU(HalfTag(), &from->bits))));
 }
 
-HWY_INLINE void StoreFloats(FloatVec v, FloatTag /*d*/, Float16* to) {
+HWY_INLINE hn::Vec<HalfTag> RoundTo(FloatVec v, FloatTag /*d*/, Float16 /*type*/) {
   const hn::Rebind<hwy::float16_t, FloatTag> dh;
-  hn::StoreU(hn::BitCast(HalfTag(), hn::DemoteTo(dh, v)), HalfTag(), &to->bits);
+  return hn::BitCast(HalfTag(), hn::DemoteTo(dh, v));
 }
 
-HWY_INLINE void StoreFloats(FloatVec v, FloatTag d, BFloat16* to) {
+HWY_INLINE hn::Vec<HalfTag> RoundTo(FloatVec v, FloatTag /*d*/, BFloat16 /*type*/) {
   const hn::RebindToUnsigned<FloatTag> du;
   const hn::RebindToSigned<FloatTag> di;
   const auto bits = hn::BitCast(du, v);
@@ -60,8 +62,17 @@ HWY_INLINE void StoreFloats(FloatVec v, FloatTag d, BFloat16* to) {
   const auto rounded = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(du, 0x7fffu)), odd));
   const auto quiet = hn::Or(hn::ShiftRight<16>(bits), hn::Set(du, 0x40u));
   const auto result = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(v)), quiet, rounded);
-  hn::StoreU(hn::DemoteTo(HalfTag(), hn::BitCast(di, result)), HalfTag(), &to->bits);
-  (void)d;
+  return hn::DemoteTo(HalfTag(), hn::BitCast(di, result));
+}
+
+template <typename T>
+HWY_INLINE void StoreFloats(FloatVec v, FloatTag d, T* to) {
+  hn::StoreU(RoundTo(v, d, T()), HalfTag(), &to->bits);
+}
+
+template <typename T>
+HWY_INLINE void StreamFloats(FloatVec v, FloatTag d, T* to) {
+  hn::Stream(RoundTo(v, d, T()), HalfTag(), &to->bits);
 }
 
 #else
@@ -78,6 +89,11 @@ HWY_INLINE void StoreFloats(FloatVec v, FloatTag d, T* to) {
   HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];
   hn::Store(v, d, lanes);
   for (size_t i = 0; i < hn::Lanes(d); ++i) Round(lanes[i], to[i]);
+}
+
+template <typename T>
+HWY_INLINE void StreamFloats(FloatVec v, FloatTag d, T* to) {
+  StoreFloats(v, d, to);
 }
 
 #endif

@@ -1,0 +1,24 @@
+// A shape with an extent of 0 may have others whose product overflows: merging its dimensions for
+// the kernel did.
+#include <cmath>
+
+#include "gtest/gtest.h"
+#include "tests/support/calls.h"
+
+namespace opserve::testing {
+namespace {
+
+TEST(EmptySpaceOfHugeExtentsTest, ReductionsAndMapsOfNothing) {
+  const TestTensor empty = TestTensor::Of(DType::kFloat32, {64, int64_t{1} << 61, 0}, {});
+  const TestTensor scalar = TestTensor::Of(DType::kFloat32, {}, {1});
+  const auto mean = FirstOutput(CallOf("L1Loss", {empty, scalar}, {int64_t{1}}));
+  ASSERT_TRUE(mean.ok()) << mean.status();
+  ASSERT_EQ(mean->size(), 1u);
+  EXPECT_TRUE(std::isnan(mean->front()));
+  const auto none = FirstOutput(CallOf("L1LossBackward", {scalar, empty, scalar}, {int64_t{0}}));
+  ASSERT_TRUE(none.ok()) << none.status();
+  EXPECT_TRUE(none->empty());
+}
+
+}  // namespace
+}  // namespace opserve::testing
