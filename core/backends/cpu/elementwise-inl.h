@@ -157,28 +157,55 @@ class TileSink {
 template <size_t N, typename T>
 using Pointers = std::array<const T*, N>;
 
+// One expression an input: a loop over the inputs would go through memory.
+template <typename T, size_t... K>
+HWY_INLINE std::array<FloatVec, sizeof...(K)> LoadEach(FloatTag d,
+                                                       const Pointers<sizeof...(K), T>& in,
+                                                       size_t i, std::index_sequence<K...>) {
+  return {LoadFloats(d, in[K] + i)...};
+}
+
 template <size_t N, typename T>
 HWY_INLINE std::array<FloatVec, N> LoadAll(FloatTag d, const Pointers<N, T>& in, size_t i) {
-  std::array<FloatVec, N> v;
-  for (size_t k = 0; k < N; ++k) v[k] = LoadFloats(d, in[k] + i);
-  return v;
+  return LoadEach<T>(d, in, i, std::make_index_sequence<N>());
+}
+
+template <typename T, size_t... K>
+HWY_INLINE std::array<FloatVec, sizeof...(K)> LoadEachFirst(FloatTag d,
+                                                            const Pointers<sizeof...(K), T>& in,
+                                                            size_t i, size_t count,
+                                                            std::index_sequence<K...>) {
+  return {LoadFirst(d, in[K] + i, count)...};
 }
 
 template <size_t N, typename T>
 HWY_INLINE std::array<FloatVec, N> LoadAllFirst(FloatTag d, const Pointers<N, T>& in, size_t i,
                                                 size_t count) {
-  std::array<FloatVec, N> v;
-  for (size_t k = 0; k < N; ++k) v[k] = LoadFirst(d, in[k] + i, count);
-  return v;
+  return LoadEachFirst<T>(d, in, i, count, std::make_index_sequence<N>());
 }
 
-// out[i] = op(in[0][i], …)
+// op of two vectors of each input.
+template <typename T, typename Op, size_t... K>
+HWY_INLINE FloatPair MapPair(const Op& op, FloatTag d, const Pointers<sizeof...(K), T>& in,
+                             size_t i, std::index_sequence<K...>) {
+  const std::array<FloatPair, sizeof...(K)> v = {LoadPair(d, in[K] + i)...};
+  return {op(d, std::array<FloatVec, sizeof...(K)>{v[K].first...}),
+          op(d, std::array<FloatVec, sizeof...(K)>{v[K].second...})};
+}
+
+// out[i] = op(in[0][i], …). By value: stores could change what is behind a reference.
 template <size_t N, typename T, typename Op>
-void MapRun(const Op& op, const Pointers<N, T>& in, T* out, size_t count) {
+void MapRun(Op op, Pointers<N, T> in, T* out, size_t count) {
   const FloatTag d;
   const size_t lanes = hn::Lanes(d);
   size_t i = 0;
-  for (; i + lanes <= count; i += lanes) StoreFloats(op(d, LoadAll<N, T>(d, in, i)), d, out + i);
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    StorePair(MapPair<T>(op, d, in, i, std::make_index_sequence<N>()), d, out + i);
+  }
+  if (i + lanes <= count) {
+    StoreFloats(op(d, LoadAll<N, T>(d, in, i)), d, out + i);
+    i += lanes;
+  }
   if (i < count) StoreFirst(op(d, LoadAllFirst<N, T>(d, in, i, count - i)), d, out + i, count - i);
 }
 
@@ -192,14 +219,18 @@ size_t CountToLine(const T* to, size_t count) {
 
 // The same as MapRun, past the caches: for outputs that no cache would keep.
 template <size_t N, typename T, typename Op>
-void MapRunStreaming(const Op& op, const Pointers<N, T>& in, T* out, size_t count) {
+void MapRunStreaming(Op op, Pointers<N, T> in, T* out, size_t count) {
   const FloatTag d;
-  const size_t lanes = hn::Lanes(d);
-  size_t i = CountToLine(out, count);
-  MapRun<N, T>(op, in, out, i);
-  for (; i + lanes <= count; i += lanes) StreamFloats(op(d, LoadAll<N, T>(d, in, i)), d, out + i);
+  const size_t step = 2 * hn::Lanes(d);
+  const size_t head = CountToLine(out, count);
+  MapRun<N, T>(op, in, out, head);
+  size_t i = head;
+  for (; i + step <= count; i += step) {
+    StreamPair(MapPair<T>(op, d, in, i, std::make_index_sequence<N>()), d, out + i);
+  }
   hwy::FlushStream();
-  if (i < count) StoreFirst(op(d, LoadAllFirst<N, T>(d, in, i, count - i)), d, out + i, count - i);
+  for (const T*& from : in) from += i;
+  MapRun<N, T>(op, in, out + i, count - i);
 }
 
 // A sum of float vectors, kept in double lanes. The order of additions follows from the order of
@@ -229,7 +260,7 @@ class DoubleSum {
 
 // Σ op(in[0][i], …): four vectors at a time are added as floats, these sums as doubles.
 template <size_t N, typename T, typename Op>
-double SumRun(const Op& op, const Pointers<N, T>& in, size_t count) {
+double SumRun(Op op, Pointers<N, T> in, size_t count) {
   const FloatTag d;
   const size_t lanes = hn::Lanes(d);
   const auto term = [&](size_t i) HWY_ATTR { return op(d, LoadAll<N, T>(d, in, i)); };

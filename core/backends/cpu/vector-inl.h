@@ -54,15 +54,19 @@ HWY_INLINE hn::Vec<HalfTag> RoundTo(FloatVec v, FloatTag /*d*/, Float16 /*type*/
   return hn::BitCast(HalfTag(), hn::DemoteTo(dh, v));
 }
 
-HWY_INLINE hn::Vec<HalfTag> RoundTo(FloatVec v, FloatTag /*d*/, BFloat16 /*type*/) {
+// The upper half of each lane is the rounded number; the lower half is of no account.
+HWY_INLINE hn::Vec<hn::RebindToUnsigned<FloatTag>> RoundInPlace(FloatVec v) {
   const hn::RebindToUnsigned<FloatTag> du;
-  const hn::RebindToSigned<FloatTag> di;
   const auto bits = hn::BitCast(du, v);
   const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1u));
-  const auto rounded = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(du, 0x7fffu)), odd));
-  const auto quiet = hn::Or(hn::ShiftRight<16>(bits), hn::Set(du, 0x40u));
-  const auto result = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(v)), quiet, rounded);
-  return hn::DemoteTo(HalfTag(), hn::BitCast(di, result));
+  const auto rounded = hn::Add(hn::Add(bits, hn::Set(du, 0x7fffu)), odd);
+  const auto quiet = hn::Or(bits, hn::Set(du, 0x400000u));
+  return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(v)), quiet, rounded);
+}
+
+HWY_INLINE hn::Vec<HalfTag> RoundTo(FloatVec v, FloatTag /*d*/, BFloat16 /*type*/) {
+  const hn::RebindToSigned<FloatTag> di;
+  return hn::DemoteTo(HalfTag(), hn::BitCast(di, hn::ShiftRight<16>(RoundInPlace(v))));
 }
 
 template <typename T>
@@ -94,6 +98,58 @@ HWY_INLINE void StoreFloats(FloatVec v, FloatTag d, T* to) {
 template <typename T>
 HWY_INLINE void StreamFloats(FloatVec v, FloatTag d, T* to) {
   StoreFloats(v, d, to);
+}
+
+#endif
+
+// Twice as many elements as a vector has lanes, in whatever order is cheapest; Load, Store and
+// Stream agree about it.
+struct FloatPair {
+  FloatVec first;
+  FloatVec second;
+};
+
+template <typename T>
+HWY_INLINE FloatPair LoadPair(FloatTag d, const T* from) {
+  return {LoadFloats(d, from), LoadFloats(d, from + hn::Lanes(d))};
+}
+
+template <typename T>
+HWY_INLINE void StorePair(FloatPair v, FloatTag d, T* to) {
+  StoreFloats(v.first, d, to);
+  StoreFloats(v.second, d, to + hn::Lanes(d));
+}
+
+template <typename T>
+HWY_INLINE void StreamPair(FloatPair v, FloatTag d, T* to) {
+  StreamFloats(v.first, d, to);
+  StreamFloats(v.second, d, to + hn::Lanes(d));
+}
+
+#if OPSERVE_SIMD_HALF
+
+// bfloat16: the even elements first. Shifts and masks do it, no element changes its lane.
+using PairTag = hn::Repartition<uint16_t, FloatTag>;
+
+HWY_INLINE FloatPair LoadPair(FloatTag d, const BFloat16* from) {
+  const hn::RebindToUnsigned<FloatTag> du;
+  const auto bits = hn::BitCast(du, hn::LoadU(PairTag(), &from->bits));
+  return {hn::BitCast(d, hn::ShiftLeft<16>(bits)),
+          hn::BitCast(d, hn::And(bits, hn::Set(du, 0xffff0000u)))};
+}
+
+HWY_INLINE hn::Vec<PairTag> RoundPair(FloatPair v) {
+  const hn::RebindToUnsigned<FloatTag> du;
+  const auto odd = hn::And(RoundInPlace(v.second), hn::Set(du, 0xffff0000u));
+  return hn::BitCast(PairTag(), hn::Or(hn::ShiftRight<16>(RoundInPlace(v.first)), odd));
+}
+
+HWY_INLINE void StorePair(FloatPair v, FloatTag /*d*/, BFloat16* to) {
+  hn::StoreU(RoundPair(v), PairTag(), &to->bits);
+}
+
+HWY_INLINE void StreamPair(FloatPair v, FloatTag /*d*/, BFloat16* to) {
+  hn::Stream(RoundPair(v), PairTag(), &to->bits);
 }
 
 #endif
