@@ -34,6 +34,13 @@ std::optional<double> ParseDouble(std::string_view text) {
   return std::visit([](auto value) { return static_cast<double>(value); }, *number);
 }
 
+// An int where a float would do as well: "-0" is a float.
+std::optional<int64_t> ParseIntOfAny(std::string_view text) {
+  const std::optional<Number> number = ParseNumber(text, DType::kFloat64);
+  if (!number.has_value() || !std::holds_alternative<int64_t>(*number)) return std::nullopt;
+  return std::get<int64_t>(*number);
+}
+
 std::vector<std::string_view> SplitList(std::string_view text) {
   text = Trim(text);
   if (text.size() >= 2 && text.starts_with('[') && text.ends_with(']'))
@@ -69,7 +76,7 @@ std::optional<AttributeValue> ParseList(std::string_view text,
 std::optional<AttributeValue> ParseScalar(std::string_view text) {
   const std::string lower = absl::AsciiStrToLower(ToAbsl(Trim(text)));
   if (lower == "true" || lower == "false") return AttributeValue(lower == "true");
-  if (const std::optional<int64_t> integer = ParseInt64(text); integer.has_value())
+  if (const std::optional<int64_t> integer = ParseIntOfAny(text); integer.has_value())
     return AttributeValue(*integer);
   return Widen(ParseDouble(text));
 }
@@ -77,7 +84,7 @@ std::optional<AttributeValue> ParseScalar(std::string_view text) {
 std::optional<AttributeValue> ParseByLook(std::string_view text) {
   const bool list = text.find(',') != std::string_view::npos || Trim(text).starts_with('[');
   if (!list) return ParseScalar(text);
-  if (auto ints = ParseList<int64_t>(text, &ParseInt64)) return ints;
+  if (auto ints = ParseList<int64_t>(text, &ParseIntOfAny)) return ints;
   if (auto bools = ParseList<bool>(text, &ParseBool)) return bools;
   return ParseList<double>(text, &ParseDouble);
 }

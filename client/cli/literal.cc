@@ -137,6 +137,8 @@ absl::Status TakeView(std::string_view text, bool has_shape, Literal& literal) {
   const int64_t count = static_cast<int64_t>(literal.elements.size() / DTypeSize(literal.dtype));
   if (has_strides || has_offset) {
     if (!has_shape) return Want("a shape, as in f32[2]{…}.strides(2)", "a view without one");
+    // A view from element 0 on is one, too: its storage may hold more.
+    if (!has_strides) literal.strides = DenseStrides(literal.shape);
     return absl::OkStatus();
   }
   if (!has_shape) {

@@ -5,8 +5,8 @@
 //   f32{1,2,3}                            rank 1, counted
 //   f32[]{3}   1.5                        scalars; a bare number is f32
 //   f32[4,2]                              dtype and shape alone, for planning
-//   f32[4,2]{0,1,…}.strides(1,4)          a view: the braces hold the storage, strides and offset
-//   in elements f32[2]{0,1,2,3}.strides(2).offset(1)
+//   f32[4,2]{0,1,…}.strides(1,4)          a view: the braces hold the storage; strides and offset
+//   f32[2]{0,1,2,3}.strides(2).offset(1)  are in elements, strides dense unless given
 //
 // The dtype is any name that ParseDType takes; numbers are ParseNumber's.
 #pragma once

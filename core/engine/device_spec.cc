@@ -13,12 +13,15 @@
 namespace opserve {
 namespace {
 
+std::string_view Given(std::string_view text) { return text.empty() ? "nothing" : text; }
+
 absl::Status ReadThreads(const std::string& value, DeviceSpec& spec) {
   if (absl::SimpleAtoi(value, &spec.threads) && spec.threads >= 1 &&
       spec.threads <= WorkerPool::kMaxThreads) {
     return absl::OkStatus();
   }
-  return InvalidParameter("device: threads", absl::StrCat("1 to ", WorkerPool::kMaxThreads), value);
+  return InvalidParameter("device: threads", absl::StrCat("1 to ", WorkerPool::kMaxThreads),
+                          Given(value));
 }
 
 absl::Status ReadProfile(const std::string& value, DeviceSpec& spec) {
@@ -28,7 +31,8 @@ absl::Status ReadProfile(const std::string& value, DeviceSpec& spec) {
     return absl::OkStatus();
   }
   const auto append = [](std::string* out, std::string_view name) { out->append(name); };
-  return InvalidParameter("device: profile", absl::StrJoin(ProfileNames(), ", ", append), value);
+  return InvalidParameter("device: profile", absl::StrJoin(ProfileNames(), ", ", append),
+                          Given(value));
 }
 
 }  // namespace
@@ -37,7 +41,8 @@ absl::StatusOr<DeviceSpec> ParseDeviceSpec(std::string_view text) {
   const std::vector<std::string> parts = absl::StrSplit(ToAbsl(text), ',');
   DeviceSpec spec;
   spec.kind = parts[0];
-  if (spec.kind != "cpu") return InvalidParameter("device", "cpu[,threads=N][,profile=P]", text);
+  if (spec.kind != "cpu")
+    return InvalidParameter("device", "cpu[,threads=N][,profile=P]", Given(text));
   for (size_t i = 1; i < parts.size(); ++i) {
     const std::pair<std::string, std::string> option =
         absl::StrSplit(parts[i], absl::MaxSplits('=', 1));
@@ -46,7 +51,7 @@ absl::StatusOr<DeviceSpec> ParseDeviceSpec(std::string_view text) {
     } else if (option.first == "profile") {
       OPSERVE_RETURN_IF_ERROR(ReadProfile(option.second, spec));
     } else {
-      return InvalidParameter("device", "the options threads=N and profile=P", parts[i]);
+      return InvalidParameter("device", "the options threads=N and profile=P", Given(parts[i]));
     }
   }
   return spec;

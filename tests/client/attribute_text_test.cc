@@ -63,10 +63,15 @@ TEST(AttributeTextTest, RefusesWhatDoesNotFit) {
 
 TEST(AttributeTextTest, WritesWhatItReads) {
   const std::vector<std::pair<AttributeKind, const char*>> texts = {
-      {AttributeKind::kInt, "-3"},           {AttributeKind::kFloat, "0.1"},
-      {AttributeKind::kFloat, "nan"},        {AttributeKind::kBool, "true"},
-      {AttributeKind::kIntList, "[1,2]"},    {AttributeKind::kBoolList, "[true,false]"},
-      {AttributeKind::kUnknown, "[0.5,inf]"}};
+      {AttributeKind::kInt, "-3"},
+      {AttributeKind::kFloat, "0.1"},
+      {AttributeKind::kFloat, "nan"},
+      {AttributeKind::kBool, "true"},
+      {AttributeKind::kIntList, "[1,2]"},
+      {AttributeKind::kBoolList, "[true,false]"},
+      {AttributeKind::kUnknown, "[0.5,inf]"},
+      {AttributeKind::kUnknown, "[-0,9]"},
+      {AttributeKind::kScalar, "-0"}};
   for (const auto& [kind, text] : texts) EXPECT_EQ(AttributeText(Parse(kind, text)), text);
 }
 

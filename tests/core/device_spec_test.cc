@@ -21,7 +21,8 @@ TEST(DeviceSpecTest, RefusesTheRest) {
                            "cpu,profile=atlas", "cpu,thread=2", "cpu,threads"}) {
     const absl::Status status = ParseDeviceSpec(text).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
-    EXPECT_TRUE(GetErrorDetail(status).has_value()) << text;
+    ASSERT_TRUE(GetErrorDetail(status).has_value()) << text;
+    EXPECT_FALSE(GetErrorDetail(status)->got.empty()) << text;
   }
 }
 

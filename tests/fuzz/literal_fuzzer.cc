@@ -35,7 +35,8 @@ void CheckBytes(const Literal& literal) {
   const absl::StatusOr<std::vector<std::byte>> bytes = cli::LiteralBytes(literal, 1 << 14);
   if (!bytes.ok()) return RequireDetail(bytes.status());
   Require(bytes->size() % DTypeSize(literal.dtype) == 0, "whole elements");
-  if (!literal.strides.empty() || literal.storage_offset != 0) return;
+  // A view, which a scalar's shape does not tell.
+  if (!literal.strides.empty() || literal.storage_offset != 0 || literal.shape.empty()) return;
   const TensorDesc desc = TensorDesc::Dense(literal.dtype, literal.shape);
   Require(CheckStorage(desc, static_cast<int64_t>(bytes->size()), "").ok(), "bytes fit the shape");
   Require(!cli::TensorText(literal.dtype, literal.shape, *bytes, {}).empty() || bytes->empty(),
