@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
@@ -107,10 +108,12 @@ absl::Status CheckOutputCast(const OpCall& call, int output, DType from) {
 
 absl::StatusOr<Dims> BroadcastInputs(const OpCall& call) {
   Dims shape;
+  bool any = false;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     if (!call.inputs[i].has_value()) continue;
     const Dims& input = call.inputs[i]->shape;
-    if (SameShape(shape, input)) continue;
+    if (!any) shape = input;
+    if (!std::exchange(any, true) || SameShape(shape, input)) continue;
     std::optional<Dims> next = BroadcastShapes(shape, input);
     if (!next.has_value()) {
       return InvalidParameter(call.op->inputs[i].name,

@@ -5,19 +5,6 @@
 
 namespace opserve {
 
-std::optional<int64_t> NumElements(std::span<const int64_t> shape) {
-  int64_t count = 1;
-  bool empty = false;
-  bool overflow = false;
-  for (const int64_t extent : shape) {
-    empty |= extent == 0;
-    overflow |= __builtin_mul_overflow(count, extent, &count);
-  }
-  if (empty) return 0;
-  if (overflow) return std::nullopt;
-  return count;
-}
-
 Dims DenseStrides(std::span<const int64_t> shape) {
   Dims strides(shape.size(), 1);
   for (size_t i = shape.size(); i > 1; --i) {

@@ -19,7 +19,18 @@ using Dims = absl::InlinedVector<int64_t, kMaxRank>;
 
 // Product of the extents, 1 for rank 0; nullopt when it exceeds int64 (an extent of 0 makes it 0
 // whatever the others are). Extents must be >= 0.
-std::optional<int64_t> NumElements(std::span<const int64_t> shape);
+inline std::optional<int64_t> NumElements(std::span<const int64_t> shape) {
+  int64_t count = 1;
+  bool empty = false;
+  bool overflow = false;
+  for (const int64_t extent : shape) {
+    empty |= extent == 0;
+    overflow |= __builtin_mul_overflow(count, extent, &count);
+  }
+  if (empty) return 0;
+  if (overflow) return std::nullopt;
+  return count;
+}
 
 // Strides of a dense row-major tensor. The shape's element count must fit int64.
 Dims DenseStrides(std::span<const int64_t> shape);

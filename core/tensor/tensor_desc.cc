@@ -38,15 +38,27 @@ std::string WithShape(int64_t bytes, const TensorDesc& desc) {
                       ShapeToString(desc.shape));
 }
 
-// Whether CheckDesc has nothing to say.
+// Whether CheckDesc plainly has nothing to say, in one pass: of nearly every tensor that is not
+// empty.
 bool IsSound(const TensorDesc& desc) {
   if (desc.dtype == DType::kUndefined || desc.strides.size() != desc.shape.size()) return false;
+  const auto element_bytes = static_cast<int64_t>(DTypeSize(desc.dtype));
   int64_t lowest = desc.storage_offset;
+  int64_t bytes = element_bytes;
+  int64_t reach = desc.storage_offset;
+  bool overflow = false;
   for (size_t i = 0; i < desc.shape.size(); ++i) {
-    lowest = std::min({lowest, desc.shape[i], desc.strides[i]});
+    const int64_t extent = desc.shape[i];
+    const int64_t stride = desc.strides[i];
+    lowest = std::min({lowest, extent - 1, stride});
+    int64_t span = 0;
+    overflow |= __builtin_mul_overflow(bytes, extent, &bytes);
+    overflow |= __builtin_mul_overflow(extent - 1, stride, &span);
+    overflow |= __builtin_add_overflow(reach, span, &reach);
   }
-  return lowest >= 0 && FitsBytes(NumElements(desc.shape), desc.dtype) &&
-         FitsBytes(ReachElements(desc), desc.dtype);
+  overflow |= __builtin_add_overflow(reach, int64_t{1}, &reach);
+  overflow |= __builtin_mul_overflow(reach, element_bytes, &reach);
+  return lowest >= 0 && !overflow;
 }
 
 }  // namespace
@@ -61,23 +73,17 @@ TensorDesc TensorDesc::Dense(DType dtype, std::span<const int64_t> shape) {
   return desc;
 }
 
-int64_t TensorDesc::num_elements() const { return NumElements(shape).value_or(0); }
-
-int64_t TensorDesc::size_bytes() const {
-  return num_elements() * static_cast<int64_t>(DTypeSize(dtype));
-}
-
 int64_t TensorDesc::reach_bytes() const {
   return ReachElements(*this).value_or(0) * static_cast<int64_t>(DTypeSize(dtype));
 }
 
 bool TensorDesc::IsDense() const {
-  if (num_elements() == 0) return true;
   int64_t expected = 1;
   for (size_t i = shape.size(); i > 0; --i) {
     if (shape[i - 1] == 1) continue;
-    if (strides[i - 1] != expected) return false;
-    expected *= shape[i - 1];
+    // Any layout of nothing is dense.
+    if (strides[i - 1] != expected) return num_elements() == 0;
+    if (__builtin_mul_overflow(expected, shape[i - 1], &expected)) return true;
   }
   return true;
 }

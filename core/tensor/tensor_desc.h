@@ -23,9 +23,9 @@ struct TensorDesc {
 
   int rank() const { return static_cast<int>(shape.size()); }
   // The three below need a description that CheckDesc accepted.
-  int64_t num_elements() const;
+  int64_t num_elements() const { return NumElements(shape).value_or(0); }
   // Elements times their size.
-  int64_t size_bytes() const;
+  int64_t size_bytes() const { return num_elements() * static_cast<int64_t>(DTypeSize(dtype)); }
   // Bytes from the start of the storage to the end of the last element that the view reaches; 0
   // when it is empty.
   int64_t reach_bytes() const;
