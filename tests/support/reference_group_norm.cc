@@ -82,7 +82,7 @@ std::vector<Reference> GroupNormReference(const OpCase& op_case) {
       const double scale = moments.rstd * ChannelOf(op_case.inputs[1], channel, 1);
       Sum out;
       out.Add(self.At(i) * scale);
-      out.Add(-moments.mean * scale);
+      out.Add({-moments.mean, moments.mean_magnitude}, scale);
       out.Add(ChannelOf(op_case.inputs[2], channel, 0));
       outputs[0].values[static_cast<size_t>(i)] = out.value;
       outputs[0].magnitudes[static_cast<size_t>(i)] = out.magnitude;
@@ -91,57 +91,75 @@ std::vector<Reference> GroupNormReference(const OpCase& op_case) {
   return outputs;
 }
 
+namespace {
+
+// Σ dy·x and Σ dy of each row (n, c).
+struct RowSums {
+  std::vector<Sum> ds, db;
+};
+
+RowSums RowSumsOf(const Sizes& size, const TestTensor& dy, const TestTensor& x) {
+  RowSums sums;
+  sums.ds.resize(static_cast<size_t>(size.batch * size.channels));
+  sums.db = sums.ds;
+  for (int64_t i = 0; i < x.count(); ++i) {
+    sums.ds[static_cast<size_t>(i / size.area)].Add(dy.At(i) * x.At(i));
+    sums.db[static_cast<size_t>(i / size.area)].Add(dy.At(i));
+  }
+  return sums;
+}
+
+void AddTo(Reference& reference, int64_t at, const Sum& sum) {
+  reference.values[static_cast<size_t>(at)] += sum.value;
+  reference.magnitudes[static_cast<size_t>(at)] += sum.magnitude;
+}
+
+// c1·dy + c2·x + c3 over one row.
+void WriteRow(const OpCase& op_case, const Sizes& size, const RowSums& sums, int64_t row,
+              Reference& grad_input) {
+  const int64_t group = row / size.per_group();
+  const double s = 1 / static_cast<double>(size.per_group() * size.area);
+  const double mean = op_case.inputs[2]->At(group);
+  const double rstd = op_case.inputs[3]->At(group);
+  Sum group_ds, group_db;
+  for (int64_t c = group * size.per_group(); c < (group + 1) * size.per_group(); ++c) {
+    const double weight = ChannelOf(op_case.inputs[4], c % size.channels, 1);
+    group_ds.Add(sums.ds[static_cast<size_t>(c)], weight);
+    group_db.Add(sums.db[static_cast<size_t>(c)], weight);
+  }
+  Sum c2, c3;
+  c2.Add(group_db, mean * rstd * rstd * rstd * s);
+  c2.Add(group_ds, -rstd * rstd * rstd * s);
+  c3.Add(c2, -mean);
+  c3.Add(group_db, -rstd * s);
+  const double c1 = rstd * ChannelOf(op_case.inputs[4], row % size.channels, 1);
+  for (int64_t i = row * size.area; i < (row + 1) * size.area; ++i) {
+    Sum out = c3;
+    out.Add(c1 * op_case.inputs[0]->At(i));
+    out.Add(c2, op_case.inputs[1]->At(i));
+    AddTo(grad_input, i, out);
+  }
+}
+
+}  // namespace
+
 std::vector<Reference> GroupNormBackwardReference(const OpCase& op_case) {
   const Sizes size = SizesOf(op_case);
   const std::vector<bool> mask = std::get<std::vector<bool>>(op_case.attributes[4]);
-  const TestTensor& dy = *op_case.inputs[0];
-  const TestTensor& x = *op_case.inputs[1];
-  std::vector<Sum> ds(static_cast<size_t>(size.batch * size.channels));
-  std::vector<Sum> db = ds;
-  for (int64_t i = 0; i < x.count(); ++i) {
-    ds[static_cast<size_t>(i / size.area)].Add(dy.At(i) * x.At(i));
-    db[static_cast<size_t>(i / size.area)].Add(dy.At(i));
-  }
-  std::vector<Reference> outputs = {Zeros(mask[0] ? x.count() : 0),
+  const RowSums sums = RowSumsOf(size, *op_case.inputs[0], *op_case.inputs[1]);
+  std::vector<Reference> outputs = {Zeros(mask[0] ? op_case.inputs[1]->count() : 0),
                                     Zeros(mask[1] ? size.channels : 0),
                                     Zeros(mask[2] ? size.channels : 0)};
-  const double s = 1 / static_cast<double>(size.per_group() * size.area);
   for (int64_t row = 0; row < size.batch * size.channels; ++row) {
     const int64_t channel = row % size.channels;
-    const int64_t group = row / size.per_group();
-    const double mean = op_case.inputs[2]->At(group);
-    const double rstd = op_case.inputs[3]->At(group);
+    const double mean = op_case.inputs[2]->At(row / size.per_group());
+    const double rstd = op_case.inputs[3]->At(row / size.per_group());
     Sum gamma;
-    gamma.Add(ds[static_cast<size_t>(row)], rstd);
-    gamma.Add(db[static_cast<size_t>(row)], -mean * rstd);
-    if (mask[1]) {
-      outputs[1].values[static_cast<size_t>(channel)] += gamma.value;
-      outputs[1].magnitudes[static_cast<size_t>(channel)] += gamma.magnitude;
-    }
-    if (mask[2]) {
-      outputs[2].values[static_cast<size_t>(channel)] += db[static_cast<size_t>(row)].value;
-      outputs[2].magnitudes[static_cast<size_t>(channel)] += db[static_cast<size_t>(row)].magnitude;
-    }
-    if (!mask[0]) continue;
-    Sum group_ds, group_db;
-    for (int64_t c = group * size.per_group(); c < (group + 1) * size.per_group(); ++c) {
-      const double weight = ChannelOf(op_case.inputs[4], c % size.channels, 1);
-      group_ds.Add(ds[static_cast<size_t>(c)], weight);
-      group_db.Add(db[static_cast<size_t>(c)], weight);
-    }
-    Sum c2, c3;
-    c2.Add(group_db, mean * rstd * rstd * rstd * s);
-    c2.Add(group_ds, -rstd * rstd * rstd * s);
-    c3.Add(c2, -mean);
-    c3.Add(group_db, -rstd * s);
-    const double c1 = rstd * ChannelOf(op_case.inputs[4], channel, 1);
-    for (int64_t i = row * size.area; i < (row + 1) * size.area; ++i) {
-      Sum out = c3;
-      out.Add(c1 * dy.At(i));
-      out.Add(c2, x.At(i));
-      outputs[0].values[static_cast<size_t>(i)] = out.value;
-      outputs[0].magnitudes[static_cast<size_t>(i)] = out.magnitude;
-    }
+    gamma.Add(sums.ds[static_cast<size_t>(row)], rstd);
+    gamma.Add(sums.db[static_cast<size_t>(row)], -mean * rstd);
+    if (mask[1]) AddTo(outputs[1], channel, gamma);
+    if (mask[2]) AddTo(outputs[2], channel, sums.db[static_cast<size_t>(row)]);
+    if (mask[0]) WriteRow(op_case, size, sums, row, outputs[0]);
   }
   return outputs;
 }
