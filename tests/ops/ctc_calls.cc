@@ -36,8 +36,8 @@ CtcTensors CtcForwardThenBackward(const TestTensor& log_probs, const TestTensor&
 }
 
 TestTensor LogsOf(DType dtype, const Dims& shape, const std::vector<double>& probabilities) {
-  std::vector<double> logs;
-  for (const double probability : probabilities) logs.push_back(std::log(probability));
+  std::vector<double> logs = probabilities;
+  for (double& value : logs) value = std::log(value);
   return TestTensor::Of(dtype, shape, logs);
 }
 
