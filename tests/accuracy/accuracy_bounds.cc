@@ -37,7 +37,8 @@ std::vector<std::string> WorseThanAten(const AccuracyRow& row) {
   Hold(row, "mean error beside ATen's", row.ours.mean, kMeanSlack * row.aten->mean + chance,
        broken);
   if (DTypeSize(row.dtype) == 2) return broken;
-  Hold(row, "max error beside ATen's", row.ours.max, kMaxSlack * row.aten->max + half_ulp, broken);
+  Hold(row, "max error beside ATen's", row.ours.max, kMaxSlack * row.aten->max + 2 * half_ulp,
+       broken);
   return broken;
 }
 

@@ -11,7 +11,7 @@ namespace opserve::testing {
 // GroupNorm and CtcLoss may err by this much more than ATen on the same inputs: in the mean, and,
 // where one element decides, in the maximum. Beyond that a mean may lie as far off as chance has
 // it, at least by a sixteenth of a float32 ulp (float64's in float64) of the magnitudes, and a
-// maximum by half of one.
+// maximum by a whole one.
 inline constexpr double kMeanSlack = 1.05;
 inline constexpr double kMaxSlack = 1.5;
 

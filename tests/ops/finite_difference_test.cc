@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <ostream>
 #include <string>
 
 #include "core/op/op_table.h"
@@ -42,6 +43,8 @@ struct Row {
   double tolerance;
   KernelStep kernel;
 };
+
+void PrintTo(const Row& row, std::ostream* out) { *out << row.op; }
 
 // Numbers that float32 holds, at least 1/8 from each of `bends` and of −`bends`: the wider step of
 // kernels crosses none.
