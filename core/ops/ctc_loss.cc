@@ -119,12 +119,20 @@ absl::Status CheckLengths(const OpCall& call, int attribute, const Extents& exte
   return absl::OkStatus();
 }
 
+// Padded targets have a row for each sample.
+absl::Status CheckTargetsRows(const OpCall& call, int targets, const Extents& extents) {
+  const Dims& shape = call.input(targets).shape;
+  if (shape.size() != 2 || shape[0] == extents.n) return absl::OkStatus();
+  return InvalidParameter("targets", absl::StrCat("N = ", extents.n, " rows, or rank 1"),
+                          ShapeToString(shape));
+}
+
 // The targets hold the labels that their lengths promise.
 absl::Status CheckTargets(const OpCall& call, int targets, const Extents& extents,
                           int64_t longest) {
   const Dims& shape = call.input(targets).shape;
   if (shape.size() == 2) {
-    if (shape[0] == extents.n && shape[1] >= longest) return absl::OkStatus();
+    if (shape[1] >= longest) return absl::OkStatus();
     return InvalidParameter("targets", absl::StrCat("shape [", extents.n, ", >= ", longest, "]"),
                             ShapeToString(shape));
   }
@@ -206,6 +214,7 @@ absl::Status InferForward(OpCall& call) {
   OPSERVE_RETURN_IF_ERROR(CheckRank(call, kForwardLogProbs, 3));
   OPSERVE_RETURN_IF_ERROR(CheckTargetsRank(call, kForwardLogProbs + 1));
   OPSERVE_ASSIGN_OR_RETURN(const Extents extents, CheckExtents(call, kForwardLogProbs));
+  OPSERVE_RETURN_IF_ERROR(CheckTargetsRows(call, kForwardLogProbs + 1, extents));
   OPSERVE_RETURN_IF_ERROR(CheckValues(call, kForwardLogProbs + 1, extents));
   const DType dtype = call.input(kForwardLogProbs).dtype;
   OPSERVE_RETURN_IF_ERROR(SettleOutput(call, 0, dtype, std::span(&extents.n, 1)));
@@ -213,11 +222,17 @@ absl::Status InferForward(OpCall& call) {
   return CheckDTypes(call, kForwardLogProbs);
 }
 
-absl::Status CheckLogAlpha(const OpCall& call, const Extents& extents) {
+absl::Status CheckLogAlphaRows(const OpCall& call, const Extents& extents) {
+  const Dims& shape = call.input(4).shape;
+  if (shape[0] == extents.n && shape[1] == extents.t) return absl::OkStatus();
+  return InvalidParameter("log_alpha", absl::StrCat("shape [", extents.n, ", ", extents.t, ", W]"),
+                          ShapeToString(shape));
+}
+
+absl::Status CheckLogAlphaWidth(const OpCall& call, const Extents& extents) {
   const Dims& shape = call.input(4).shape;
   const std::optional<int64_t> width = LatticeWidth(Longest(call));
-  if (width.has_value() && shape[0] == extents.n && shape[1] == extents.t && shape[2] >= *width)
-    return absl::OkStatus();
+  if (width.has_value() && shape[2] >= *width) return absl::OkStatus();
   const std::string least = width.has_value() ? absl::StrCat(*width) : "2 * the longest target + 1";
   return InvalidParameter("log_alpha",
                           absl::StrCat("shape [", extents.n, ", ", extents.t, ", >= ", least, "]"),
@@ -232,9 +247,11 @@ absl::Status InferBackward(OpCall& call) {
   OPSERVE_RETURN_IF_ERROR(CheckRank(call, 4, 3));
   OPSERVE_ASSIGN_OR_RETURN(const Extents extents, CheckExtents(call, kBackwardLogProbs));
   OPSERVE_RETURN_IF_ERROR(CheckShape(call, 0, std::span(&extents.n, 1)));
+  OPSERVE_RETURN_IF_ERROR(CheckTargetsRows(call, kBackwardLogProbs + 1, extents));
   OPSERVE_RETURN_IF_ERROR(CheckShape(call, 3, std::span(&extents.n, 1)));
+  OPSERVE_RETURN_IF_ERROR(CheckLogAlphaRows(call, extents));
   OPSERVE_RETURN_IF_ERROR(CheckValues(call, kBackwardLogProbs + 1, extents));
-  OPSERVE_RETURN_IF_ERROR(CheckLogAlpha(call, extents));
+  OPSERVE_RETURN_IF_ERROR(CheckLogAlphaWidth(call, extents));
   const TensorDesc& log_probs = call.input(kBackwardLogProbs);
   OPSERVE_RETURN_IF_ERROR(SettleOutput(call, 0, log_probs.dtype, log_probs.shape));
   return CheckDTypes(call, kBackwardLogProbs);

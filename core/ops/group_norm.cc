@@ -84,13 +84,18 @@ absl::Status CheckOneDType(const OpCall& call, std::string_view parameter, DType
                           DTypeName(dtype));
 }
 
-// One supported dtype for the inputs and for each output that `wanted` names.
-absl::Status CheckDTypes(const OpCall& call, const std::vector<bool>& wanted) {
+// One supported dtype for the inputs.
+absl::Status CheckInputDTypes(const OpCall& call) {
   OPSERVE_RETURN_IF_ERROR(CheckInputsSupported(call));
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     if (!call.inputs[i].has_value()) continue;
     OPSERVE_RETURN_IF_ERROR(CheckOneDType(call, call.op->inputs[i].name, call.inputs[i]->dtype));
   }
+  return absl::OkStatus();
+}
+
+// That dtype for each output that `wanted` names.
+absl::Status CheckOutputDTypes(const OpCall& call, const std::vector<bool>& wanted) {
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (!wanted[i]) continue;
     const DType dtype = OutputDType(call, static_cast<int>(i), call.input(0).dtype);
@@ -133,7 +138,8 @@ absl::Status CheckElements(const OpCall& call, int input, std::initializer_list<
 }
 
 absl::Status InferForward(OpCall& call) {
-  OPSERVE_RETURN_IF_ERROR(CheckDTypes(call, {true, true, true}));
+  OPSERVE_RETURN_IF_ERROR(CheckInputDTypes(call));
+  OPSERVE_RETURN_IF_ERROR(CheckOutputDTypes(call, {true, true, true}));
   OPSERVE_RETURN_IF_ERROR(CheckExtents(call));
   const double eps = call.attribute<double>(kEps);
   if (!(eps > 0)) return InvalidParameter("eps", "> 0", absl::StrCat(eps));
@@ -176,9 +182,11 @@ absl::Status SettleParameterGradient(OpCall& call, int output) {
 }
 
 absl::Status InferBackward(OpCall& call) {
+  OPSERVE_RETURN_IF_ERROR(CheckInputDTypes(call));
+  // Before the dtypes of the outputs: only those that it asks for count.
   OPSERVE_RETURN_IF_ERROR(CheckOutputMask(call));
   const auto& mask = call.attribute<std::vector<bool>>(kOutputMask);
-  OPSERVE_RETURN_IF_ERROR(CheckDTypes(call, mask));
+  OPSERVE_RETURN_IF_ERROR(CheckOutputDTypes(call, mask));
   OPSERVE_RETURN_IF_ERROR(CheckExtents(call));
   OPSERVE_RETURN_IF_ERROR(CheckRanks(call));
   const int64_t n = IntAttribute(call, kN);

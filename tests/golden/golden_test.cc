@@ -8,7 +8,8 @@
 #include "core/op/op_table.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "tests/support/compare.h"
+#include "tests/accuracy/accuracy_bounds.h"
+#include "tests/support/reference.h"
 #include "tests/support/run.h"
 
 namespace opserve::testing {
@@ -99,6 +100,31 @@ TEST_P(GoldenTest, AgreesWithPyTorch) {
     for (size_t k = 0; k < op.outputs.size(); ++k) {
       TestTensor want = TensorOf(goldens[i].at("outputs").at(std::string(op.outputs[k].name)));
       ASSERT_NO_FATAL_FAILURE(ExpectNear((*outputs)[k], want)) << op.outputs[k].name;
+    }
+  }
+}
+
+// Of GroupNorm and CtcLoss, which have no bounds of their own.
+TEST_P(GoldenTest, IsNoLessAccurateThanPyTorch) {
+  const Operator& op = *GetParam();
+  std::ifstream file("tests/golden/data/" + std::string(op.name) + ".json");
+  ASSERT_TRUE(file.is_open()) << "no goldens of " << op.name;
+  const std::unique_ptr<Engine> engine = MakeEngine(2);
+  std::vector<AccuracyRow> rows;
+  for (const json& golden : json::parse(file)) {
+    const OpCase op_case = CaseOf(op, golden);
+    const absl::StatusOr<std::vector<TestTensor>> outputs = testing::Run(*engine, op_case);
+    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    const std::vector<Reference> references = ReferenceOf(op_case);
+    for (size_t k = 0; k < op.outputs.size(); ++k) {
+      const TestTensor theirs = TensorOf(golden.at("outputs").at(std::string(op.outputs[k].name)));
+      RowFor(rows, op_case, k).Add((*outputs)[k], &theirs, references[k]);
+    }
+  }
+  for (const AccuracyRow& row : rows) {
+    EXPECT_GT(row.elements, 0) << row.Name();
+    for (const auto& broken : {BrokenBounds(row), WorseThanAten(row)}) {
+      for (const std::string& line : broken) ADD_FAILURE() << line;
     }
   }
 }

@@ -17,16 +17,6 @@
 namespace opserve::testing {
 namespace {
 
-// Largest error of a result, in output ulps: what operators.md sets as goal, where it does. 0 =
-// only the mean and max thresholds hold.
-struct UlpGoal {
-  std::string_view op;
-  double f32;
-};
-constexpr UlpGoal kUlpGoals[] = {{"Hardshrink", 0.5}, {"HardshrinkBackward", 0.5},
-                                 {"L1Loss", 1},       {"L1LossBackward", 1},
-                                 {"SmoothL1Loss", 3}, {"SmoothL1LossBackward", 3}};
-
 class ContractTest : public ::testing::TestWithParam<const Operator*> {
  protected:
   static void SetUpTestSuite() {
@@ -62,13 +52,6 @@ class ContractTest : public ::testing::TestWithParam<const Operator*> {
   static inline Engine* three_ = nullptr;
 };
 
-double UlpGoalOf(const Operator& op, DType dtype) {
-  for (const UlpGoal& goal : kUlpGoals) {
-    if (goal.op == op.name) return dtype == DType::kFloat32 ? goal.f32 : 0.51;
-  }
-  return 0;
-}
-
 void ExpectClose(const Operator& op, const TestTensor& result, const Reference& reference) {
   const DType dtype = result.desc().dtype;
   const ErrorStats stats = Compare(result, reference);
@@ -77,7 +60,7 @@ void ExpectClose(const Operator& op, const TestTensor& result, const Reference& 
       << reference.values[static_cast<size_t>(stats.worst)];
   EXPECT_LT(stats.mean, MeanThreshold(dtype));
   EXPECT_LT(stats.max, 10 * MeanThreshold(dtype)) << "at " << stats.worst;
-  const double goal = UlpGoalOf(op, dtype);
+  const double goal = UlpGoal(op.name, dtype);
   if (goal > 0) {
     EXPECT_LE(stats.max_ulp, goal) << "at " << stats.worst;
   }

@@ -19,9 +19,13 @@ OpCase CallOf(std::string_view op, std::vector<std::optional<TestTensor>> inputs
   return op_case;
 }
 
-absl::StatusOr<std::vector<double>> FirstOutput(const OpCase& op_case) {
+absl::StatusOr<std::vector<TestTensor>> AllOutputs(const OpCase& op_case) {
   const std::unique_ptr<Engine> engine = MakeEngine(1);
-  OPSERVE_ASSIGN_OR_RETURN(const std::vector<TestTensor> outputs, Run(*engine, op_case));
+  return Run(*engine, op_case);
+}
+
+absl::StatusOr<std::vector<double>> FirstOutput(const OpCase& op_case) {
+  OPSERVE_ASSIGN_OR_RETURN(const std::vector<TestTensor> outputs, AllOutputs(op_case));
   return outputs[0].Values();
 }
 

@@ -13,7 +13,10 @@ namespace opserve::testing {
 OpCase CallOf(std::string_view op, std::vector<std::optional<TestTensor>> inputs,
               std::vector<AttributeValue> attributes);
 
-// Runs `op_case` on an engine of one thread; the first output's values.
+// Runs `op_case` on an engine of one thread; all outputs in schema order.
+absl::StatusOr<std::vector<TestTensor>> AllOutputs(const OpCase& op_case);
+
+// The first output's values.
 absl::StatusOr<std::vector<double>> FirstOutput(const OpCase& op_case);
 
 // A rank-1 f32 tensor.

@@ -147,6 +147,7 @@ NamedCall ToNamedCall(const OpCase& op_case) {
         {op_case.op->inputs[i].name, op_case.inputs[i]->desc(), static_cast<int>(i)});
   }
   for (size_t i = 0; i < op_case.attributes.size(); ++i) {
+    if (!IsGiven(op_case.attributes[i])) continue;
     call.attributes.push_back({op_case.op->attributes[i].name, op_case.attributes[i]});
   }
   for (size_t i = 0; i < op_case.output_dtypes.size(); ++i) {

@@ -7,6 +7,7 @@
 #include "core/op/op_table.h"
 #include "gtest/gtest.h"
 #include "tests/support/case_rows.h"
+#include "tests/support/log_softmax.h"
 #include "tests/support/reference_rows.h"
 
 namespace opserve::testing {
@@ -37,15 +38,8 @@ const std::vector<Sizes>& AllSizes() {
 // log_softmax of normal numbers, as a model would give them.
 TestTensor LogProbs(DType dtype, const Sizes& size, Rng& rng) {
   const auto batch = static_cast<int64_t>(size.input_lengths.size());
-  TestTensor tensor = TestTensor::Random(dtype, {size.steps, batch, size.classes}, rng, 2.0);
-  for (int64_t row = 0; row < size.steps * batch; ++row) {
-    double sum = 0;
-    for (int64_t c = 0; c < size.classes; ++c) sum += std::exp(tensor.At(row * size.classes + c));
-    for (int64_t c = 0; c < size.classes; ++c) {
-      tensor.Set(row * size.classes + c, tensor.At(row * size.classes + c) - std::log(sum));
-    }
-  }
-  return tensor;
+  const Dims shape = {size.steps, batch, size.classes};
+  return LogSoftmax(dtype, shape, TestTensor::Random(DType::kFloat64, shape, rng, 2.0).Values());
 }
 
 // Labels other than `blank`, with repeats; concatenated, or padded with a label that is out of

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "tests/support/reference.h"
 #include "tests/support/test_tensor.h"
@@ -23,6 +24,10 @@ ErrorStats Compare(const TestTensor& result, const Reference& reference);
 // The vendor's acceptance thresholds: mean relative error below 2^-13 (f32), 2^-10 (f16), 2^-7
 // (bf16); max ten times that.
 double MeanThreshold(DType dtype);
+
+// Largest error of an element that the operator's results may have, in output ulps; 0 where only
+// the thresholds on mean and max hold.
+double UlpGoal(std::string_view op, DType dtype);
 
 // Distance between neighbouring numbers of `dtype` around `value`.
 double UlpOf(DType dtype, double value);

@@ -1,4 +1,5 @@
-// Every operator in float64, element by element, from its formula. Shares nothing with the kernels.
+// Every operator in float64 or better, element by element, from its formula. Shares nothing with
+// the kernels.
 #pragma once
 
 #include <vector>

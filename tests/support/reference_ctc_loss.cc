@@ -1,4 +1,4 @@
-// CtcLoss and its gradient in float64, from the recursions.
+// CtcLoss and its gradient, from the recursions. They run in float64 too: this is in long double.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -9,10 +9,12 @@
 namespace opserve::testing {
 namespace {
 
-constexpr double kNegativeInfinity = -std::numeric_limits<double>::infinity();
+using Real = long double;
 
-double LogAdd(double a, double b) {
-  const double larger = std::max(a, b);
+constexpr Real kNegativeInfinity = -std::numeric_limits<Real>::infinity();
+
+Real LogAdd(Real a, Real b) {
+  const Real larger = std::max(a, b);
   if (larger == kNegativeInfinity) return kNegativeInfinity;
   return larger + std::log(std::exp(a - larger) + std::exp(b - larger));
 }
@@ -21,7 +23,7 @@ double LogAdd(double a, double b) {
 struct Sample {
   int64_t length = 0;             // L
   std::vector<int64_t> extended;  // l', 2S + 1 classes
-  std::function<double(int64_t t, int64_t c)> log_prob;
+  std::function<Real(int64_t t, int64_t c)> log_prob;
 
   bool Skips(size_t s) const {
     return s >= 2 && extended[s] != extended[0] && extended[s] != extended[s - 2];
@@ -65,14 +67,14 @@ class Problem {
   std::vector<Sample> samples;
 };
 
-using Table = std::vector<std::vector<double>>;  // [t][s]
+using Table = std::vector<std::vector<Real>>;  // [t][s]
 
 Table Alpha(const Sample& sample) {
   Table alpha(static_cast<size_t>(sample.length),
-              std::vector<double>(sample.extended.size(), kNegativeInfinity));
+              std::vector<Real>(sample.extended.size(), kNegativeInfinity));
   for (size_t t = 0; t < alpha.size(); ++t) {
     for (size_t s = 0; s < sample.extended.size(); ++s) {
-      double before = t == 0 ? (s < 2 ? 0 : kNegativeInfinity) : alpha[t - 1][s];
+      Real before = t == 0 ? (s < 2 ? 0 : kNegativeInfinity) : alpha[t - 1][s];
       if (t > 0 && s >= 1) before = LogAdd(before, alpha[t - 1][s - 1]);
       if (t > 0 && sample.Skips(s)) before = LogAdd(before, alpha[t - 1][s - 2]);
       alpha[t][s] = before + sample.log_prob(static_cast<int64_t>(t), sample.extended[s]);
@@ -83,11 +85,11 @@ Table Alpha(const Sample& sample) {
 
 Table Beta(const Sample& sample) {
   const size_t states = sample.extended.size();
-  Table beta(static_cast<size_t>(sample.length), std::vector<double>(states, kNegativeInfinity));
+  Table beta(static_cast<size_t>(sample.length), std::vector<Real>(states, kNegativeInfinity));
   for (size_t left = 0; left < beta.size(); ++left) {
     const size_t t = beta.size() - 1 - left;
     for (size_t s = 0; s < states; ++s) {
-      double after = left == 0 ? (s + 2 >= states ? 0 : kNegativeInfinity) : beta[t + 1][s];
+      Real after = left == 0 ? (s + 2 >= states ? 0 : kNegativeInfinity) : beta[t + 1][s];
       if (left > 0 && s + 1 < states) after = LogAdd(after, beta[t + 1][s + 1]);
       if (left > 0 && s + 2 < states && sample.Skips(s + 2))
         after = LogAdd(after, beta[t + 1][s + 2]);
@@ -97,9 +99,9 @@ Table Beta(const Sample& sample) {
   return beta;
 }
 
-double LossOf(const Sample& sample, const Table& alpha) {
+Real LossOf(const Sample& sample, const Table& alpha) {
   if (alpha.empty()) return sample.extended.size() == 1 ? 0 : -kNegativeInfinity;
-  const std::vector<double>& last = alpha.back();
+  const std::vector<Real>& last = alpha.back();
   return -(last.size() == 1 ? last[0] : LogAdd(last[last.size() - 1], last[last.size() - 2]));
 }
 
@@ -117,12 +119,12 @@ std::vector<Reference> CtcLossReference(const OpCase& op_case) {
   Reference loss, log_alpha;
   for (const Sample& sample : problem.samples) {
     const Table alpha = Alpha(sample);
-    loss.values.push_back(LossOf(sample, alpha));
+    loss.values.push_back(static_cast<double>(LossOf(sample, alpha)));
     loss.magnitudes.push_back(LogMagnitude(loss.values.back()));
     for (size_t t = 0; t < static_cast<size_t>(problem.steps); ++t) {
       for (size_t s = 0; s < width; ++s) {
         const bool inside = t < alpha.size() && s < alpha[t].size();
-        log_alpha.values.push_back(inside ? alpha[t][s] : kNegativeInfinity);
+        log_alpha.values.push_back(static_cast<double>(inside ? alpha[t][s] : kNegativeInfinity));
         log_alpha.magnitudes.push_back(LogMagnitude(log_alpha.values.back()));
       }
     }
@@ -143,19 +145,19 @@ std::vector<Reference> CtcLossBackwardReference(const OpCase& op_case) {
     if (problem.zero_infinity && loss == -kNegativeInfinity) continue;
     const Table beta = Beta(sample);
     for (int64_t t = 0; t < sample.length; ++t) {
-      std::vector<double> res(static_cast<size_t>(problem.classes), kNegativeInfinity);
+      std::vector<Real> res(static_cast<size_t>(problem.classes), kNegativeInfinity);
       for (size_t s = 0; s < sample.extended.size(); ++s) {
-        const double alpha = log_alpha.At((b * problem.steps + t) * log_alpha.desc().shape[2] +
-                                          static_cast<int64_t>(s));
-        double& sum = res[static_cast<size_t>(sample.extended[s])];
+        const Real alpha = log_alpha.At((b * problem.steps + t) * log_alpha.desc().shape[2] +
+                                        static_cast<int64_t>(s));
+        Real& sum = res[static_cast<size_t>(sample.extended[s])];
         sum = LogAdd(sum, alpha + beta[static_cast<size_t>(t)][s]);
       }
       for (int64_t c = 0; c < problem.classes; ++c) {
-        const double lp = sample.log_prob(t, c);
+        const Real lp = sample.log_prob(t, c);
         const auto i = static_cast<size_t>((t * problem.batch + b) * problem.classes + c);
-        const double occupied = std::exp(res[static_cast<size_t>(c)] + loss - lp);
-        grad.values[i] = (std::exp(lp) - occupied) * factor;
-        grad.magnitudes[i] = (std::exp(lp) + occupied) * std::fabs(factor);
+        const Real occupied = std::exp(res[static_cast<size_t>(c)] + loss - lp);
+        grad.values[i] = static_cast<double>((std::exp(lp) - occupied) * factor);
+        grad.magnitudes[i] = static_cast<double>((std::exp(lp) + occupied) * std::fabs(factor));
       }
     }
   }

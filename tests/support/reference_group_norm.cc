@@ -82,7 +82,7 @@ std::vector<Reference> GroupNormReference(const OpCase& op_case) {
       const double scale = moments.rstd * ChannelOf(op_case.inputs[1], channel, 1);
       Sum out;
       out.Add(self.At(i) * scale);
-      out.Add(-moments.mean * scale);
+      out.Add({-moments.mean, moments.mean_magnitude}, scale);
       out.Add(ChannelOf(op_case.inputs[2], channel, 0));
       outputs[0].values[static_cast<size_t>(i)] = out.value;
       outputs[0].magnitudes[static_cast<size_t>(i)] = out.magnitude;
@@ -93,10 +93,9 @@ std::vector<Reference> GroupNormReference(const OpCase& op_case) {
 
 namespace {
 
-// Sums over the area of each (n, c), and what follows from them.
+// Σ dy·x and Σ dy of each row (n, c).
 struct RowSums {
-  std::vector<Sum> ds;  // of dy * x
-  std::vector<Sum> db;  // of dy
+  std::vector<Sum> ds, db;
 };
 
 RowSums RowSumsOf(const Sizes& size, const TestTensor& dy, const TestTensor& x) {
@@ -104,62 +103,42 @@ RowSums RowSumsOf(const Sizes& size, const TestTensor& dy, const TestTensor& x) 
   sums.ds.resize(static_cast<size_t>(size.batch * size.channels));
   sums.db = sums.ds;
   for (int64_t i = 0; i < x.count(); ++i) {
-    const auto row = static_cast<size_t>(i / size.area);
-    sums.ds[row].Add(dy.At(i) * x.At(i));
-    sums.db[row].Add(dy.At(i));
+    sums.ds[static_cast<size_t>(i / size.area)].Add(dy.At(i) * x.At(i));
+    sums.db[static_cast<size_t>(i / size.area)].Add(dy.At(i));
   }
   return sums;
 }
 
-void Accumulate(const Sum& sum, int64_t channel, Reference& output) {
-  output.values[static_cast<size_t>(channel)] += sum.value;
-  output.magnitudes[static_cast<size_t>(channel)] += sum.magnitude;
+void AddTo(Reference& reference, int64_t at, const Sum& sum) {
+  reference.values[static_cast<size_t>(at)] += sum.value;
+  reference.magnitudes[static_cast<size_t>(at)] += sum.magnitude;
 }
 
-// The coefficients of grad_input = c1 * dy + c2 * x + c3 that a group shares.
-struct GroupTerms {
-  Sum c2;
-  Sum c3;
-};
-
-GroupTerms GroupTermsOf(const OpCase& op_case, const RowSums& sums, int64_t group) {
-  const Sizes size = SizesOf(op_case);
+// c1·dy + c2·x + c3 over one row.
+void WriteRow(const OpCase& op_case, const Sizes& size, const RowSums& sums, int64_t row,
+              Reference& grad_input) {
+  const int64_t group = row / size.per_group();
   const double s = 1 / static_cast<double>(size.per_group() * size.area);
   const double mean = op_case.inputs[2]->At(group);
   const double rstd = op_case.inputs[3]->At(group);
-  Sum ds, db;
+  Sum group_ds, group_db;
   for (int64_t c = group * size.per_group(); c < (group + 1) * size.per_group(); ++c) {
     const double weight = ChannelOf(op_case.inputs[4], c % size.channels, 1);
-    ds.Add(sums.ds[static_cast<size_t>(c)], weight);
-    db.Add(sums.db[static_cast<size_t>(c)], weight);
+    group_ds.Add(sums.ds[static_cast<size_t>(c)], weight);
+    group_db.Add(sums.db[static_cast<size_t>(c)], weight);
   }
-  GroupTerms terms;
-  terms.c2.Add(db, mean * rstd * rstd * rstd * s);
-  terms.c2.Add(ds, -rstd * rstd * rstd * s);
-  terms.c3.Add(terms.c2, -mean);
-  terms.c3.Add(db, -rstd * s);
-  return terms;
-}
-
-Reference GradInput(const OpCase& op_case, const RowSums& sums) {
-  const Sizes size = SizesOf(op_case);
-  const TestTensor& dy = *op_case.inputs[0];
-  const TestTensor& x = *op_case.inputs[1];
-  Reference grad = Zeros(x.count());
-  for (int64_t row = 0; row < size.batch * size.channels; ++row) {
-    const int64_t group = row / size.per_group();
-    const GroupTerms terms = GroupTermsOf(op_case, sums, group);
-    const double c1 =
-        op_case.inputs[3]->At(group) * ChannelOf(op_case.inputs[4], row % size.channels, 1);
-    for (int64_t i = row * size.area; i < (row + 1) * size.area; ++i) {
-      Sum out = terms.c3;
-      out.Add(c1 * dy.At(i));
-      out.Add(terms.c2, x.At(i));
-      grad.values[static_cast<size_t>(i)] = out.value;
-      grad.magnitudes[static_cast<size_t>(i)] = out.magnitude;
-    }
+  Sum c2, c3;
+  c2.Add(group_db, mean * rstd * rstd * rstd * s);
+  c2.Add(group_ds, -rstd * rstd * rstd * s);
+  c3.Add(c2, -mean);
+  c3.Add(group_db, -rstd * s);
+  const double c1 = rstd * ChannelOf(op_case.inputs[4], row % size.channels, 1);
+  for (int64_t i = row * size.area; i < (row + 1) * size.area; ++i) {
+    Sum out = c3;
+    out.Add(c1 * op_case.inputs[0]->At(i));
+    out.Add(c2, op_case.inputs[1]->At(i));
+    AddTo(grad_input, i, out);
   }
-  return grad;
 }
 
 }  // namespace
@@ -168,19 +147,19 @@ std::vector<Reference> GroupNormBackwardReference(const OpCase& op_case) {
   const Sizes size = SizesOf(op_case);
   const std::vector<bool> mask = std::get<std::vector<bool>>(op_case.attributes[4]);
   const RowSums sums = RowSumsOf(size, *op_case.inputs[0], *op_case.inputs[1]);
-  std::vector<Reference> outputs = {mask[0] ? GradInput(op_case, sums) : Zeros(0),
+  std::vector<Reference> outputs = {Zeros(mask[0] ? op_case.inputs[1]->count() : 0),
                                     Zeros(mask[1] ? size.channels : 0),
                                     Zeros(mask[2] ? size.channels : 0)};
   for (int64_t row = 0; row < size.batch * size.channels; ++row) {
-    const int64_t group = row / size.per_group();
-    const double mean = op_case.inputs[2]->At(group);
-    const double rstd = op_case.inputs[3]->At(group);
-    const auto r = static_cast<size_t>(row);
+    const int64_t channel = row % size.channels;
+    const double mean = op_case.inputs[2]->At(row / size.per_group());
+    const double rstd = op_case.inputs[3]->At(row / size.per_group());
     Sum gamma;
-    gamma.Add(sums.ds[r], rstd);
-    gamma.Add(sums.db[r], -mean * rstd);
-    if (mask[1]) Accumulate(gamma, row % size.channels, outputs[1]);
-    if (mask[2]) Accumulate(sums.db[r], row % size.channels, outputs[2]);
+    gamma.Add(sums.ds[static_cast<size_t>(row)], rstd);
+    gamma.Add(sums.db[static_cast<size_t>(row)], -mean * rstd);
+    if (mask[1]) AddTo(outputs[1], channel, gamma);
+    if (mask[2]) AddTo(outputs[2], channel, sums.db[static_cast<size_t>(row)]);
+    if (mask[0]) WriteRow(op_case, size, sums, row, outputs[0]);
   }
   return outputs;
 }
