@@ -204,9 +204,11 @@ std::variant<ServerConfig, EarlyExit> ParseCommandLine(int argc, const char* con
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
-    std::ostringstream text;
-    app.exit(success, text, text);
-    return EarlyExit{0, text.str()};
+    std::ostringstream output;
+    app.exit(success, output, output);
+    std::string text = output.str();
+    if (!text.ends_with('\n')) text.push_back('\n');
+    return EarlyExit{0, std::move(text)};
   } catch (const CLI::FileError& error) {
     return BadFlags(absl::StrCat("--config: ", error.what()));
   } catch (const CLI::ConfigError& error) {

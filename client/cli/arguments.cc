@@ -36,13 +36,19 @@ VALUE is one of
 A view: the braces hold the storage, strides and offset count elements:
   f32[4,2]{0,1,2,3,4,5,6,7}.strides(1,4)
   f32[2]{0,1,2,3}.strides(2).offset(1)
-dtypes: f32 f16 bf16 f64 i8 i16 i32 i64 u8 u16 u32 u64 bool, or long names (float32, bfloat16, …).
+dtypes: f32 f16 bf16 f64 i8 i16 i32 i64 u8 u16 u32 u64 b8, or long names (float32, bfloat16, bool, …).
 Numbers: 1 -2.5 1e-3 0x1f 0x1.8p3 nan inf -inf true false.
 NumPy has no bfloat16: '<V2' files are read and written as bfloat16; there, a.view(ml_dtypes.bfloat16) or a.view('u2').
-Attributes: 0, 0.5, true, lists as 1,2,3 or [true,false]; typed as the operator's schema wants.)";
+Attributes: 0, 0.5, true, lists as 1,2,3 or [true,false]; typed as the operator's schema wants.
+--target, --timeout and --json are those of `opserve --help`.)";
 
 constexpr char kPlanFooter[] = R"(
 In place of VALUE a shape is enough: f32[4,2].)";
+
+constexpr char kRunFooter[] = R"(
+
+Example:
+  opserve run L1LossBackward -i grad_output=1 -i 'self=f32[2,2]{1,2,3,4}' -i 'target=f32[2,2]=2' -a reduction=2)";
 
 // What CLI11 fills in.
 struct Words {
@@ -108,7 +114,7 @@ void AddCommands(CLI::App& app, Words& words) {
   AddList(*run, "-o,--output", words.files,
           "write an output to a .npy file, - for standard output; repeatable", "NAME=FILE");
   run->add_flag("--full", words.full, "print all elements of large tensors");
-  run->footer(kValues);
+  run->footer(absl::StrCat(kValues, kRunFooter));
   app.require_subcommand(1);
 }
 

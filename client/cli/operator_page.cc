@@ -112,7 +112,7 @@ std::string KindPlaceholder(AttributeKind kind) {
   return text;
 }
 
-void AppendSynopsis(const OperatorSchema& schema, std::string& page) {
+void AppendSynopsis(const OperatorSchema& schema, size_t indent, std::string& page) {
   std::vector<std::string> words = {"opserve", "run", schema.name};
   for (const TensorParameter& input : schema.inputs) {
     const std::string text = absl::StrCat("-i ", input.name, "=VALUE");
@@ -123,8 +123,7 @@ void AppendSynopsis(const OperatorSchema& schema, std::string& page) {
         absl::StrCat("-a ", attribute.name, "=", KindPlaceholder(attribute.kind));
     words.push_back(attribute.default_value.has_value() ? absl::StrCat("[", text, "]") : text);
   }
-  page.append("\nSYNOPSIS\n");
-  AppendWords(words, kIndent, kIndent, page);
+  AppendWords(words, indent, kIndent, page);
 }
 
 // A value that can be typed as it stands where any shape will do, a file elsewhere.
@@ -163,6 +162,18 @@ void AppendExample(const OperatorSchema& schema, std::string& page) {
 
 }  // namespace
 
+std::string WrappedText(std::string_view text) {
+  std::string wrapped;
+  AppendWrapped(text, 0, 0, wrapped);
+  return wrapped;
+}
+
+std::string OperatorSynopsis(const OperatorSchema& schema) {
+  std::string synopsis;
+  AppendSynopsis(schema, 0, synopsis);
+  return synopsis;
+}
+
 std::string OperatorList(std::span<const OperatorSchema> schemas) {
   size_t width = 0;
   for (const OperatorSchema& schema : schemas) width = std::max(width, schema.name.size());
@@ -177,7 +188,8 @@ std::string OperatorList(std::span<const OperatorSchema> schemas) {
 std::string OperatorPage(const OperatorSchema& schema) {
   std::string page = "NAME\n";
   AppendWrapped(absl::StrCat(schema.name, " - ", schema.summary), kIndent, kIndent, page);
-  AppendSynopsis(schema, page);
+  page.append("\nSYNOPSIS\n");
+  AppendSynopsis(schema, kIndent, page);
   if (!schema.description.empty()) {
     page.append("\nDESCRIPTION\n");
     AppendWrapped(schema.description, kIndent, 0, page);

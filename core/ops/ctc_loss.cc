@@ -271,7 +271,9 @@ extern constinit const Operator kCtcLoss = {
         "the sample's steps.\n"
         "neg_log_likelihood = -logsumexp(log_alpha of the last two s at the last step); without "
         "steps 0 when there are no "
-        "labels, else +inf. It stays +inf under zero_infinity, where PyTorch's module would put 0.",
+        "labels, else +inf. It stays +inf under zero_infinity, where PyTorch's module would put "
+        "0.\n"
+        "Every profile but host wants N > 0.",
     .inputs = kForwardInputs,
     .attributes = kAttributes,
     .outputs = kForwardOutputs,
@@ -291,7 +293,8 @@ extern constinit const Operator kCtcLossBackward = {
         "log_alpha and neg_log_likelihood are taken as given.\n"
         "A sample of infinite loss has gradient 0 with zero_infinity, else NaN. log_probs = -inf "
         "gives NaN at its class. A label "
-        "equal to blank counts as any other, where PyTorch forgets a term at the last step.",
+        "equal to blank counts as any other, where PyTorch forgets a term at the last step.\n"
+        "Every profile but host wants N > 0.",
     .inputs = kBackwardInputs,
     .attributes = kAttributes,
     .outputs = kBackwardOutputs,

@@ -220,7 +220,8 @@ extern constinit const Operator kGroupNorm = {
         "out = (self - mean) * rstd * gamma + beta, rstd = 1 / sqrt(variance + eps)\n"
         "mean and the biased variance are those of the C/group channels of a group, HxW elements "
         "each. self is read as (N, C, "
-        "HxW) whatever its shape. A group without elements has mean 0 and rstd NaN.",
+        "HxW) whatever its shape. A group without elements has mean 0 and rstd NaN.\n"
+        "The profiles atlas-a2 and atlas-a3 take at most 8000 channels a group.",
     .inputs = kForwardInputs,
     .attributes = kForwardAttributes,
     .outputs = kForwardOutputs,
@@ -241,7 +242,8 @@ extern constinit const Operator kGroupNormBackward = {
         "over n of db.\n"
         "mean and rstd are taken as given. An output that output_mask leaves out is empty and not "
         "computed. With N = 0 or "
-        "HxW = 0 the gradients of gamma and beta are zeros.",
+        "HxW = 0 the gradients of gamma and beta are zeros.\n"
+        "The profiles atlas-a2 and atlas-a3 take at most 8000 channels a group.",
     .inputs = kBackwardInputs,
     .attributes = kBackwardAttributes,
     .outputs = kBackwardOutputs,

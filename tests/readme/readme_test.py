@@ -19,6 +19,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
 
+import outside_build
 import running_server
 import toolchains
 
@@ -95,7 +96,9 @@ class Page:
         self.blocks = blocks_of(path)
         self._folder = folder
         self._address = address
-        self._environment = {**os.environ, "OPSERVE_TARGET": address, "PATH": f"{os.environ['PATH']}:{tools}"}
+        # What a page builds against the build under test needs the sanitizers of it.
+        environment = outside_build.environment(running_server.build_folder())
+        self._environment = {**environment, "OPSERVE_TARGET": address, "PATH": f"{os.environ['PATH']}:{tools}"}
         self.printed = {}  # line of a block → what its commands printed
 
     def shell(self, command):

@@ -1,0 +1,59 @@
+# What `cmake --install build/<preset>` puts where, below --prefix. Components:
+#   runtime        bin/opserve-server, bin/opserve, the licence
+#   development    the C++ client: headers, static libraries, find_package(opserve), opserve-client.pc; the .proto files
+#   documentation  the pages and the sample of the C++ client
+# Nothing of it knows the prefix: an installed tree may be moved.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/opserve)
+set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(TARGETS opserve-server opserve RUNTIME COMPONENT runtime)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+
+# The public headers of the client, and what they include. They include each other by paths from the repository's root, so
+# they lie beneath one folder that is the include directory.
+set(public_headers
+  client/cpp/call.h client/cpp/client.h client/cpp/schema.h client/cpp/tensor.h
+  core/base/op_error.h
+  core/tensor/dtype.h core/tensor/half.h core/tensor/shape.h core/tensor/tensor_desc.h)
+foreach(header IN LISTS public_headers)
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/opserve/${folder} COMPONENT development)
+endforeach()
+
+# opserve::client is for others; the rest is there because static libraries need it.
+target_compile_features(opserve_client INTERFACE cxx_std_20)
+foreach(library client proto tensor base)
+  set_target_properties(opserve_${library} PROPERTIES EXPORT_NAME ${library})
+  install(TARGETS opserve_${library}
+    EXPORT opserve-targets
+    ARCHIVE COMPONENT development
+    INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/opserve)
+endforeach()
+install(EXPORT opserve-targets NAMESPACE opserve:: DESTINATION ${package_dir} COMPONENT development)
+
+configure_package_config_file(cmake/opserve-config.cmake.in ${PROJECT_BINARY_DIR}/package/opserve-config.cmake
+  INSTALL_DESTINATION ${package_dir}
+  NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/opserve-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(
+  FILES ${PROJECT_BINARY_DIR}/package/opserve-config.cmake ${PROJECT_BINARY_DIR}/package/opserve-config-version.cmake
+  DESTINATION ${package_dir}
+  COMPONENT development)
+
+file(RELATIVE_PATH pc_libdir /${pkgconfig_dir} /${CMAKE_INSTALL_LIBDIR})
+file(RELATIVE_PATH pc_includedir /${pkgconfig_dir} /${CMAKE_INSTALL_INCLUDEDIR}/opserve)
+configure_file(cmake/opserve-client.pc.in ${PROJECT_BINARY_DIR}/package/opserve-client.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/package/opserve-client.pc DESTINATION ${pkgconfig_dir} COMPONENT development)
+
+install(DIRECTORY proto/opserve
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/opserve/proto
+  COMPONENT development
+  FILES_MATCHING PATTERN *.proto)
+
+install(FILES README.md ARCHITECTURE.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documentation)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documentation FILES_MATCHING PATTERN *.md)
+install(DIRECTORY client/cpp/example/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/example COMPONENT documentation)

@@ -1,0 +1,202 @@
+// Prints docs/operators.md, made from the table of operators; with --check FILE says where FILE
+// differs from it. The schemas take the way that ListOperators sends them.
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "client/cli/attribute_text.h"
+#include "client/cli/operator_page.h"
+#include "client/cpp/messages.h"
+#include "client/cpp/schema.h"
+#include "core/base/fragments.h"
+#include "core/base/strings.h"
+#include "core/op/op_table.h"
+#include "core/op/profile.h"
+#include "opserve/v1/operator_service.pb.h"
+#include "server/wire/schema_codec.h"
+
+namespace opserve::docs {
+namespace {
+
+using client::OperatorSchema;
+
+constexpr char kHead[] = R"(# Operators
+
+<!-- Made by `build/dev/bin/opserve-docs > docs/operators.md`; do not edit. -->
+
+Each operator with its inputs, attributes and outputs, as `opserve ops NAME` shows it. Dtypes are in short form: f32 is
+float32, bf16 bfloat16, i64 int64, b8 bool. A *profile* is what a device accepts (`--device cpu,profile=atlas-a2`): `host` accepts
+everything that is here, the others what that product accepts.
+
+| operator |)";
+
+using Row = std::vector<std::string>;
+
+// Text as a cell of a table, without meaning for Markdown.
+std::string Cell(std::string_view text) {
+  return absl::StrReplaceAll(
+      ToAbsl(text), {{"|", "\\|"}, {"*", "\\*"}, {"<", "\\<"}, {"_", "\\_"}, {"`", "\\`"}});
+}
+
+std::string Code(std::string_view text) { return absl::StrCat("`", ToAbsl(text), "`"); }
+
+std::string DTypes(std::span<const DType> dtypes) {
+  return absl::StrJoin(dtypes, " ",
+                       [](std::string* out, DType dtype) { out->append(DTypeShortName(dtype)); });
+}
+
+void AppendRow(const Row& cells, std::string& page) {
+  absl::StrAppend(&page, "| ", absl::StrJoin(cells, " | "), " |\n");
+}
+
+void AppendTable(std::string_view title, const Row& head, std::span<const Row> rows,
+                 std::string& page) {
+  if (rows.empty()) return;
+  absl::StrAppend(&page, "\n**", ToAbsl(title), "**\n\n");
+  AppendRow(head, page);
+  AppendRow(Row(head.size(), "---"), page);
+  for (const Row& row : rows) AppendRow(row, page);
+}
+
+void AppendTensors(std::string_view title, std::span<const client::TensorParameter> parameters,
+                   std::string& page) {
+  std::vector<Row> rows;
+  for (const client::TensorParameter& parameter : parameters) {
+    rows.push_back({Code(parameter.name),
+                    Cell(absl::StrCat(parameter.summary, parameter.optional ? " (optional)" : "")),
+                    Cell(parameter.shape), DTypes(parameter.dtypes)});
+  }
+  AppendTable(title, {"name", "what", "shape", "dtypes on host"}, rows, page);
+}
+
+void AppendAttributes(std::span<const client::AttributeParameter> attributes, std::string& page) {
+  std::vector<Row> rows;
+  for (const client::AttributeParameter& attribute : attributes) {
+    rows.push_back(
+        {Code(attribute.name), Cell(attribute.summary), std::string(cli::KindText(attribute.kind)),
+         attribute.default_value.has_value() ? Code(cli::AttributeText(*attribute.default_value))
+                                             : "required"});
+  }
+  AppendTable("Attributes", {"name", "what", "type", "default"}, rows, page);
+}
+
+// Profiles by dtypes. Only dtypes that one of them has.
+void AppendSupport(const OperatorSchema& schema, std::string& page) {
+  std::vector<DType> dtypes;
+  for (const client::ProfileSupport& support : schema.support) {
+    for (const DType dtype : support.dtypes) {
+      if (std::find(dtypes.begin(), dtypes.end(), dtype) == dtypes.end()) dtypes.push_back(dtype);
+    }
+  }
+  Row head = {"profile"};
+  for (const DType dtype : dtypes) head.emplace_back(DTypeShortName(dtype));
+  std::vector<Row> rows;
+  for (const std::string_view profile : ProfileNames()) {
+    const auto support = std::find_if(
+        schema.support.begin(), schema.support.end(),
+        [profile](const client::ProfileSupport& one) { return one.profile == profile; });
+    Row row = {std::string(profile)};
+    for (const DType dtype : dtypes) {
+      const bool runs =
+          support != schema.support.end() &&
+          std::find(support->dtypes.begin(), support->dtypes.end(), dtype) != support->dtypes.end();
+      row.emplace_back(runs ? "yes" : "–");
+    }
+    rows.push_back(std::move(row));
+  }
+  AppendTable("Profiles", head, rows, page);
+}
+
+void AppendOperator(const OperatorSchema& schema, std::string& page) {
+  absl::StrAppend(&page, "\n## ", schema.name, "\n\n", Cell(schema.summary), "\n\n```text\n",
+                  cli::OperatorSynopsis(schema), "```\n\n```text\n",
+                  cli::WrappedText(schema.description), "```\n");
+  AppendTensors("Inputs", schema.inputs, page);
+  AppendAttributes(schema.attributes, page);
+  AppendTensors("Outputs", schema.outputs, page);
+  AppendSupport(schema, page);
+}
+
+// Operators by profiles.
+void AppendSummary(std::span<const OperatorSchema> schemas, std::string& page) {
+  absl::StrAppend(&page, " ",
+                  absl::StrJoin(ProfileNames(), " | ",
+                                [](std::string* out, std::string_view name) { out->append(name); }),
+                  " |\n");
+  AppendRow(Row(ProfileNames().size() + 1, "---"), page);
+  for (const OperatorSchema& schema : schemas) {
+    Row row = {absl::StrCat("[", schema.name, "](#", absl::AsciiStrToLower(schema.name), ")")};
+    for (const std::string_view profile : ProfileNames()) {
+      std::string dtypes = "–";
+      for (const client::ProfileSupport& support : schema.support) {
+        if (support.profile == profile) dtypes = DTypes(support.dtypes);
+      }
+      row.push_back(std::move(dtypes));
+    }
+    AppendRow(row, page);
+  }
+}
+
+absl::StatusOr<std::string> OperatorsPage() {
+  v1::ListOperatorsResponse message;
+  for (const Operator* op : AllOperators()) *message.add_operators() = server::EncodeSchema(*op);
+  const std::string bytes = message.SerializeAsString();
+  const Fragments answer(std::as_bytes(std::span(bytes)));
+  absl::StatusOr<std::vector<OperatorSchema>> schemas = client::ReadOperators(answer);
+  if (!schemas.ok()) return schemas.status();
+  std::string page = kHead;
+  AppendSummary(*schemas, page);
+  for (const OperatorSchema& schema : *schemas) AppendOperator(schema, page);
+  return page;
+}
+
+// Prints the first line in which the file differs.
+int Check(const std::string& path, const std::string& page) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  const std::string committed = text.str();
+  if (committed == page) return 0;
+  const std::vector<std::string> have = absl::StrSplit(committed, '\n');
+  const std::vector<std::string> want = absl::StrSplit(page, '\n');
+  size_t line = 0;
+  while (line < have.size() && line < want.size() && have[line] == want[line]) ++line;
+  const auto at = [line](const std::vector<std::string>& lines) {
+    return line < lines.size() ? lines[line].c_str() : "(the end)";
+  };
+  std::printf(
+      "%s:%zu: differs from the table of operators: want\n  %s\ngot\n  %s\n"
+      "To make it again: scripts/build dev opserve-docs && build/dev/bin/opserve-docs > "
+      "docs/operators.md\n",
+      path.c_str(), line + 1, at(want), at(have));
+  return 1;
+}
+
+int Main(std::span<char* const> arguments) {
+  const bool check = arguments.size() == 3 && std::string_view(arguments[1]) == "--check";
+  if (arguments.size() != 1 && !check) {
+    std::fputs("Usage: opserve-docs [--check FILE]\n", stderr);
+    return 2;
+  }
+  const absl::StatusOr<std::string> page = OperatorsPage();
+  if (!page.ok()) {
+    std::fprintf(stderr, "%s\n", page.status().ToString().c_str());
+    return 1;
+  }
+  if (check) return Check(arguments[2], *page);
+  return std::fwrite(page->data(), 1, page->size(), stdout) == page->size() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace opserve::docs
+
+int main(int argc, char** argv) { return opserve::docs::Main({argv, static_cast<size_t>(argc)}); }
