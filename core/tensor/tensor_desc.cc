@@ -50,7 +50,8 @@ bool IsSound(const TensorDesc& desc) {
   for (size_t i = 0; i < desc.shape.size(); ++i) {
     const int64_t extent = desc.shape[i];
     const int64_t stride = desc.strides[i];
-    lowest = std::min({lowest, extent - 1, stride});
+    if (extent < 1) return false;
+    lowest = std::min(lowest, stride);
     int64_t span = 0;
     overflow |= __builtin_mul_overflow(bytes, extent, &bytes);
     overflow |= __builtin_mul_overflow(extent - 1, stride, &span);
