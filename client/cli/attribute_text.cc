@@ -20,7 +20,8 @@ using client::AttributeKind;
 using client::AttributeValue;
 
 std::optional<bool> ParseBool(std::string_view text) {
-  const std::optional<Number> number = ParseNumber(text, DType::kBool);
+  // As a float's text would be read: "-0" is none of ours.
+  const std::optional<Number> number = ParseNumber(text, DType::kFloat64);
   if (!number.has_value()) return std::nullopt;
   if (const bool* flag = std::get_if<bool>(&*number)) return *flag;
   const int64_t* integer = std::get_if<int64_t>(&*number);

@@ -71,6 +71,7 @@ TEST(AttributeTextTest, WritesWhatItReads) {
       {AttributeKind::kBoolList, "[true,false]"},
       {AttributeKind::kUnknown, "[0.5,inf]"},
       {AttributeKind::kUnknown, "[-0,9]"},
+      {AttributeKind::kUnknown, "[1,-0]"},
       {AttributeKind::kScalar, "-0"}};
   for (const auto& [kind, text] : texts) EXPECT_EQ(AttributeText(Parse(kind, text)), text);
 }
