@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kPayloadUrl[] = "opserve/error-detail";
 
-constexpr std::array<ErrorReasonInfo, 11> kReasons = {{
+constexpr std::array<ErrorReasonInfo, 12> kReasons = {{
     {ErrorReason::kParamNullptr, "ACLNN_ERR_PARAM_NULLPTR", 161001,
      absl::StatusCode::kInvalidArgument,
      "a required tensor, attribute, workspace or executor is missing"},
@@ -38,6 +38,8 @@ constexpr std::array<ErrorReasonInfo, 11> kReasons = {{
      "the caller went away before the call ran"},
     {ErrorReason::kDraining, "DRAINING", 0, absl::StatusCode::kUnavailable,
      "the server is stopping; another replica may serve"},
+    {ErrorReason::kStreamFailed, "STREAM_FAILED", 0, absl::StatusCode::kFailedPrecondition,
+     "an earlier command of the stream failed, and this one was not run"},
 }};
 
 // Payload: reason, then each text as "<length>:<bytes>", so that any byte may occur in a text.

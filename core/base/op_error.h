@@ -26,6 +26,7 @@ enum class ErrorReason : uint8_t {
   kDeadlineExceeded,     // the call's deadline passed before it ran
   kCancelled,            // the caller went away before it ran
   kDraining,             // the server is stopping
+  kStreamFailed,         // an earlier command of the stream failed; this one was not run
 };
 
 struct ErrorReasonInfo {

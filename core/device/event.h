@@ -1,0 +1,59 @@
+// A point on a stream that others may wait for.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/base/mutex.h"
+
+namespace opserve {
+
+// One recording of an event: reached once, when all that was on the stream before it has ended,
+// well or badly. Thread-safe.
+class Marker {
+ public:
+  // Called by the stream, once.
+  void Reach(absl::Time now);
+
+  bool reached() const;
+  // The time of Reach; InfiniteFuture before.
+  absl::Time time() const;
+
+  // Calls `callback` once, with no lock held, when the marker is reached: on the thread that
+  // reaches it, or here and now where it was reached before.
+  void OnReached(absl::AnyInvocable<void()> callback);
+
+ private:
+  mutable Mutex mutex_;
+  absl::Time time_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
+  std::vector<absl::AnyInvocable<void()>> callbacks_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Recorded on a stream, and recorded again later if need be: what waits goes by the recording that
+// was the latest when it asked, as in the field's runtimes. Thread-safe.
+class Event {
+ public:
+  // A new recording, which is on its stream already: what waits for it cannot come before it.
+  void Publish(std::shared_ptr<Marker> marker);
+
+  // The latest recording. 161002 naming `event` when there is none: what waits would wait for
+  // nothing, or for ever.
+  absl::StatusOr<std::shared_ptr<Marker>> Latest() const;
+
+  // Whether the latest recording was reached. 161002 as above.
+  absl::StatusOr<bool> Query() const;
+
+ private:
+  mutable Mutex mutex_;
+  std::shared_ptr<Marker> latest_ ABSL_GUARDED_BY(mutex_);
+};
+
+// From the point of `start` to that of `end`; negative where `end` was reached first. 161002 naming
+// the event that was not recorded, or not reached yet.
+absl::StatusOr<absl::Duration> ElapsedTime(const Event& start, const Event& end);
+
+}  // namespace opserve

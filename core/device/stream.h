@@ -1,0 +1,111 @@
+// A queue of work on a device: in order, asynchronous, beside other streams.
+//
+// The order is kept here, in software, on the device's workers: a command is a function that
+// returns when what it does has happened, so any device that can be driven by blocking calls has
+// streams. Nothing in a stream blocks a worker while it waits for another stream.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <variant>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "core/base/clock.h"
+#include "core/base/mutex.h"
+#include "core/base/parallel.h"
+#include "core/device/event.h"
+
+namespace opserve {
+
+// Thread-safe. Made by Create, as work that waits holds on to its stream; the workers must outlive
+// it.
+class Stream : public std::enable_shared_from_this<Stream> {
+ public:
+  // What becomes of commands behind one that failed, until Synchronize has told of the failure.
+  enum class OnFailure : uint8_t {
+    kStop,      // they are not run, and fail (STREAM_FAILED) naming the command at fault
+    kContinue,  // they run
+  };
+
+  struct Command {
+    // For errors to name.
+    uint64_t id = 0;
+    // On a worker, in the stream's turn.
+    absl::AnyInvocable<absl::Status()> run;
+    // Exactly once, on whatever thread, with no lock held: run's status, or why it was not run. It
+    // must not block. May be empty.
+    absl::AnyInvocable<void(const absl::Status&)> done;
+  };
+
+  // The first failure since the last Synchronize, and whose it was.
+  struct Failure {
+    absl::Status status;  // OK: none
+    uint64_t command = 0;
+  };
+
+  static std::shared_ptr<Stream> Create(WorkerPool& workers, const Clock& clock,
+                                        OnFailure on_failure);
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  void Enqueue(Command command);
+
+  // Records `event` behind all that is on the stream.
+  void Record(Event& event);
+
+  // What comes after waits for the latest recording of `event`. 161002 when there is none. As one
+  // can wait only for what was recorded before, streams cannot wait for each other in a circle.
+  absl::Status WaitFor(const Event& event);
+
+  // Calls `done` when all that is on the stream now has ended, with the failure among it, which is
+  // forgotten then. Like Command::done otherwise.
+  void Synchronize(absl::AnyInvocable<void(const Failure&)> done);
+
+  // Nothing runs and nothing waits.
+  bool IsIdle() const;
+
+  // Drops what waits: its `done`s are told CANCELLED, its markers are reached. The command that
+  // runs ends by itself. Commands that come later are dropped, too.
+  void Abandon();
+
+ private:
+  struct Gate {
+    std::shared_ptr<Marker> marker;
+  };
+  struct Barrier {
+    absl::AnyInvocable<void(const Failure&)> done;
+  };
+  // A marker to reach, a marker to wait for, …
+  using Item = std::variant<Command, std::shared_ptr<Marker>, Gate, Barrier>;
+  class Turn;
+
+  Stream(WorkerPool& workers, const Clock& clock, OnFailure on_failure)
+      : workers_(workers), clock_(clock), on_failure_(on_failure) {}
+
+  void Push(Item item);
+  void StartTurn();
+  void TakeTurn();
+  // False when the stream has nothing to do, or waits.
+  bool Step();
+  bool PassGate(const std::shared_ptr<Marker>& marker);
+  void Run(Command command);
+  void Tell(Barrier barrier);
+  void Drop(Item item);
+
+  WorkerPool& workers_;
+  const Clock& clock_;
+  const OnFailure on_failure_;
+
+  mutable Mutex mutex_;
+  std::deque<Item> items_ ABSL_GUARDED_BY(mutex_);
+  // A turn is due, runs, or waits at a gate.
+  bool busy_ ABSL_GUARDED_BY(mutex_) = false;
+  bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;
+  Failure failure_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace opserve

@@ -1,0 +1,372 @@
+// Streams and events on real workers, without sleeps: what must happen first is waited for.
+#include "core/device/stream.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/op_error.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/seed.h"
+
+namespace opserve {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::FakeClock;
+
+// 161002 about `parameter`; a stream knows of no operator.
+void ExpectInvalid(const absl::Status& status, std::string_view parameter) {
+  const std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  ASSERT_TRUE(detail.has_value()) << status;
+  EXPECT_EQ(detail->reason, ErrorReason::kParamInvalid) << status;
+  EXPECT_EQ(detail->parameter, parameter) << status;
+}
+
+// Something that happens once.
+class Signal {
+ public:
+  void Notify() {
+    MutexLock lock(mutex_);
+    notified_ = true;
+    changed_.NotifyAll();
+  }
+  void Wait() {
+    MutexLock lock(mutex_);
+    while (!notified_) changed_.Wait(mutex_);
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  bool notified_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+// What happened, in order.
+class Log {
+ public:
+  void Add(std::string line) {
+    MutexLock lock(mutex_);
+    lines_.push_back(std::move(line));
+  }
+  std::vector<std::string> lines() {
+    MutexLock lock(mutex_);
+    return lines_;
+  }
+
+ private:
+  Mutex mutex_;
+  std::vector<std::string> lines_ ABSL_GUARDED_BY(mutex_);
+};
+
+class StreamTest : public ::testing::Test {
+ protected:
+  using OnFailure = Stream::OnFailure;
+
+  std::shared_ptr<Stream> MakeStream(OnFailure on_failure = OnFailure::kStop) {
+    return Stream::Create(workers_, clock_, on_failure);
+  }
+
+  // A command that notes its name, and fails if it is to.
+  Stream::Command Note(uint64_t id, std::string name, absl::Status status = absl::OkStatus()) {
+    return {.id = id,
+            .run =
+                [this, name, status] {
+                  log_.Add(name);
+                  return status;
+                },
+            .done =
+                [this, name](const absl::Status& ended) {
+                  log_.Add(name + (ended.ok() ? " ok" : " failed"));
+                }};
+  }
+
+  static Stream::Command Await(Signal& signal) {
+    return {.id = 0,
+            .run =
+                [&signal] {
+                  signal.Wait();
+                  return absl::OkStatus();
+                },
+            .done = {}};
+  }
+
+  static Stream::Failure Synchronize(Stream& stream) {
+    Signal ended;
+    Stream::Failure result;
+    stream.Synchronize([&](const Stream::Failure& failure) {
+      result = failure;
+      ended.Notify();
+    });
+    ended.Wait();
+    return result;
+  }
+
+  Log log_;
+  FakeClock clock_;
+  WorkerPool workers_{3};
+};
+
+TEST_F(StreamTest, RunsInOrder) {
+  const auto stream = MakeStream();
+  std::vector<std::string> want;
+  for (uint64_t id = 0; id < 50; ++id) {
+    const std::string name = std::to_string(id);
+    stream->Enqueue(Note(id, name));
+    want.push_back(name);
+    want.push_back(name + " ok");
+  }
+  EXPECT_TRUE(Synchronize(*stream).status.ok());
+  EXPECT_EQ(log_.lines(), want);
+}
+
+TEST_F(StreamTest, StreamsOverlap) {
+  const auto first = MakeStream();
+  const auto second = MakeStream();
+  Signal both_run;
+  // The first cannot end before the second ran.
+  first->Enqueue(Await(both_run));
+  second->Enqueue({.id = 1,
+                   .run =
+                       [&] {
+                         both_run.Notify();
+                         return absl::OkStatus();
+                       },
+                   .done = {}});
+  EXPECT_TRUE(Synchronize(*first).status.ok());
+  EXPECT_TRUE(Synchronize(*second).status.ok());
+}
+
+TEST_F(StreamTest, AnEventOrdersTwoStreams) {
+  const auto first = MakeStream();
+  const auto second = MakeStream();
+  Signal go;
+  Event event;
+  first->Enqueue(Await(go));
+  first->Enqueue(Note(1, "first"));
+  first->Record(event);
+  ASSERT_TRUE(second->WaitFor(event).ok());
+  second->Enqueue(Note(2, "second"));
+  EXPECT_FALSE(*event.Query());
+  EXPECT_FALSE(second->IsIdle());
+  go.Notify();
+  EXPECT_TRUE(Synchronize(*second).status.ok());
+  EXPECT_TRUE(*event.Query());
+  EXPECT_THAT(log_.lines(), ElementsAre("first", "first ok", "second", "second ok"));
+}
+
+TEST_F(StreamTest, WaitingTakesNoWorker) {
+  // More streams wait than there are workers, for one that still gets its turn.
+  const auto first = MakeStream();
+  Event event;
+  Signal go;
+  first->Enqueue(Await(go));
+  first->Record(event);
+  std::vector<std::shared_ptr<Stream>> waiting;
+  for (int i = 0; i < 20; ++i) {
+    waiting.push_back(MakeStream());
+    ASSERT_TRUE(waiting.back()->WaitFor(event).ok());
+  }
+  const auto other = MakeStream();
+  EXPECT_TRUE(Synchronize(*other).status.ok());
+  go.Notify();
+  for (const auto& stream : waiting) EXPECT_TRUE(Synchronize(*stream).status.ok());
+}
+
+TEST_F(StreamTest, WhatWaitsGoesByTheLatestRecordingOfItsTime) {
+  const auto first = MakeStream();
+  const auto second = MakeStream();
+  Signal never_before_the_end;
+  Event event;
+  first->Record(event);
+  ASSERT_TRUE(second->WaitFor(event).ok());
+  first->Enqueue(Await(never_before_the_end));
+  first->Record(event);
+  EXPECT_TRUE(Synchronize(*second).status.ok());
+  EXPECT_FALSE(*event.Query());
+  never_before_the_end.Notify();
+  Synchronize(*first);
+  EXPECT_TRUE(*event.Query());
+}
+
+TEST_F(StreamTest, AnEventThatWasNeverRecordedIsAnError) {
+  const auto stream = MakeStream();
+  Event never;
+  Event event;
+  ExpectInvalid(stream->WaitFor(never), "event");
+  ExpectInvalid(never.Query().status(), "event");
+  ExpectInvalid(ElapsedTime(never, event).status(), "event");
+}
+
+TEST_F(StreamTest, ElapsedTimeIsBetweenThePoints) {
+  const auto stream = MakeStream();
+  Event start;
+  Event end;
+  stream->Record(start);
+  stream->Enqueue({.id = 1,
+                   .run =
+                       [this] {
+                         clock_.Advance(absl::Milliseconds(7));
+                         return absl::OkStatus();
+                       },
+                   .done = {}});
+  stream->Record(end);
+  Synchronize(*stream);
+  EXPECT_EQ(*ElapsedTime(start, end), absl::Milliseconds(7));
+  EXPECT_EQ(*ElapsedTime(end, start), -absl::Milliseconds(7));
+}
+
+TEST_F(StreamTest, AFailureStopsTheStreamUntilItWasTold) {
+  const auto stream = MakeStream();
+  stream->Enqueue(Note(41, "bad", InvalidParameter("targets", "labels below 3", "7")));
+  stream->Enqueue(Note(42, "next"));
+  const Stream::Failure failure = Synchronize(*stream);
+  EXPECT_EQ(failure.command, 41u);
+  ExpectInvalid(failure.status, "targets");
+  EXPECT_THAT(log_.lines(), ElementsAre("bad", "bad failed", "next failed"));
+  stream->Enqueue(Note(43, "again"));
+  EXPECT_TRUE(Synchronize(*stream).status.ok());
+  EXPECT_EQ(log_.lines().back(), "again ok");
+}
+
+TEST_F(StreamTest, WhatWasNotRunNamesTheCommandAtFault) {
+  const auto stream = MakeStream();
+  stream->Enqueue(Note(41, "bad", absl::InternalError("boom")));
+  absl::Status not_run;
+  stream->Enqueue({.id = 42,
+                   .run = [] { return absl::OkStatus(); },
+                   .done = [&](const absl::Status& status) { not_run = status; }});
+  Synchronize(*stream);
+  EXPECT_EQ(not_run.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(not_run.message()), ::testing::HasSubstr("command 41 failed: boom"));
+}
+
+TEST_F(StreamTest, AStreamMayContinueAfterAFailure) {
+  const auto stream = MakeStream(OnFailure::kContinue);
+  stream->Enqueue(Note(1, "bad", absl::InternalError("boom")));
+  stream->Enqueue(Note(2, "worse", absl::InternalError("bang")));
+  stream->Enqueue(Note(3, "good"));
+  EXPECT_EQ(Synchronize(*stream).command, 1u);
+  EXPECT_THAT(log_.lines(),
+              ElementsAre("bad", "bad failed", "worse", "worse failed", "good", "good ok"));
+}
+
+TEST_F(StreamTest, AFailureLeavesOtherStreamsGoing) {
+  const auto bad = MakeStream();
+  const auto good = MakeStream();
+  Event event;
+  bad->Enqueue(Note(1, "bad", absl::InternalError("boom")));
+  bad->Record(event);
+  ASSERT_TRUE(good->WaitFor(event).ok());
+  good->Enqueue(Note(2, "good"));
+  EXPECT_TRUE(Synchronize(*good).status.ok());
+  EXPECT_EQ(log_.lines().back(), "good ok");
+}
+
+TEST_F(StreamTest, AbandonDropsWhatWaitsAndReachesItsMarkers) {
+  const auto stream = MakeStream();
+  const auto other = MakeStream();
+  Signal started;
+  Signal go;
+  Event event;
+  stream->Enqueue(
+      {.id = 1,
+       .run =
+           [&] {
+             started.Notify();
+             go.Wait();
+             return absl::OkStatus();
+           },
+       .done =
+           [this](const absl::Status& status) { log_.Add(status.ok() ? "ran" : "did not run"); }});
+  started.Wait();
+  stream->Enqueue(Note(2, "dropped"));
+  stream->Record(event);
+  ASSERT_TRUE(other->WaitFor(event).ok());
+  stream->Abandon();
+  EXPECT_TRUE(Synchronize(*other).status.ok());
+  EXPECT_EQ(Synchronize(*stream).status.code(), absl::StatusCode::kCancelled);
+  stream->Enqueue(Note(3, "late"));
+  EXPECT_THAT(log_.lines(), ElementsAre("dropped failed", "late failed"));
+  EXPECT_FALSE(stream->IsIdle());
+  go.Notify();
+}
+
+TEST_F(StreamTest, WhatACommandHeldIsFreeWhenItsEndIsTold) {
+  const auto stream = MakeStream();
+  auto held = std::make_shared<int>(1);
+  const std::weak_ptr<int> watch = held;
+  bool free = false;
+  stream->Enqueue({.id = 1,
+                   .run = [held = std::move(held)] { return absl::OkStatus(); },
+                   .done = [&](const absl::Status&) { free = watch.expired(); }});
+  Synchronize(*stream);
+  EXPECT_TRUE(free);
+}
+
+TEST_F(StreamTest, MoreCommandsThanATurnHasShareTheWorkers) {
+  // One worker, two streams: neither runs all of its commands before the other had a turn.
+  WorkerPool one(1);
+  const auto first = Stream::Create(one, clock_, OnFailure::kStop);
+  const auto second = Stream::Create(one, clock_, OnFailure::kStop);
+  Signal go;
+  first->Enqueue(Await(go));
+  for (uint64_t id = 0; id < 100; ++id) {
+    first->Enqueue(Note(id, "first"));
+    second->Enqueue(Note(id, "second"));
+  }
+  go.Notify();
+  Synchronize(*first);
+  Synchronize(*second);
+  const std::vector<std::string> lines = log_.lines();
+  const auto last_of = [&](const char* name) {
+    return std::find(lines.rbegin(), lines.rend(), name);
+  };
+  const auto first_second = std::find(lines.begin(), lines.end(), "second");
+  EXPECT_LT(first_second - lines.begin(), lines.rend() - last_of("first"));
+}
+
+// Random programs over many streams and events: every command ends exactly once, each stream in its
+// order, and nothing waits for ever.
+TEST_F(StreamTest, RandomProgramsEnd) {
+  testing::Rng rng = testing::MakeRng(11);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<std::shared_ptr<Stream>> streams;
+    for (int i = 0; i < 5; ++i) {
+      streams.push_back(MakeStream(i % 2 == 0 ? OnFailure::kStop : OnFailure::kContinue));
+    }
+    std::vector<Event> events(4);
+    std::vector<std::vector<int>> ended(streams.size());
+    std::vector<int> wanted(streams.size(), 0);
+    for (int step = 0; step < 200; ++step) {
+      const size_t at = rng() % streams.size();
+      Event& event = events[rng() % events.size()];
+      switch (rng() % 4) {
+        case 0:
+          streams[at]->Record(event);
+          break;
+        case 1:
+          streams[at]->WaitFor(event).IgnoreError();  // not recorded yet, perhaps
+          break;
+        default:
+          const bool fails = rng() % 16 == 0;
+          streams[at]->Enqueue(
+              {.id = static_cast<uint64_t>(step),
+               .run = [fails] { return fails ? absl::InternalError("x") : absl::OkStatus(); },
+               .done = [&list = ended[at],
+                        n = wanted[at]++](const absl::Status&) { list.push_back(n); }});
+      }
+    }
+    for (size_t i = 0; i < streams.size(); ++i) {
+      Synchronize(*streams[i]);
+      ASSERT_EQ(ended[i].size(), static_cast<size_t>(wanted[i]));
+      EXPECT_TRUE(std::is_sorted(ended[i].begin(), ended[i].end()));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace opserve
