@@ -118,6 +118,14 @@ absl::Status WithOperator(absl::Status status, std::string_view op) {
   return MakeError(*detail);
 }
 
+absl::Status Unshared(const absl::Status& status) {
+  absl::Status copy(status.code(), status.message());
+  status.ForEachPayload([&copy](absl::string_view url, const absl::Cord& payload) {
+    copy.SetPayload(url, absl::Cord(std::string(payload)));
+  });
+  return copy;
+}
+
 std::optional<ErrorDetail> GetErrorDetail(const absl::Status& status) {
   const absl::optional<absl::Cord> payload = status.GetPayload(kPayloadUrl);
   if (!payload.has_value()) return std::nullopt;

@@ -61,6 +61,10 @@ absl::Status InvalidParameter(std::string_view parameter, std::string_view want,
 // back unchanged.
 absl::Status WithOperator(absl::Status status, std::string_view op);
 
+// The same status with nothing shared: for one that goes to another thread while this one keeps
+// it. (Copies count references inside Abseil's library, where TSan does not see it.)
+absl::Status Unshared(const absl::Status& status);
+
 // The parts of an error made here; nullopt for OK and for foreign statuses.
 std::optional<ErrorDetail> GetErrorDetail(const absl::Status& status);
 

@@ -53,9 +53,7 @@ absl::Status Stream::WaitFor(const Event& event) {
   return absl::OkStatus();
 }
 
-void Stream::Synchronize(absl::AnyInvocable<void(const Failure&)> done) {
-  Push(Barrier{std::move(done)});
-}
+void Stream::Synchronize(absl::AnyInvocable<void(Failure)> done) { Push(Barrier{std::move(done)}); }
 
 bool Stream::IsIdle() const {
   MutexLock lock(mutex_);
@@ -123,11 +121,11 @@ void Stream::Run(Command command) {
   if (status.ok()) {
     status = command.run();
     MutexLock lock(mutex_);
-    if (!status.ok() && failure_.status.ok()) failure_ = {status, command.id};
+    if (!status.ok() && failure_.status.ok()) failure_ = {Unshared(status), command.id};
   }
   // What the command held is free when its caller hears of its end.
   command.run = nullptr;
-  if (command.done) command.done(status);
+  if (command.done) command.done(std::move(status));
 }
 
 void Stream::Tell(Barrier barrier) {
@@ -136,16 +134,16 @@ void Stream::Tell(Barrier barrier) {
     MutexLock lock(mutex_);
     failure = std::exchange(failure_, Failure());
   }
-  if (barrier.done) barrier.done(failure);
+  if (barrier.done) barrier.done(std::move(failure));
 }
 
 void Stream::Drop(Item item) {
-  const absl::Status cancelled = MakeError({.reason = ErrorReason::kCancelled});
+  absl::Status cancelled = MakeError({.reason = ErrorReason::kCancelled});
   if (auto* command = std::get_if<Command>(&item)) {
     command->run = nullptr;
-    if (command->done) command->done(cancelled);
+    if (command->done) command->done(std::move(cancelled));
   } else if (auto* barrier = std::get_if<Barrier>(&item)) {
-    if (barrier->done) barrier->done({cancelled, 0});
+    if (barrier->done) barrier->done({std::move(cancelled), 0});
   } else if (auto* marker = std::get_if<std::shared_ptr<Marker>>(&item)) {
     (*marker)->Reach(clock_.Now());
   }

@@ -38,7 +38,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     absl::AnyInvocable<absl::Status()> run;
     // Exactly once, on whatever thread, with no lock held: run's status, or why it was not run. It
     // must not block. May be empty.
-    absl::AnyInvocable<void(const absl::Status&)> done;
+    absl::AnyInvocable<void(absl::Status)> done;
   };
 
   // The first failure since the last Synchronize, and whose it was.
@@ -63,7 +63,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   // Calls `done` when all that is on the stream now has ended, with the failure among it, which is
   // forgotten then. Like Command::done otherwise.
-  void Synchronize(absl::AnyInvocable<void(const Failure&)> done);
+  void Synchronize(absl::AnyInvocable<void(Failure)> done);
 
   // Nothing runs and nothing waits.
   bool IsIdle() const;
@@ -77,7 +77,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     std::shared_ptr<Marker> marker;
   };
   struct Barrier {
-    absl::AnyInvocable<void(const Failure&)> done;
+    absl::AnyInvocable<void(Failure)> done;
   };
   // A marker to reach, a marker to wait for, …
   using Item = std::variant<Command, std::shared_ptr<Marker>, Gate, Barrier>;

@@ -54,5 +54,12 @@ TEST(OpErrorTest, EveryReasonHasItsRow) {
   EXPECT_EQ(GetErrorReasonInfo(ErrorReason::kRuntimeError).aclnn_code, 361001);
 }
 
+TEST(OpErrorTest, AnUnsharedCopyIsTheSameError) {
+  const absl::Status status = InvalidParameter("beta", ">= 0", "-1");
+  EXPECT_EQ(Unshared(status), status);
+  EXPECT_EQ(GetErrorDetail(Unshared(status))->parameter, "beta");
+  EXPECT_TRUE(Unshared(absl::OkStatus()).ok());
+}
+
 }  // namespace
 }  // namespace opserve

@@ -11,12 +11,14 @@
 #include "gtest/gtest.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/seed.h"
+#include "tests/support/signal.h"
 
 namespace opserve {
 namespace {
 
 using ::testing::ElementsAre;
 using testing::FakeClock;
+using testing::Signal;
 
 // 161002 about `parameter`; a stream knows of no operator.
 void ExpectInvalid(const absl::Status& status, std::string_view parameter) {
@@ -25,25 +27,6 @@ void ExpectInvalid(const absl::Status& status, std::string_view parameter) {
   EXPECT_EQ(detail->reason, ErrorReason::kParamInvalid) << status;
   EXPECT_EQ(detail->parameter, parameter) << status;
 }
-
-// Something that happens once.
-class Signal {
- public:
-  void Notify() {
-    MutexLock lock(mutex_);
-    notified_ = true;
-    changed_.NotifyAll();
-  }
-  void Wait() {
-    MutexLock lock(mutex_);
-    while (!notified_) changed_.Wait(mutex_);
-  }
-
- private:
-  Mutex mutex_;
-  CondVar changed_;
-  bool notified_ ABSL_GUARDED_BY(mutex_) = false;
-};
 
 // What happened, in order.
 class Log {
@@ -74,14 +57,12 @@ class StreamTest : public ::testing::Test {
   Stream::Command Note(uint64_t id, std::string name, absl::Status status = absl::OkStatus()) {
     return {.id = id,
             .run =
-                [this, name, status] {
+                [this, name, status = Unshared(status)] {
                   log_.Add(name);
-                  return status;
+                  return Unshared(status);
                 },
-            .done =
-                [this, name](const absl::Status& ended) {
-                  log_.Add(name + (ended.ok() ? " ok" : " failed"));
-                }};
+            .done = [this, name](
+                        absl::Status ended) { log_.Add(name + (ended.ok() ? " ok" : " failed")); }};
   }
 
   static Stream::Command Await(Signal& signal) {
@@ -97,8 +78,8 @@ class StreamTest : public ::testing::Test {
   static Stream::Failure Synchronize(Stream& stream) {
     Signal ended;
     Stream::Failure result;
-    stream.Synchronize([&](const Stream::Failure& failure) {
-      result = failure;
+    stream.Synchronize([&](Stream::Failure failure) {
+      result = std::move(failure);
       ended.Notify();
     });
     ended.Wait();
@@ -238,7 +219,7 @@ TEST_F(StreamTest, WhatWasNotRunNamesTheCommandAtFault) {
   absl::Status not_run;
   stream->Enqueue({.id = 42,
                    .run = [] { return absl::OkStatus(); },
-                   .done = [&](const absl::Status& status) { not_run = status; }});
+                   .done = [&](absl::Status status) { not_run = std::move(status); }});
   Synchronize(*stream);
   EXPECT_EQ(not_run.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(not_run.message()), ::testing::HasSubstr("command 41 failed: boom"));
@@ -280,8 +261,7 @@ TEST_F(StreamTest, AbandonDropsWhatWaitsAndReachesItsMarkers) {
              go.Wait();
              return absl::OkStatus();
            },
-       .done =
-           [this](const absl::Status& status) { log_.Add(status.ok() ? "ran" : "did not run"); }});
+       .done = [this](absl::Status status) { log_.Add(status.ok() ? "ran" : "did not run"); }});
   started.Wait();
   stream->Enqueue(Note(2, "dropped"));
   stream->Record(event);
@@ -302,7 +282,7 @@ TEST_F(StreamTest, WhatACommandHeldIsFreeWhenItsEndIsTold) {
   bool free = false;
   stream->Enqueue({.id = 1,
                    .run = [held = std::move(held)] { return absl::OkStatus(); },
-                   .done = [&](const absl::Status&) { free = watch.expired(); }});
+                   .done = [&](absl::Status) { free = watch.expired(); }});
   Synchronize(*stream);
   EXPECT_TRUE(free);
 }
@@ -356,8 +336,7 @@ TEST_F(StreamTest, RandomProgramsEnd) {
           streams[at]->Enqueue(
               {.id = static_cast<uint64_t>(step),
                .run = [fails] { return fails ? absl::InternalError("x") : absl::OkStatus(); },
-               .done = [&list = ended[at],
-                        n = wanted[at]++](const absl::Status&) { list.push_back(n); }});
+               .done = [&list = ended[at], n = wanted[at]++](absl::Status) { list.push_back(n); }});
       }
     }
     for (size_t i = 0; i < streams.size(); ++i) {

@@ -1,0 +1,90 @@
+#include "core/device/context.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+
+namespace opserve {
+namespace {
+
+// Several streams' answers to one question.
+class Gathering {
+ public:
+  Gathering(size_t streams, absl::AnyInvocable<void(Stream::Failure)> done)
+      : failures_(streams), left_(streams), done_(std::move(done)) {}
+
+  void Answer(size_t stream, Stream::Failure failure) {
+    failures_[stream] = std::move(failure);
+    if (left_.fetch_sub(1) == 1) Tell();
+  }
+
+ private:
+  void Tell() {
+    const auto failed = [](const Stream::Failure& failure) { return !failure.status.ok(); };
+    const auto first = std::find_if(failures_.begin(), failures_.end(), failed);
+    done_(first == failures_.end() ? Stream::Failure() : std::move(*first));
+  }
+
+  std::vector<Stream::Failure> failures_;  // each written by one stream, read after the last
+  std::atomic<size_t> left_;
+  absl::AnyInvocable<void(Stream::Failure)> done_;
+};
+
+}  // namespace
+
+Context::~Context() {
+  std::vector<std::shared_ptr<Stream>> streams;
+  {
+    MutexLock lock(mutex_);
+    streams.swap(streams_);
+  }
+  for (const std::shared_ptr<Stream>& stream : streams) stream->Abandon();
+}
+
+std::shared_ptr<Stream> Context::CreateStream(Stream::OnFailure on_failure) {
+  std::shared_ptr<Stream> stream = Stream::Create(device_.workers(), clock_, on_failure);
+  MutexLock lock(mutex_);
+  streams_.push_back(stream);
+  return stream;
+}
+
+absl::Status Context::DestroyStream(const std::shared_ptr<Stream>& stream) {
+  {
+    MutexLock lock(mutex_);
+    const auto at = std::find(streams_.begin(), streams_.end(), stream);
+    if (at == streams_.end()) {
+      return InvalidParameter("stream", "a stream of this context", "another context's");
+    }
+    streams_.erase(at);
+  }
+  stream->Abandon();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<DeviceBuffer>> Context::Allocate(int64_t bytes) {
+  if (bytes < 0) return InvalidParameter("size_bytes", ">= 0", absl::StrCat(bytes));
+  OPSERVE_ASSIGN_OR_RETURN(MemoryBudget::Share share, budget_->Take(bytes, "size_bytes"));
+  OPSERVE_ASSIGN_OR_RETURN(PooledBuffer memory,
+                           device_.memory().Acquire(static_cast<size_t>(bytes)));
+  return std::make_shared<DeviceBuffer>(device_, std::move(share), std::move(memory));
+}
+
+void Context::Synchronize(absl::AnyInvocable<void(Stream::Failure)> done) {
+  std::vector<std::shared_ptr<Stream>> streams;
+  {
+    MutexLock lock(mutex_);
+    streams = streams_;
+  }
+  if (streams.empty()) return done(Stream::Failure());
+  const auto gathering = std::make_shared<Gathering>(streams.size(), std::move(done));
+  for (size_t i = 0; i < streams.size(); ++i) {
+    streams[i]->Synchronize(
+        [gathering, i](Stream::Failure failure) { gathering->Answer(i, std::move(failure)); });
+  }
+}
+
+}  // namespace opserve

@@ -1,0 +1,68 @@
+// What a client owns on a device: streams and memory, freed together.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "core/base/mutex.h"
+#include "core/device/device.h"
+#include "core/device/memory_budget.h"
+#include "core/device/stream.h"
+
+namespace opserve {
+
+// Untyped memory of a device. Shared by whoever names it and by the work that uses it: it is free
+// when the last of them let go. `data` is the device's address, which the host must not follow.
+class DeviceBuffer {
+ public:
+  DeviceBuffer(Device& device, MemoryBudget::Share share, PooledBuffer memory)
+      : device_(device), share_(std::move(share)), memory_(std::move(memory)) {}
+
+  Device& device() const { return device_; }
+  std::byte* data() const { return memory_.data(); }
+  int64_t size_bytes() const { return static_cast<int64_t>(memory_.size()); }
+
+ private:
+  Device& device_;
+  const MemoryBudget::Share share_;
+  const PooledBuffer memory_;
+};
+
+// Thread-safe. The device and the clock must outlive it, and all that it made.
+class Context {
+ public:
+  Context(Device& device, std::shared_ptr<MemoryBudget> budget, const Clock& clock)
+      : device_(device), budget_(std::move(budget)), clock_(clock) {}
+  // Abandons the streams: work that waits is dropped, work that runs ends by itself and lets go of
+  // its memory then.
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  Device& device() const { return device_; }
+
+  std::shared_ptr<Stream> CreateStream(Stream::OnFailure on_failure);
+  // Drops what waits on it. A stream of another context: 161002 naming `stream`.
+  absl::Status DestroyStream(const std::shared_ptr<Stream>& stream);
+
+  // `bytes` >= 0, contents undefined. RESOURCE_EXHAUSTED when the budget or the device has not as
+  // much.
+  absl::StatusOr<std::shared_ptr<DeviceBuffer>> Allocate(int64_t bytes);
+
+  // Calls `done` when all that is on its streams now has ended: with the failure of the stream that
+  // was made first, of those that failed.
+  void Synchronize(absl::AnyInvocable<void(Stream::Failure)> done);
+
+ private:
+  Device& device_;
+  const std::shared_ptr<MemoryBudget> budget_;
+  const Clock& clock_;
+  Mutex mutex_;
+  std::vector<std::shared_ptr<Stream>> streams_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace opserve
