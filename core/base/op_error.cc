@@ -121,7 +121,7 @@ absl::Status WithOperator(absl::Status status, std::string_view op) {
 absl::Status Unshared(const absl::Status& status) {
   absl::Status copy(status.code(), status.message());
   status.ForEachPayload([&copy](absl::string_view url, const absl::Cord& payload) {
-    copy.SetPayload(url, absl::Cord(std::string(payload)));
+    copy.SetPayload(url, absl::Cord(static_cast<std::string>(payload)));
   });
   return copy;
 }

@@ -1,5 +1,6 @@
 #include "core/device/stream.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -19,7 +20,7 @@ absl::Status NotRun(const Stream::Failure& failure) {
                     .parameter = "stream",
                     .want = "a stream without a failure that nobody was told of",
                     .got = absl::StrCat("one on which command ", failure.command,
-                                        " failed: ", absl::string_view(failure.status.message()))});
+                                        " failed: ", failure.status.message())});
 }
 
 }  // namespace
@@ -62,16 +63,18 @@ bool Stream::IsIdle() const {
 
 void Stream::Push(Item item) {
   bool start = false;
+  std::optional<Item> late;
   {
     MutexLock lock(mutex_);
-    if (!abandoned_) {
+    if (abandoned_) {
+      late = std::move(item);
+    } else {
       items_.push_back(std::move(item));
-      if (busy_) return;
-      start = busy_ = true;
+      start = !std::exchange(busy_, true);
     }
   }
-  if (start) return StartTurn();
-  Drop(std::move(item));
+  if (start) StartTurn();
+  if (late.has_value()) Drop(*std::move(late));
 }
 
 void Stream::StartTurn() { workers_.Enqueue(std::make_unique<Turn>(shared_from_this())); }

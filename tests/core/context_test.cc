@@ -123,7 +123,7 @@ TEST_F(ContextTest, TheEndDropsWhatWaitsAndKeepsWhatRunsAlive) {
                          held->data()[63] = std::byte{1};
                          return absl::OkStatus();
                        },
-                   .done = [&](absl::Status) { ended.Notify(); }});
+                   .done = [&](const absl::Status&) { ended.Notify(); }});
   started.Wait();
   auto waiting = *context->Allocate(128);
   stream->Enqueue(

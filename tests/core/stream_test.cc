@@ -54,7 +54,8 @@ class StreamTest : public ::testing::Test {
   }
 
   // A command that notes its name, and fails if it is to.
-  Stream::Command Note(uint64_t id, std::string name, absl::Status status = absl::OkStatus()) {
+  Stream::Command Note(uint64_t id, const std::string& name,
+                       const absl::Status& status = absl::OkStatus()) {
     return {.id = id,
             .run =
                 [this, name, status = Unshared(status)] {
@@ -261,7 +262,8 @@ TEST_F(StreamTest, AbandonDropsWhatWaitsAndReachesItsMarkers) {
              go.Wait();
              return absl::OkStatus();
            },
-       .done = [this](absl::Status status) { log_.Add(status.ok() ? "ran" : "did not run"); }});
+       .done =
+           [this](const absl::Status& status) { log_.Add(status.ok() ? "ran" : "did not run"); }});
   started.Wait();
   stream->Enqueue(Note(2, "dropped"));
   stream->Record(event);
@@ -282,7 +284,7 @@ TEST_F(StreamTest, WhatACommandHeldIsFreeWhenItsEndIsTold) {
   bool free = false;
   stream->Enqueue({.id = 1,
                    .run = [held = std::move(held)] { return absl::OkStatus(); },
-                   .done = [&](absl::Status) { free = watch.expired(); }});
+                   .done = [&](const absl::Status&) { free = watch.expired(); }});
   Synchronize(*stream);
   EXPECT_TRUE(free);
 }
@@ -315,6 +317,7 @@ TEST_F(StreamTest, RandomProgramsEnd) {
   testing::Rng rng = testing::MakeRng(11);
   for (int round = 0; round < 50; ++round) {
     std::vector<std::shared_ptr<Stream>> streams;
+    streams.reserve(5);
     for (int i = 0; i < 5; ++i) {
       streams.push_back(MakeStream(i % 2 == 0 ? OnFailure::kStop : OnFailure::kContinue));
     }
@@ -336,7 +339,8 @@ TEST_F(StreamTest, RandomProgramsEnd) {
           streams[at]->Enqueue(
               {.id = static_cast<uint64_t>(step),
                .run = [fails] { return fails ? absl::InternalError("x") : absl::OkStatus(); },
-               .done = [&list = ended[at], n = wanted[at]++](absl::Status) { list.push_back(n); }});
+               .done = [&list = ended[at],
+                        n = wanted[at]++](const absl::Status&) { list.push_back(n); }});
       }
     }
     for (size_t i = 0; i < streams.size(); ++i) {

@@ -20,7 +20,7 @@ TEST_P(StreamingTest, BitsAreThoseOfASmallCall) {
   ASSERT_TRUE(cpu::IsStreamed(count * element_bytes));
   Rng rng = MakeRng(7);
   // A pattern repeated: random numbers would take most of the time.
-  const int64_t period = 64 * 1024;
+  const int64_t period = int64_t{64} * 1024;
   const TestTensor pattern = TestTensor::Random(dtype, {period}, rng);
   TestTensor self(TensorDesc::Dense(dtype, Dims{count}));
   for (int64_t i = 0; i < count; i += period) {
