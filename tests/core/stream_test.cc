@@ -62,8 +62,10 @@ class StreamTest : public ::testing::Test {
                   log_.Add(name);
                   return Unshared(status);
                 },
-            .done = [this, name](
-                        absl::Status ended) { log_.Add(name + (ended.ok() ? " ok" : " failed")); }};
+            .done =
+                [this, name](const absl::Status& ended) {
+                  log_.Add(name + (ended.ok() ? " ok" : " failed"));
+                }};
   }
 
   static Stream::Command Await(Signal& signal) {
