@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -16,6 +17,7 @@
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "server/services/operator_service.h"
+#include "server/stream_ender.h"
 #include "server/unix_socket.h"
 
 namespace opserve::server {
@@ -59,7 +61,8 @@ class GrpcServer final : public Server {
 
   absl::Status Serve(const ServerConfig& config) {
     SetUpGrpc();
-    service_ = MakeOperatorService(*engine_, {.max_message_bytes = config.max_message_bytes});
+    service_ = MakeOperatorService(
+        *engine_, {.max_message_bytes = config.max_message_bytes, .executing = &executing_});
     grpc::ServerBuilder builder;
     builder.RegisterService(service_.get());
     builder.SetMaxReceiveMessageSize(static_cast<int>(config.max_message_bytes));
@@ -87,8 +90,11 @@ class GrpcServer final : public Server {
   void Shutdown(absl::Duration drain) override {
     if (server_ == nullptr) return;
     SetServing(false);
-    server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(drain));
-    server_->Wait();
+    {
+      const StreamEnder ender(*server_, executing_);
+      server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(drain));
+      server_->Wait();
+    }
     server_.reset();
     for (const std::string& path : sockets_) RemoveSocket(path);
   }
@@ -117,6 +123,7 @@ class GrpcServer final : public Server {
 
   // Destroyed in the order that is safe: server, service, engine.
   std::unique_ptr<Engine> engine_;
+  std::atomic<int64_t> executing_ = 0;
   std::unique_ptr<grpc::Service> service_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::string> addresses_;

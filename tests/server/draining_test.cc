@@ -98,9 +98,11 @@ TEST(HealthWatchTest, IsToldOfTheDrainAndDoesNotHoldIt) {
   HealthWatch watch(server.address(), "opserve.v1.OperatorService");
   EXPECT_EQ(watch.Next(), "SERVING");
   server.Signal(SIGTERM);
-  EXPECT_EQ(watch.Next(), "NOT_SERVING");
+  std::string status = watch.Next();
+  EXPECT_EQ(status, "NOT_SERVING");
   EXPECT_EQ(server.Wait(), 0) << server.output();
-  EXPECT_EQ(watch.Next(), "");
+  while (status == "NOT_SERVING") status = watch.Next();  // it may be told twice
+  EXPECT_EQ(status, "");
 }
 
 }  // namespace
