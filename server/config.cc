@@ -1,7 +1,6 @@
 #include "server/config.h"
 
 #include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +15,7 @@
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
+#include "core/base/usable_memory.h"
 
 namespace opserve::server {
 namespace {
@@ -63,7 +63,8 @@ void AddFlags(CLI::App& app, FlagTexts& texts) {
       ->group("Limits");
   AddText(app, "--memory-limit", texts.memory_limit,
           "Bound on the memory for tensors and workspaces, shared by all devices in equal parts.\n"
-          "Units as above. Default: 1GiB, or half of this machine's memory if that is less.")
+          "Units as above. Default: 1GiB, or half of the memory that this process may use,\n"
+          "cgroup included, if that is less.")
       ->type_name("SIZE")
       ->group("Limits");
   AddText(app, "--drain-timeout", texts.drain_timeout,
@@ -224,8 +225,7 @@ std::variant<ServerConfig, EarlyExit> ParseCommandLine(int argc, const char* con
 }
 
 int64_t DefaultMemoryLimitBytes() {
-  const int64_t physical = int64_t{sysconf(_SC_PHYS_PAGES)} * int64_t{sysconf(_SC_PAGESIZE)};
-  return std::clamp(physical / 2, int64_t{1} << 20, int64_t{1} << 30);
+  return std::clamp(UsableMemoryBytes() / 2, int64_t{1} << 20, int64_t{1} << 30);
 }
 
 absl::StatusOr<int64_t> ParseByteSize(std::string_view text, std::string_view flag) {
