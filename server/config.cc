@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "core/base/usable_memory.h"
+#include "server/unix_socket.h"
 
 namespace opserve::server {
 namespace {
@@ -137,10 +139,23 @@ absl::StatusOr<std::vector<DeviceSpec>> ParseDevices(const std::vector<std::stri
   return devices;
 }
 
+// Two servers on one address: the second would take the first one's socket away.
+absl::Status CheckDistinct(const std::vector<std::string>& addresses) {
+  std::set<std::string> seen;
+  for (const std::string& address : addresses) {
+    if (address.ends_with(":0") && UnixSocketPath(address).empty()) continue;
+    const std::string path = UnixSocketPath(address);
+    if (!seen.insert(path.empty() ? address : std::string(kUnix) + path).second)
+      return InvalidParameter("--listen", "each address once", absl::StrCat(address, " twice"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ServerConfig> Interpret(const FlagTexts& texts) {
   ServerConfig config;
   for (const std::string& address : texts.listen)
     OPSERVE_RETURN_IF_ERROR(CheckListenAddress(address));
+  OPSERVE_RETURN_IF_ERROR(CheckDistinct(texts.listen));
   config.listen = texts.listen;
   config.port_file = texts.port_file;
   OPSERVE_ASSIGN_OR_RETURN(config.devices, ParseDevices(texts.devices));
