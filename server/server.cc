@@ -8,6 +8,7 @@
 #include <fstream>
 #include <utility>
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
@@ -33,10 +34,19 @@ void LogOfGrpc(gpr_log_func_args* args) {
   Log(level, args->message, {{"source", absl::StrCat(args->file, ":", args->line)}});
 }
 
+// What it says about messages, a client can make it say at will.
+void LogOfProtobuf(google::protobuf::LogLevel severity, const char* file, int line,
+                   const std::string& message) {
+  const bool fatal = severity == google::protobuf::LOGLEVEL_FATAL;
+  Log(fatal ? LogLevel::kError : LogLevel::kDebug, message,
+      {{"source", absl::StrCat(file, ":", line)}});
+}
+
 // Once a process.
 void SetUpGrpc() {
   [[maybe_unused]] static const bool done = [] {
     gpr_set_log_function(LogOfGrpc);
+    google::protobuf::SetLogHandler(LogOfProtobuf);
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     return true;
