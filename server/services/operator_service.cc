@@ -85,6 +85,7 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
       : context_(context), response_(response), executing_(executing) {
     ++executing_;
   }
+  ~ExecuteCall() override { --executing_; }
 
   void Start(Engine& engine, const grpc::ByteBuffer& request, int64_t max_message_bytes) {
     absl::StatusOr<OneShot> shot = Prepare(engine, request, max_message_bytes);
@@ -93,7 +94,6 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
   }
 
  private:
-  ~ExecuteCall() override { --executing_; }
   void OnDone() override { delete this; }
 
   absl::StatusOr<OneShot> Prepare(const Engine& engine, const grpc::ByteBuffer& request,

@@ -50,8 +50,9 @@ PendingCall::PendingCall(const std::string& address, const v1::ExecuteRequest& r
   State& state = *state_;
   state.request = request;
   SetTimeout(state.context, timeout);
-  state.stub->async()->Execute(&state.context, &state.request, &state.response,
-                               [&state](grpc::Status status) { state.promise.set_value(status); });
+  state.stub->async()->Execute(
+      &state.context, &state.request, &state.response,
+      [&state](const grpc::Status& status) { state.promise.set_value(status); });
 }
 
 PendingCall::~PendingCall() {

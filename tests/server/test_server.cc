@@ -103,7 +103,8 @@ Answer<std::string> Client::Send(const std::string& path, const std::string& byt
 }
 
 Outcome Client::SendBytes(const std::string& method, const std::string& bytes) {
-  return Send("/opserve.v1.OperatorService/" + method, bytes);
+  const Answer<std::string> answer = Send("/opserve.v1.OperatorService/" + method, bytes);
+  return static_cast<const Outcome&>(answer);
 }
 
 std::string Client::Health(const std::string& service) {
