@@ -1,11 +1,11 @@
 #include "server/config.h"
 
 #include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -16,6 +16,8 @@
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
+#include "core/base/usable_memory.h"
+#include "server/unix_socket.h"
 
 namespace opserve::server {
 namespace {
@@ -63,7 +65,8 @@ void AddFlags(CLI::App& app, FlagTexts& texts) {
       ->group("Limits");
   AddText(app, "--memory-limit", texts.memory_limit,
           "Bound on the memory for tensors and workspaces, shared by all devices in equal parts.\n"
-          "Units as above. Default: 1GiB, or half of this machine's memory if that is less.")
+          "Units as above. Default: 1GiB, or half of the memory that this process may use,\n"
+          "cgroup included, if that is less.")
       ->type_name("SIZE")
       ->group("Limits");
   AddText(app, "--drain-timeout", texts.drain_timeout,
@@ -136,10 +139,23 @@ absl::StatusOr<std::vector<DeviceSpec>> ParseDevices(const std::vector<std::stri
   return devices;
 }
 
+// Two servers on one address: the second would take the first one's socket away.
+absl::Status CheckDistinct(const std::vector<std::string>& addresses) {
+  std::set<std::string> seen;
+  for (const std::string& address : addresses) {
+    if (address.ends_with(":0") && UnixSocketPath(address).empty()) continue;
+    const std::string path = UnixSocketPath(address);
+    if (!seen.insert(path.empty() ? address : std::string(kUnix) + path).second)
+      return InvalidParameter("--listen", "each address once", absl::StrCat(address, " twice"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ServerConfig> Interpret(const FlagTexts& texts) {
   ServerConfig config;
   for (const std::string& address : texts.listen)
     OPSERVE_RETURN_IF_ERROR(CheckListenAddress(address));
+  OPSERVE_RETURN_IF_ERROR(CheckDistinct(texts.listen));
   config.listen = texts.listen;
   config.port_file = texts.port_file;
   OPSERVE_ASSIGN_OR_RETURN(config.devices, ParseDevices(texts.devices));
@@ -224,8 +240,7 @@ std::variant<ServerConfig, EarlyExit> ParseCommandLine(int argc, const char* con
 }
 
 int64_t DefaultMemoryLimitBytes() {
-  const int64_t physical = int64_t{sysconf(_SC_PHYS_PAGES)} * int64_t{sysconf(_SC_PAGESIZE)};
-  return std::clamp(physical / 2, int64_t{1} << 20, int64_t{1} << 30);
+  return std::clamp(UsableMemoryBytes() / 2, int64_t{1} << 20, int64_t{1} << 30);
 }
 
 absl::StatusOr<int64_t> ParseByteSize(std::string_view text, std::string_view flag) {

@@ -35,7 +35,7 @@ struct EarlyExit {
 // and what came.
 std::variant<ServerConfig, EarlyExit> ParseCommandLine(int argc, const char* const* argv);
 
-// The smaller of 1 GiB and half of this machine's memory.
+// The smaller of 1 GiB and half of the memory that this process may use (its cgroup counts).
 int64_t DefaultMemoryLimitBytes();
 
 // "64MiB" and the like: a whole number and B, kB, MB, GB, TB, KiB, MiB, GiB, TiB or nothing

@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <utility>
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
@@ -16,6 +18,7 @@
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "server/services/operator_service.h"
+#include "server/stream_ender.h"
 #include "server/unix_socket.h"
 
 namespace opserve::server {
@@ -31,10 +34,19 @@ void LogOfGrpc(gpr_log_func_args* args) {
   Log(level, args->message, {{"source", absl::StrCat(args->file, ":", args->line)}});
 }
 
+// What it says about messages, a client can make it say at will.
+void LogOfProtobuf(google::protobuf::LogLevel severity, const char* file, int line,
+                   const std::string& message) {
+  const bool fatal = severity == google::protobuf::LOGLEVEL_FATAL;
+  Log(fatal ? LogLevel::kError : LogLevel::kDebug, message,
+      {{"source", absl::StrCat(file, ":", line)}});
+}
+
 // Once a process.
 void SetUpGrpc() {
   [[maybe_unused]] static const bool done = [] {
     gpr_set_log_function(LogOfGrpc);
+    google::protobuf::SetLogHandler(LogOfProtobuf);
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     return true;
@@ -59,7 +71,8 @@ class GrpcServer final : public Server {
 
   absl::Status Serve(const ServerConfig& config) {
     SetUpGrpc();
-    service_ = MakeOperatorService(*engine_, {.max_message_bytes = config.max_message_bytes});
+    service_ = MakeOperatorService(
+        *engine_, {.max_message_bytes = config.max_message_bytes, .executing = &executing_});
     grpc::ServerBuilder builder;
     builder.RegisterService(service_.get());
     builder.SetMaxReceiveMessageSize(static_cast<int>(config.max_message_bytes));
@@ -87,8 +100,11 @@ class GrpcServer final : public Server {
   void Shutdown(absl::Duration drain) override {
     if (server_ == nullptr) return;
     SetServing(false);
-    server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(drain));
-    server_->Wait();
+    {
+      const StreamEnder ender(*server_, executing_);
+      server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(drain));
+      server_->Wait();
+    }
     server_.reset();
     for (const std::string& path : sockets_) RemoveSocket(path);
   }
@@ -117,6 +133,7 @@ class GrpcServer final : public Server {
 
   // Destroyed in the order that is safe: server, service, engine.
   std::unique_ptr<Engine> engine_;
+  std::atomic<int64_t> executing_ = 0;
   std::unique_ptr<grpc::Service> service_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::string> addresses_;

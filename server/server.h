@@ -25,8 +25,9 @@ class Server {
   virtual Engine& engine() = 0;
 
   // Tells health checks, accepts no more calls, waits up to `drain` for those in flight, then
-  // cancels them and waits for what is running. Returns when nothing is left; the second call does
-  // nothing. Not thread-safe.
+  // cancels them and waits for what is running. Streams that outlast the calls (health watches,
+  // reflection) are ended soon after the last call. Returns when nothing is left; the second call
+  // does nothing. Not thread-safe.
   virtual void Shutdown(absl::Duration drain) = 0;
 };
 

@@ -137,6 +137,11 @@ absl::StatusOr<Arguments> Finish(Words words) {
   OPSERVE_ASSIGN_OR_RETURN(arguments.attributes, Split(words.attributes, "-a"));
   OPSERVE_ASSIGN_OR_RETURN(arguments.dtypes, Split(words.dtypes, "--dtype"));
   OPSERVE_ASSIGN_OR_RETURN(arguments.files, Split(words.files, "-o"));
+  for (const NamedText& file : arguments.files) {
+    if (file.text.empty()) {
+      return UsageError(absl::StrCat("-o: want NAME=FILE, got '", file.name, "='"));
+    }
+  }
   if (!absl::ParseDuration(words.timeout, &arguments.timeout) ||
       arguments.timeout <= absl::ZeroDuration()) {
     return UsageError(absl::StrCat("--timeout: want a duration such as 500ms, 10s or inf, got '",

@@ -8,8 +8,10 @@
 #include "absl/time/clock.h"
 #include "client/cpp/connection.h"
 #include "client/cpp/messages.h"
+#include "client/cpp/target.h"
 #include "core/base/mutex.h"
 #include "core/base/op_error.h"
+#include "core/base/status_macros.h"
 
 namespace opserve::client {
 namespace {
@@ -83,7 +85,7 @@ void CallHandle::Cancel() {
 }
 
 absl::StatusOr<Client> Client::Connect(std::string_view target) {
-  if (target.empty()) return InvalidParameter("target", "host:port or unix:path", "nothing");
+  OPSERVE_RETURN_IF_ERROR(CheckTarget(target));
   return Client(std::make_shared<Connection>(target));
 }
 

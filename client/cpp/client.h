@@ -71,8 +71,9 @@ using Done = absl::AnyInvocable<void(absl::StatusOr<T>)>;
 // connection; inputs with an owner (TensorView::owner) are never waited for.
 class Client {
  public:
-  // `target`: "host:port", "unix:path" or anything else that gRPC resolves. Does not wait for the
-  // server and fails only for an empty target. A server that cannot be reached is UNAVAILABLE at
+  // `target`: "host:port", "unix:path" or the name of another of gRPC's resolvers, such as
+  // "dns:///host:port". Does not wait for the server and fails only for what is none of these
+  // (161002). A server that cannot be reached is UNAVAILABLE at
   // each call, without waiting; it is tried again at least every two seconds. Connections are not
   // encrypted.
   static absl::StatusOr<Client> Connect(std::string_view target);

@@ -80,8 +80,12 @@ absl::Status CheckResponseSize(const OpCall& call, size_t bytes, int64_t max_mes
 // `done`.
 class ExecuteCall final : public grpc::ServerUnaryReactor {
  public:
-  ExecuteCall(const grpc::CallbackServerContext& context, grpc::ByteBuffer& response)
-      : context_(context), response_(response) {}
+  ExecuteCall(const grpc::CallbackServerContext& context, grpc::ByteBuffer& response,
+              std::atomic<int64_t>& executing)
+      : context_(context), response_(response), executing_(executing) {
+    ++executing_;
+  }
+  ~ExecuteCall() override { --executing_; }
 
   void Start(Engine& engine, const grpc::ByteBuffer& request, int64_t max_message_bytes) {
     absl::StatusOr<OneShot> shot = Prepare(engine, request, max_message_bytes);
@@ -144,6 +148,7 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
 
   const grpc::CallbackServerContext& context_;
   grpc::ByteBuffer& response_;
+  std::atomic<int64_t>& executing_;
   RawExecuteRequest request_;
   std::vector<std::vector<std::byte>> values_;
   v1::TensorEncoding encoding_ = v1::TENSOR_ENCODING_RAW;
@@ -205,7 +210,7 @@ class OperatorService final : public Methods {
   grpc::ServerUnaryReactor* Execute(grpc::CallbackServerContext* context,
                                     const grpc::ByteBuffer* request,
                                     grpc::ByteBuffer* response) override {
-    auto* call = new ExecuteCall(*context, *response);
+    auto* call = new ExecuteCall(*context, *response, *options_.executing);
     call->Start(engine_, *request, options_.max_message_bytes);
     return call;
   }

@@ -81,6 +81,7 @@ TEST(ArgumentsTest, NamesOtherMistakes) {
   EXPECT_THAT(MistakeOf({"run"}), HasSubstr("OP is required"));
   EXPECT_EQ(MistakeOf({"run", "Op", "-i", "x"}), "-i: want NAME=…, got 'x'");
   EXPECT_EQ(MistakeOf({"run", "Op", "-a", "=1"}), "-a: want NAME=…, got '=1'");
+  EXPECT_EQ(MistakeOf({"run", "Op", "-o", "out="}), "-o: want NAME=FILE, got 'out='");
   EXPECT_THAT(MistakeOf({"info", "--timeout", "10"}),
               HasSubstr("--timeout: want a duration such as 500ms"));
   EXPECT_THAT(MistakeOf({"info", "--timeout", "-1s"}), HasSubstr("--timeout: want a duration"));

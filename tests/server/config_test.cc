@@ -111,6 +111,9 @@ TEST(ConfigTest, BadFlagsSayWhichWantedAndCame) {
   ExpectRefused({"--listen", "unix:"}, "want unix: and a path");
   const std::string long_path = "unix:/" + std::string(108, 'x');
   ExpectRefused({"--listen", long_path.c_str()}, "want unix: and a path");
+  ExpectRefused({"--listen", "localhost:1", "--listen", "localhost:1"},
+                "--listen: want each address once, got localhost:1 twice");
+  ExpectRefused({"--listen", "unix:/a", "--listen", "unix:///a"}, "got unix:///a twice");
   ExpectRefused({"--device", "gpu"}, "--device: want cpu[,threads=N][,profile=P], got \"gpu\"");
   ExpectRefused({"--device", "cpu,threads=0"}, "--device: threads: want 1 to 1024, got \"0\"");
   ExpectRefused({"--device", "cpu,profile=x"}, "--device: profile: want host,");

@@ -71,6 +71,20 @@ TEST_F(ServerProgramTest, SurvivesAKilledPredecessorsSocket) {
   EXPECT_EQ(server.Wait(), 0);
 }
 
+TEST_F(ServerProgramTest, BadMessagesAreLoggedAtDebugLevelAlone) {
+  const std::string call = "\x0a\x03\x0a\x01\xff";  // an operator's name that is not UTF-8
+  for (const char* level : {"info", "debug"}) {
+    ServerProcess server({"--listen", socket(), "--log-level", level});
+    ASSERT_TRUE(server.WaitForLine("msg=serving")) << server.output();
+    EXPECT_EQ(Client(socket()).SendBytes("GetWorkspaceSize", call).code, "INVALID_ARGUMENT");
+    server.Signal(SIGTERM);
+    EXPECT_EQ(server.Wait(), 0);
+    EXPECT_EQ(server.output().find("libprotobuf"), std::string::npos) << server.output();
+    const bool logged = server.output().find("invalid UTF-8") != std::string::npos;
+    EXPECT_EQ(logged, level == std::string("debug")) << server.output();
+  }
+}
+
 TEST_F(ServerProgramTest, BadFlagsExitTwo) {
   ServerProcess server({"--listen", "8500"});
   EXPECT_EQ(server.Wait(), 2);

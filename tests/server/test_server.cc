@@ -2,34 +2,19 @@
 
 #include <unistd.h>
 
-#include <chrono>
-
 #include <google/protobuf/wrappers.pb.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
-#include "absl/status/status.h"
 #include "core/base/clock.h"
 #include "opserve/v1/operator_service.grpc.pb.h"
+#include "tests/server/outcome.h"
 #include "tests/server/requests.h"
 
 namespace opserve::testing {
 namespace {
 
 constexpr absl::Duration kTimeout = absl::Seconds(60);
-
-void SetTimeout(grpc::ClientContext& context, absl::Duration timeout) {
-  context.set_deadline(absl::ToChronoTime(Clock::Real().Now() + timeout));
-}
-
-void Describe(const grpc::Status& status, Outcome& outcome) {
-  outcome.code = absl::StatusCodeToString(static_cast<absl::StatusCode>(status.error_code()));
-  outcome.message = status.error_message();
-  v1::StatusDetails details;
-  outcome.has_info = details.ParseFromString(status.error_details()) &&
-                     details.details_size() == 1 &&
-                     outcome.info.ParseFromString(details.details(0).value());
-}
 
 template <typename Response, typename Call>
 Answer<Response> Measure(absl::Duration timeout, Call call) {
@@ -42,29 +27,7 @@ Answer<Response> Measure(absl::Duration timeout, Call call) {
   return answer;
 }
 
-std::string Metadata(const v1::ErrorInfo& info, const char* key) {
-  const auto found = info.metadata().find(key);
-  return found == info.metadata().end() ? "" : found->second;
-}
-
-grpc::ByteBuffer BufferOf(const std::string& bytes) {
-  const grpc::Slice slice(bytes);
-  return grpc::ByteBuffer(&slice, 1);
-}
-
-std::string BytesOfBuffer(const grpc::ByteBuffer& buffer) {
-  std::vector<grpc::Slice> slices;
-  if (!buffer.Valid() || !buffer.Dump(&slices).ok()) return {};
-  std::string bytes;
-  for (const grpc::Slice& slice : slices)
-    bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-  return bytes;
-}
-
 }  // namespace
-
-std::string Outcome::parameter() const { return Metadata(info, "parameter"); }
-std::string Outcome::aclnn_code() const { return Metadata(info, "code"); }
 
 struct Client::Stubs {
   explicit Stubs(const std::shared_ptr<grpc::Channel>& channel)
@@ -92,15 +55,7 @@ struct Client::Stubs {
   grpc::GenericStub generic;
 };
 
-Client::Client(const std::string& address) {
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(-1);
-  arguments.SetMaxSendMessageSize(-1);
-  // Each client has a connection of its own.
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  stubs_ = std::make_unique<Stubs>(
-      grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
-}
+Client::Client(const std::string& address) : stubs_(std::make_unique<Stubs>(OwnChannel(address))) {}
 
 Client::~Client() = default;
 
@@ -141,27 +96,23 @@ Answer<v1::GetWorkspaceSizeResponse> Client::GetWorkspaceSize(
       });
 }
 
+Answer<std::string> Client::Send(const std::string& path, const std::string& bytes) {
+  Answer<std::string> answer;
+  Describe(stubs_->Call(path, bytes, answer.response), answer);
+  return answer;
+}
+
 Outcome Client::SendBytes(const std::string& method, const std::string& bytes) {
-  Outcome outcome;
-  std::string response;
-  Describe(stubs_->Call("/opserve.v1.OperatorService/" + method, bytes, response), outcome);
-  return outcome;
+  const Answer<std::string> answer = Send("/opserve.v1.OperatorService/" + method, bytes);
+  return static_cast<const Outcome&>(answer);
 }
 
 std::string Client::Health(const std::string& service) {
-  // HealthCheckRequest has a string in field 1, as StringValue; HealthCheckResponse an enum in
-  // field 1, as Int32Value.
-  google::protobuf::StringValue request;
+  google::protobuf::StringValue request;  // as HealthCheckRequest
   request.set_value(service);
-  std::string bytes;
-  const grpc::Status status =
-      stubs_->Call("/grpc.health.v1.Health/Check", request.SerializeAsString(), bytes);
-  Outcome outcome;
-  Describe(status, outcome);
-  google::protobuf::Int32Value response;
-  if (!outcome.ok() || !response.ParseFromString(bytes)) return outcome.code;
-  if (response.value() == 1) return "SERVING";
-  return response.value() == 2 ? "NOT_SERVING" : "UNKNOWN";
+  const Answer<std::string> answer =
+      Send("/grpc.health.v1.Health/Check", request.SerializeAsString());
+  return answer.ok() ? HealthStatus(answer.response) : answer.code;
 }
 
 ServerTest::ServerTest() {

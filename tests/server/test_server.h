@@ -47,7 +47,10 @@ class Client {
   Answer<v1::ListDevicesResponse> ListDevices();
   Answer<v1::GetWorkspaceSizeResponse> GetWorkspaceSize(const v1::GetWorkspaceSizeRequest& request);
 
-  // Sends bytes as the request of a method of the service.
+  // Sends bytes as the request of a method, "/package.Service/Method": the bytes of its first
+  // answer.
+  Answer<std::string> Send(const std::string& path, const std::string& bytes);
+  // The same for a method of our service.
   Outcome SendBytes(const std::string& method, const std::string& bytes);
   // Asks grpc.health.v1: "SERVING", "NOT_SERVING", or the code of an error.
   std::string Health(const std::string& service);

@@ -1,0 +1,109 @@
+// What becomes of calls in flight when the program is told to stop.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "tests/server/pending_call.h"
+#include "tests/server/requests.h"
+#include "tests/server/server_process.h"
+#include "tests/server/test_server.h"
+
+namespace opserve::testing {
+namespace {
+
+constexpr int64_t kAboutASecond = int64_t{1} << 30;
+constexpr int64_t kForever = int64_t{1} << 38;
+
+// A server of one worker; its address is in its log.
+class DrainingServer : public ServerProcess {
+ public:
+  explicit DrainingServer(const std::string& drain_timeout)
+      : ServerProcess({"--listen", "localhost:0", "--device", "cpu,threads=1", "--drain-timeout",
+                       drain_timeout}) {
+    if (!WaitForLine("msg=serving")) return;
+    const size_t start = output().find("localhost:");
+    address_ = output().substr(start, output().find(' ', start) - start);
+  }
+
+  const std::string& address() const { return address_; }
+  // Until a call runs.
+  void WaitUntilBusy() const {
+    Client client(address_);
+    while (true) {
+      const auto answer = client.ListDevices();
+      ASSERT_TRUE(answer.ok()) << answer.message;
+      if (answer.response.devices(0).memory().used_bytes() > 0) return;
+    }
+  }
+
+ private:
+  std::string address_;
+};
+
+class DrainingTest : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Signals, DrainingTest, ::testing::Values(SIGTERM, SIGINT));
+
+TEST_P(DrainingTest, CallsInFlightEndAsIfNothingHadHappened) {
+  DrainingServer server("10m");
+  ASSERT_FALSE(server.address().empty()) << server.output();
+  PendingCall running(server.address(), LongRequest(kAboutASecond));
+  PendingCall waiting(server.address(), LongRequest(kAboutASecond >> 8));
+  waiting.RoundTrip();
+  server.WaitUntilBusy();
+  server.Signal(GetParam());
+  ASSERT_TRUE(server.WaitForLine("msg=draining")) << server.output();
+  while (Client(server.address()).GetServerInfo().ok()) {
+  }
+  EXPECT_EQ(Client(server.address()).GetServerInfo().code, "UNAVAILABLE");
+  for (PendingCall* call : {&running, &waiting}) {
+    const auto answer = call->Wait();
+    EXPECT_TRUE(answer.ok()) << answer.code << ": " << answer.message;
+    EXPECT_EQ(OutputOf(answer.response), std::vector<double>{2});
+  }
+  EXPECT_EQ(server.Wait(), 0) << server.output();
+  EXPECT_NE(server.output().find("msg=stopped"), std::string::npos) << server.output();
+}
+
+TEST_P(DrainingTest, ASecondSignalEndsItAtOnce) {
+  DrainingServer server("10m");
+  ASSERT_FALSE(server.address().empty()) << server.output();
+  PendingCall call(server.address(), LongRequest(kForever));
+  server.WaitUntilBusy();
+  server.Signal(GetParam());
+  ASSERT_TRUE(server.WaitForLine("msg=draining")) << server.output();
+  server.Signal(GetParam());
+  EXPECT_EQ(server.Wait(), -GetParam()) << server.output();
+  EXPECT_EQ(call.Wait().code, "UNAVAILABLE");
+}
+
+TEST(DrainTimeoutTest, CancelsWhatWaitsAndAwaitsWhatRuns) {
+  DrainingServer server("100ms");
+  ASSERT_FALSE(server.address().empty()) << server.output();
+  PendingCall running(server.address(), LongRequest(kAboutASecond));
+  server.WaitUntilBusy();
+  PendingCall waiting(server.address(), LongRequest(kForever));
+  waiting.RoundTrip();
+  server.Signal(SIGTERM);
+  EXPECT_EQ(server.Wait(), 0) << server.output();
+  EXPECT_NE(server.output().find("msg=stopped"), std::string::npos) << server.output();
+  for (PendingCall* call : {&running, &waiting}) {
+    const auto answer = call->Wait();
+    EXPECT_TRUE(answer.code == "UNAVAILABLE" || answer.code == "CANCELLED") << answer.code;
+  }
+}
+
+TEST(HealthWatchTest, IsToldOfTheDrainAndDoesNotHoldIt) {
+  DrainingServer server("10m");
+  ASSERT_FALSE(server.address().empty()) << server.output();
+  HealthWatch watch(server.address(), "opserve.v1.OperatorService");
+  EXPECT_EQ(watch.Next(), "SERVING");
+  server.Signal(SIGTERM);
+  std::string status = watch.Next();
+  EXPECT_EQ(status, "NOT_SERVING");
+  EXPECT_EQ(server.Wait(), 0) << server.output();
+  while (status == "NOT_SERVING") status = watch.Next();  // it may be told twice
+  EXPECT_EQ(status, "");
+}
+
+}  // namespace
+}  // namespace opserve::testing
