@@ -15,6 +15,22 @@ namespace {
 
 enum class TensorData : uint8_t { kNone, kRequired };
 
+std::string_view DataInWords(const v1::Tensor& tensor) {
+  switch (tensor.data_case()) {
+    case v1::Tensor::kRawIndex:
+      return "raw_index";
+    case v1::Tensor::kValues:
+      return "values";
+    case v1::Tensor::kBuffer:
+      return "buffer, which goes with a session's executors";
+    case v1::Tensor::kChunked:
+      return "chunked, which goes with a session's ChunkedExecute";
+    case v1::Tensor::DATA_NOT_SET:
+      break;
+  }
+  return "none";
+}
+
 absl::Status CheckName(std::string_view name, std::string_view kind) {
   if (name.size() <= kMaxNameBytes) return absl::OkStatus();
   return InvalidParameter(kind, absl::StrCat("a name of at most ", kMaxNameBytes, " bytes"),
@@ -91,8 +107,10 @@ class CallDecoder {
       return MissingParameter(tensor.name(), "data (raw_index or values)");
     if (data_ == TensorData::kNone && given) {
       return InvalidParameter(tensor.name(), "no data, which a plan does not take",
-                              tensor.has_raw_index() ? "raw_index" : "values");
+                              DataInWords(tensor));
     }
+    if (given && !tensor.has_raw_index() && !tensor.has_values())
+      return InvalidParameter(tensor.name(), "data (raw_index or values)", DataInWords(tensor));
     return absl::OkStatus();
   }
 
@@ -107,7 +125,7 @@ class CallDecoder {
             absl::StrCat(tensor.raw_index()));
       case v1::Tensor::kValues:
         return static_cast<int>(raw_.size()) + values_seen_++;
-      case v1::Tensor::DATA_NOT_SET:
+      default:
         break;
     }
     return -1;
@@ -146,8 +164,7 @@ class CallDecoder {
       return InvalidParameter(name, "a dense output", "strides or a storage_offset");
     }
     if (tensor.data_case() != v1::Tensor::DATA_NOT_SET) {
-      return InvalidParameter(name, "an output without data",
-                              tensor.has_raw_index() ? "raw_index" : "values");
+      return InvalidParameter(name, "an output without data", DataInWords(tensor));
     }
     OPSERVE_ASSIGN_OR_RETURN(TensorDesc desc, DecodeDesc(tensor));
     NamedOutput& output = named_.outputs.emplace_back();
