@@ -36,7 +36,9 @@ class Gathering {
 
 }  // namespace
 
-Context::~Context() {
+Context::~Context() { Abandon(); }
+
+void Context::Abandon() {
   std::vector<std::shared_ptr<Stream>> streams;
   {
     MutexLock lock(mutex_);

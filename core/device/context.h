@@ -43,6 +43,9 @@ class Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
+  // Does what the destructor would, now, for who may not be the last to hold on to the context.
+  void Abandon();
+
   Device& device() const { return device_; }
 
   std::shared_ptr<Stream> CreateStream(Stream::OnFailure on_failure);

@@ -110,6 +110,8 @@ void Engine::Submit(OneShot shot) {
   device.workers().Enqueue(std::make_unique<RunTask>(std::move(shot), *options_.clock));
 }
 
+void Engine::RunHere(OneShot shot) const { RunOneShot(std::move(shot), *options_.clock); }
+
 void Engine::TrimIdleMemory(absl::Duration age) {
   for (const std::unique_ptr<Device>& device : devices_) device->memory().TrimIdle(age);
 }

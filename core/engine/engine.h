@@ -90,6 +90,12 @@ class Engine {
   // runs, calls `done`. Small calls run here and now, others on the device's workers.
   void Submit(OneShot shot);
 
+  // The same on this thread: `done` was called when it returns.
+  void RunHere(OneShot shot) const;
+
+  // The device of that name, the first for an empty one; NOT_FOUND (DEVICE_NOT_FOUND) otherwise.
+  absl::StatusOr<Device*> FindDevice(std::string_view name) const;
+
   std::span<const std::unique_ptr<Device>> devices() const { return devices_; }
   int64_t memory_limit_bytes() const { return options_.memory_limit_bytes; }
 
@@ -98,7 +104,6 @@ class Engine {
 
  private:
   explicit Engine(const EngineOptions& options) : options_(options) {}
-  absl::StatusOr<Device*> FindDevice(std::string_view name) const;
 
   const EngineOptions options_;
   std::vector<std::unique_ptr<Device>> devices_;
