@@ -75,7 +75,7 @@ class GrpcServer final : public Server {
     service_ = MakeOperatorService(
         *engine_, {.max_message_bytes = config.max_message_bytes, .executing = &executing_});
     grpc::ServerBuilder builder;
-    sessions_ = MakeSessionServer(*engine_, {.limits = config.session_limits(),
+    sessions_ = MakeSessionServer(*engine_, {.limits = config.session,
                                              .max_sessions = config.max_sessions,
                                              .stall_timeout = config.session_stall_timeout,
                                              .executing = &executing_});

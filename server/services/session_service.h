@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "core/base/clock.h"
 #include "core/engine/engine.h"
-#include "server/session/session_state.h"
+#include "server/session/session_limits.h"
 
 namespace opserve::server {
 

@@ -45,12 +45,12 @@ int64_t Command::raw_bytes() const {
   return bytes;
 }
 
-SessionState::SessionState(Engine& engine, const Clock& clock, const SessionLimits& limits,
-                           std::shared_ptr<Flow> flow)
-    : engine(engine),
-      clock(clock),
-      limits(limits),
-      flow(std::move(flow)),
+SessionState::SessionState(Engine& the_engine, const Clock& the_clock,
+                           const SessionLimits& the_limits, std::shared_ptr<Flow> the_flow)
+    : engine(the_engine),
+      clock(the_clock),
+      limits(the_limits),
+      flow(std::move(the_flow)),
       budget(std::make_shared<MemoryBudget>(limits.memory_limit_bytes)),
       staging(std::make_shared<MemoryPool>(kUnbounded, MemorySource::Host(), clock)) {}
 

@@ -21,20 +21,10 @@
 #include "server/session/chunked_call.h"
 #include "server/session/flow.h"
 #include "server/session/object_table.h"
+#include "server/session/session_limits.h"
 #include "server/session/ticket.h"
 
 namespace opserve::server {
-
-// See SessionInfo in session.proto.
-struct SessionLimits {
-  int64_t memory_limit_bytes = int64_t{1} << 30;
-  int64_t max_handles = 65536;
-  int64_t max_queued_commands = 16384;
-  int64_t window_bytes = int64_t{16} << 20;
-  int64_t max_skew_bytes = int64_t{4} << 20;
-  int64_t chunk_bytes = int64_t{1} << 20;
-  int64_t max_message_bytes = int64_t{256} << 20;
-};
 
 // A command as it came. `owner` keeps the bytes that `raw` points to.
 struct Command {
@@ -66,8 +56,8 @@ struct Owned {
 };
 
 struct SessionState {
-  SessionState(Engine& engine, const Clock& clock, const SessionLimits& limits,
-               std::shared_ptr<Flow> flow);
+  SessionState(Engine& the_engine, const Clock& the_clock, const SessionLimits& the_limits,
+               std::shared_ptr<Flow> the_flow);
 
   // RESOURCE_EXHAUSTED naming `kind` when there is no room for one more object.
   absl::Status CheckHandles(std::string_view kind) const;
