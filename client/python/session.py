@@ -138,19 +138,20 @@ def main():
     n, c, hxw, group = 1, 4, 2, 2
     sizes = dict(N=n, C=c, HxW=hxw, group=group)
     x = np.arange(n * c * hxw, dtype=np.float32).reshape(n, c, hxw)
+    dy = np.array([1, 0, 0, 0, 0, 2, 0, 0], np.float32).reshape(x.shape)
     f32 = DTYPES["f4"]
     with grpc.insecure_channel(target, UNLIMITED) as channel:
         session = Session(channel, timeout=30)
         try:
-            input, gamma, grad = session.upload(x), session.upload(np.ones(c, np.float32)), session.upload(x)
+            input, gamma, grad = session.upload(x), session.upload(np.ones(c, np.float32)), session.upload(dy)
             out, mean, rstd = (session.allocate(f32, shape) for shape in (x.shape, (n, group), (n, group)))
             session.execute("GroupNorm", dict(self=input, gamma=gamma), dict(**sizes, eps=1e-5),
                             dict(out=out, mean=mean, rstd=rstd))
             backward = session.execute("GroupNormBackward", dict(grad_out=grad, input=input, mean=mean, rstd=rstd, gamma=gamma),
                                        dict(**sizes, output_mask=[True, True, True]), {})
-            print("out", *(f"{element:.4g}" for element in session.download(out).flat))
+            print("out", *(f"{element:.3f}" for element in session.download(out).flat))
             for name, data in session.received(backward).items():
-                print(name, *(f"{element:.4g}" for element in np.frombuffer(data, np.float32)))
+                print(name, *(f"{element:.3f}" for element in np.frombuffer(data, np.float32)))
             session.close()
         except CommandError as error:
             sys.exit(str(error))
