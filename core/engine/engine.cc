@@ -123,6 +123,8 @@ void Engine::Submit(OneShot shot) {
 
 void Engine::RunHere(OneShot shot) const { RunOneShot(std::move(shot), clock_); }
 
+EngineStatistics Engine::statistics() const { return {}; }
+
 void Engine::TrimIdleMemory(absl::Duration age) {
   for (const std::unique_ptr<Device>& device : devices_) {
     device->memory().TrimIdle(age);

@@ -76,6 +76,25 @@ struct EngineOptions {
   const Clock* clock = &Clock::Real();
 };
 
+// What an engine has done since it was made, and has under way. Counters only grow.
+struct EngineStatistics {
+  int64_t inline_calls = 0;      // run on the thread that brought them
+  int64_t queued_calls = 0;      // handed to a device's workers
+  int64_t failed_calls = 0;      // of both, that ended with an error
+  int64_t input_bytes = 0;       // of both
+  int64_t output_bytes = 0;      // of those that succeeded
+  int64_t refused_calls = 0;     // by the bound on calls
+  int64_t refused_bytes = 0;     // by the bound on bytes (calls, not bytes)
+  int64_t refused_deadline = 0;  // as the wait would have been too long
+  int64_t expired_calls = 0;     // dropped before they ran: their deadline had passed
+  int64_t cancelled_calls =
+      0;                      // dropped before they ran or at a chunk's end: their caller went away
+  absl::Duration queue_wait;  // of queued calls, from Submit to their start, summed up
+  absl::Duration execution;   // of both, from start to end, summed up
+  int64_t calls_in_flight = 0;  // not over now
+  int64_t bytes_in_flight = 0;  // of their inputs, outputs and workspaces
+};
+
 // Thread-safe.
 class Engine {
  public:
@@ -105,6 +124,8 @@ class Engine {
 
   std::span<const std::unique_ptr<Device>> devices() const { return devices_; }
   int64_t memory_limit_bytes() const { return memory_limit_bytes_; }
+
+  EngineStatistics statistics() const;
 
   // Gives idle pooled memory back; call it now and then.
   void TrimIdleMemory(absl::Duration age);
