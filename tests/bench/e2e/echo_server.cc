@@ -4,13 +4,15 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <deque>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <grpcpp/grpcpp.h>
@@ -136,7 +138,7 @@ class EchoSessions final
 };
 
 struct EchoFlags {
-  std::string listen = "localhost:0";
+  std::vector<std::string> listen = {"localhost:0"};
   std::string port_file;
   std::string answer = "zero-copy";
   std::string freed = "trim";
@@ -145,9 +147,12 @@ struct EchoFlags {
 // The exit status; nullopt to go on.
 std::optional<int> ParseFlags(int argc, const char* const* argv, EchoFlags& flags) {
   CLI::App app("Answers bytes with bytes over gRPC.", "opserve-bench-echo");
-  app.add_option("--listen", flags.listen, "host:port (port 0 = a free one) or unix:path")
+  app.add_option("--listen", flags.listen,
+                 "host:port (port 0 = a free one) or unix:path. Repeatable.")
+      ->allow_extra_args(false)
       ->capture_default_str();
-  app.add_option("--port-file", flags.port_file, "Written once the address is bound.");
+  app.add_option("--port-file", flags.port_file,
+                 "Written once all addresses are bound, one a line.");
   app.add_option("--answer", flags.answer, "zero-copy or gather")
       ->capture_default_str()
       ->check(CLI::IsMember({"zero-copy", "gather"}));
@@ -159,17 +164,36 @@ std::optional<int> ParseFlags(int argc, const char* const* argv, EchoFlags& flag
   return std::nullopt;
 }
 
-bool WritePortFile(const EchoFlags& flags, int port) {
+bool WritePortFile(const EchoFlags& flags, const std::vector<int>& ports) {
   if (flags.port_file.empty()) return true;
   const std::string unfinished = flags.port_file + ".unfinished";
   std::ofstream file(unfinished);
-  if (flags.listen.starts_with("unix:")) {
-    file << flags.listen << "\n";
-  } else {
-    file << flags.listen.substr(0, flags.listen.rfind(':')) << ":" << port << "\n";
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const std::string& address = flags.listen[i];
+    file << (address.starts_with("unix:")
+                 ? address
+                 : address.substr(0, address.rfind(':')) + ":" + std::to_string(ports[i]))
+         << "\n";
   }
   file.close();
   return file.good() && std::rename(unfinished.c_str(), flags.port_file.c_str()) == 0;
+}
+
+// As opserve-server's.
+std::unique_ptr<grpc::Server> Start(const EchoFlags& flags, grpc::Service& operators,
+                                    grpc::Service& sessions) {
+  grpc::ServerBuilder builder;
+  builder.RegisterService(&operators);
+  builder.RegisterService(&sessions);
+  builder.SetMaxReceiveMessageSize(-1);
+  builder.SetMaxSendMessageSize(-1);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  std::vector<int> ports(flags.listen.size(), 0);
+  for (size_t i = 0; i < ports.size(); ++i)
+    builder.AddListeningPort(flags.listen[i], grpc::InsecureServerCredentials(), &ports[i]);
+  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  const bool bound = std::find(ports.begin(), ports.end(), 0) == ports.end();
+  return server != nullptr && bound && WritePortFile(flags, ports) ? std::move(server) : nullptr;
 }
 
 int Serve(const EchoFlags& flags, const sigset_t& stopping) {
@@ -177,18 +201,9 @@ int Serve(const EchoFlags& flags, const sigset_t& stopping) {
   const AnswerFrom from = flags.answer == "gather" ? AnswerFrom::kGathered : AnswerFrom::kRequest;
   EchoOperators operators(from, blocks);
   EchoSessions sessions(from, blocks);
-  grpc::ServerBuilder builder;
-  builder.RegisterService(&operators);
-  builder.RegisterService(&sessions);
-  builder.SetMaxReceiveMessageSize(-1);
-  builder.SetMaxSendMessageSize(-1);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  int port = 0;
-  builder.AddListeningPort(flags.listen, grpc::InsecureServerCredentials(), &port);
-  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr || port == 0 || !WritePortFile(flags, port)) {
-    std::fprintf(stderr, "opserve-bench-echo: cannot serve on %s or write %s\n",
-                 flags.listen.c_str(), flags.port_file.c_str());
+  const std::unique_ptr<grpc::Server> server = Start(flags, operators, sessions);
+  if (server == nullptr) {
+    std::fputs("opserve-bench-echo: cannot serve on --listen or write --port-file\n", stderr);
     return 1;
   }
   int signal = 0;

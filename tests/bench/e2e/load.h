@@ -36,7 +36,8 @@ struct OpenLoopOptions {
   int64_t max_outstanding = 0;  // messages due beyond it are not sent, and counted
 };
 
-// Latencies count from the arrival, however late the message left.
+// Latencies and timeouts count from the arrival, however late the message leaves. One that would
+// leave after its timeout is not sent, and counted: this machine is too slow for the load.
 void RunOpenLoop(const Connections& connections, const UnaryTask& task,
                  const OpenLoopOptions& options, absl::Duration timeout, Recorder& recorder);
 

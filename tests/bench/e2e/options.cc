@@ -70,7 +70,8 @@ void AddLoopFlags(CLI::App& app, FlagTexts& texts) {
   Add(app, "--seed", options.seed, "Open loop: of the arrivals.");
   Add(app, "--warm-up", texts.warm_up, "Not measured; in an open loop at the first rate.");
   Add(app, "--duration", texts.duration, "Closed loop: how long to measure.");
-  Add(app, "--timeout", texts.timeout, "Of each unary call, and of streams after the end.");
+  Add(app, "--timeout", texts.timeout,
+      "Of each unary call (open loop: from when it was due), and of streams after the end.");
   Add(app, "--interval", texts.interval, "Report latencies by this raster of time too; 0s: not.");
 }
 

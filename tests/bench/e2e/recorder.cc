@@ -1,7 +1,6 @@
 #include "tests/bench/e2e/recorder.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace opserve::bench {
@@ -12,10 +11,7 @@ void Tally::Add(absl::Duration latency, const absl::Status& status) {
   ++codes[std::min(kCodes - 1, static_cast<size_t>(status.raw_code()))];
 }
 
-Recorder::Recorder(Layout layout)
-    : layout_(std::move(layout)),
-      first_(std::numeric_limits<int64_t>::max()),
-      last_(std::numeric_limits<int64_t>::min()) {
+Recorder::Recorder(Layout layout) : layout_(std::move(layout)) {
   for (size_t i = 0; i < layout_.phase_ends.size(); ++i)
     phases_.push_back(std::make_unique<Tally>());
   if (layout_.interval <= absl::ZeroDuration()) return;
@@ -37,28 +33,21 @@ void Recorder::Visit(absl::Time moment, Visitor visit) {
 }
 
 void Recorder::Record(absl::Time moment, absl::Duration latency, const absl::Status& status) {
-  Visit(moment, [&](Tally& tally) {
-    tally.Add(latency, status);
-    if (status.ok() && &tally == &total_) Extend(moment);
-  });
+  if (status.ok())
+    served_billionths_.fetch_add(static_cast<int64_t>(PartInside(moment, latency) * 1e9));
+  Visit(moment, [&](Tally& tally) { tally.Add(latency, status); });
 }
 
-void Recorder::Extend(absl::Time moment) {
-  const int64_t now = absl::ToUnixNanos(moment);
-  int64_t first = first_.load(std::memory_order_relaxed);
-  while (now < first && !first_.compare_exchange_weak(first, now)) {
-  }
-  int64_t last = last_.load(std::memory_order_relaxed);
-  while (now > last && !last_.compare_exchange_weak(last, now)) {
-  }
+double Recorder::PartInside(absl::Time moment, absl::Duration latency) const {
+  const absl::Duration inside =
+      std::min(moment, layout_.end) - std::max(moment - latency, layout_.start);
+  if (inside <= absl::ZeroDuration()) return 0;
+  return inside >= latency ? 1 : absl::FDivDuration(inside, latency);
 }
 
 double Recorder::ServedPerSecond() const {
-  const int64_t served = total_.served.count();
-  if (served == 0) return 0;
-  if (served == 1) return 1 / absl::ToDoubleSeconds(total_.served.mean());
-  return static_cast<double>(served - 1) * 1e9 /
-         static_cast<double>(std::max<int64_t>(1, last_.load() - first_.load()));
+  return static_cast<double>(served_billionths_.load()) / 1e9 /
+         absl::ToDoubleSeconds(layout_.end - layout_.start);
 }
 
 void Recorder::RecordUnsent(absl::Time moment) {

@@ -23,7 +23,7 @@ struct Tally {
   Histogram served;                                     // latencies
   Histogram failed;                                     // how long it took to be told so
   std::array<std::atomic<int64_t>, kCodes> codes = {};  // of those that failed, by code
-  std::atomic<int64_t> unsent = 0;  // open loop: due, but too many were outstanding
+  std::atomic<int64_t> unsent = 0;                      // open loop: due, but see RunOpenLoop
 
   void Add(absl::Duration latency, const absl::Status& status);
 };
@@ -61,14 +61,13 @@ class Recorder {
  private:
   template <typename Visitor>
   void Visit(absl::Time moment, Visitor visit);
-  void Extend(absl::Time moment);
+  double PartInside(absl::Time moment, absl::Duration latency) const;
 
   const Layout layout_;
   Tally total_;
   std::vector<std::unique_ptr<Tally>> phases_;
   std::vector<std::unique_ptr<Tally>> intervals_;
-  std::atomic<int64_t> first_;  // served, nanoseconds since the epoch
-  std::atomic<int64_t> last_;
+  std::atomic<int64_t> served_billionths_ = 0;  // parts of messages
   mutable Mutex mutex_;
   absl::Status fault_ ABSL_GUARDED_BY(mutex_);
 };

@@ -65,21 +65,26 @@ json IntervalsOf(const Recorder& recorder) {
   return intervals;
 }
 
-}  // namespace
-
-std::string MakeReport(const Recorder& recorder, const RunFacts& facts) {
+// Of a closed loop; an open one's are its phases'.
+void AddRates(const Recorder& recorder, const RunFacts& facts, double seconds, json& report) {
   const double messages = recorder.ServedPerSecond();
   const double gigabytes =
       messages * static_cast<double>(facts.input_bytes + facts.output_bytes) / 1e9;
+  report["calls_per_second"] = messages * static_cast<double>(facts.calls_per_message);
+  report["gigabytes_per_second"] = gigabytes;
+  if (gigabytes > 0)
+    report["server"]["cpu_seconds_per_gigabyte"] = facts.server_cpu_seconds / seconds / gigabytes;
+}
+
+}  // namespace
+
+std::string MakeReport(const Recorder& recorder, const RunFacts& facts) {
   const double seconds = absl::ToDoubleSeconds(recorder.layout().end - recorder.layout().start);
   json report = TallyOf(recorder.total());
   report["seconds"] = seconds;
-  report["calls_per_second"] = messages * static_cast<double>(facts.calls_per_message);
-  report["gigabytes_per_second"] = gigabytes;
   report["server"] = {{"cpu_seconds", facts.server_cpu_seconds},
                       {"peak_rss_bytes", facts.server_peak_rss_bytes}};
-  if (gigabytes > 0)
-    report["server"]["cpu_seconds_per_gigabyte"] = facts.server_cpu_seconds / seconds / gigabytes;
+  if (recorder.phases().empty()) AddRates(recorder, facts, seconds, report);
   report["client"] = {{"cpu_seconds", facts.client_cpu_seconds}};
   report["phases"] = PhasesOf(recorder, facts.calls_per_message);
   report["intervals"] = IntervalsOf(recorder);

@@ -123,11 +123,13 @@ class OpenLoop {
   }
 
   void Send(Connection& connection, absl::Time due) {
-    if (outstanding_.Add() > options_.max_outstanding) {
+    const absl::Duration left = due + timeout_ - absl::Now();
+    const bool room = outstanding_.Add() <= options_.max_outstanding;
+    if (!room || left <= absl::ZeroDuration()) {
       outstanding_.Remove();
       return recorder_.RecordUnsent(due);
     }
-    connection.Call(task_.method, message_, timeout_,
+    connection.Call(task_.method, message_, left,
                     [this, due](const absl::Status& status, const Answer& answer) {
                       size_.Check(status, answer);
                       recorder_.Record(due, absl::Now() - due, status);
