@@ -7,8 +7,9 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from modes import Figure, Mode, all_groups, Sizes  # noqa: E402
+from modes import Figure, Mode, Sizes  # noqa: E402
 from overload import seconds_to_recover  # noqa: E402
+from suite import all_groups  # noqa: E402
 from table import make_rows  # noqa: E402
 
 
