@@ -85,8 +85,7 @@ class StreamLoad final : public StreamHandler {
   }
 
   void EndUnit(uint64_t id) {
-    const absl::Time now = absl::Now();
-    recorder_.Record(now, now - starts_.Get(id), absl::OkStatus());
+    recorder_.Record(starts_.Get(id), absl::Now(), absl::OkStatus());
     --outstanding_;
     stream_.load()->Wake();
   }
