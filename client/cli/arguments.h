@@ -11,7 +11,7 @@
 
 namespace opserve::cli {
 
-enum class Command : uint8_t { kOps, kDevices, kInfo, kPlan, kRun };
+enum class Command : uint8_t { kOps, kDevices, kInfo, kPlan, kRun, kStats };
 enum class OutputFormat : uint8_t { kText, kJson };
 enum class Elements : uint8_t { kShortened, kAll };
 
@@ -33,6 +33,8 @@ struct Arguments {
   std::vector<NamedText> files;   // output = path
   std::string device;
   Elements elements = Elements::kShortened;
+  absl::Duration watch;  // stats: time between looks; zero = one look
+  int64_t count = 0;     // stats: looks; 0 = until interrupted
 };
 
 // --help or --version was asked for: print it and stop.

@@ -35,9 +35,11 @@ SessionCall::SessionCall(Engine& engine, const SessionServiceOptions& options,
     : options_(options),
       context_(context),
       flow_(std::make_shared<Flow>(options.limits.window_bytes)),
-      session_(engine, *options.clock, options.limits, flow_) {}
+      session_(engine, *options.clock, options.limits, flow_) {
+  options_.counters->SessionOpened();
+}
 
-SessionCall::~SessionCall() = default;
+SessionCall::~SessionCall() { options_.counters->SessionClosed(); }
 
 void SessionCall::OnReadDone(bool ok) {
   if (ok) {
@@ -56,6 +58,7 @@ void SessionCall::OnReadDone(bool ok) {
 
 absl::Status SessionCall::TakeRead() {
   auto request = std::make_shared<RawSessionRequest>();
+  options_.counters->CommandCame(in_.Length());
   OPSERVE_ASSIGN_OR_RETURN(*request, ReadSessionRequest(in_));
   in_.Clear();
   Command command{
@@ -110,7 +113,9 @@ void SessionCall::AdvanceWrite() {
   writing_ = true;
   write_start_ = options_.clock->Now();
   out_bytes_ = answer->size_bytes();
+  if (answer->header.has_error()) options_.counters->CommandFailed();
   out_ = WriteSessionResponse(answer->header, std::move(answer->raw));
+  options_.counters->AnswerLeft(out_.Length());
   grpc::WriteOptions write;
   if (flow_->HasAnswer()) write.set_buffer_hint();
   StartWrite(&out_, write);

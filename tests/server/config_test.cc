@@ -66,6 +66,14 @@ TEST(ConfigTest, Defaults) {
   EXPECT_LE(config.memory_limit_bytes, int64_t{1} << 30);
   EXPECT_EQ(config.log_level, LogLevel::kInfo);
   EXPECT_EQ(config.drain_timeout, absl::Seconds(30));
+  EXPECT_EQ(config.grace_period, absl::ZeroDuration());
+  EXPECT_EQ(config.connections.max_age, absl::ZeroDuration());
+  EXPECT_EQ(config.connections.max_age_grace, absl::Seconds(30));
+  EXPECT_EQ(config.connections.max_idle, absl::ZeroDuration());
+  EXPECT_EQ(config.connections.keepalive_time, absl::Seconds(60));
+  EXPECT_EQ(config.connections.keepalive_timeout, absl::Seconds(20));
+  EXPECT_EQ(config.connections.max_concurrent_streams, 128);
+  EXPECT_EQ(config.connections.memory_quota_bytes, 0);
 }
 
 TEST(ConfigTest, AllFlags) {
@@ -82,6 +90,36 @@ TEST(ConfigTest, AllFlags) {
   EXPECT_EQ(config.memory_limit_bytes, int64_t{2} << 30);
   EXPECT_EQ(config.log_level, LogLevel::kError);
   EXPECT_EQ(config.drain_timeout, absl::Milliseconds(1500));
+}
+
+TEST(ConfigTest, LifeFlags) {
+  const ServerConfig config = Accepted(
+      {"--grace-period", "5s", "--max-connection-age", "1h", "--max-connection-age-grace", "2m",
+       "--max-connection-idle", "300", "--keepalive-time", "0", "--keepalive-timeout", "1ms",
+       "--max-concurrent-streams", "7", "--grpc-memory-quota", "512MiB"});
+  EXPECT_EQ(config.grace_period, absl::Seconds(5));
+  EXPECT_EQ(config.connections.max_age, absl::Hours(1));
+  EXPECT_EQ(config.connections.max_age_grace, absl::Minutes(2));
+  EXPECT_EQ(config.connections.max_idle, absl::Minutes(5));
+  EXPECT_EQ(config.connections.keepalive_time, absl::ZeroDuration());
+  EXPECT_EQ(config.connections.keepalive_timeout, absl::Milliseconds(1));
+  EXPECT_EQ(config.connections.max_concurrent_streams, 7);
+  EXPECT_EQ(config.connections.memory_quota_bytes, int64_t{512} << 20);
+}
+
+TEST(ConfigTest, BadLifeFlagsSayWhichWantedAndCame) {
+  ExpectRefused({"--grace-period", "-1s"}, "--grace-period: want a time such as");
+  for (const char* flag : {"--max-connection-age", "--max-connection-age-grace",
+                           "--max-connection-idle", "--keepalive-time", "--keepalive-timeout"}) {
+    const std::string name = flag;
+    ExpectRefused({flag, "soon"}, name + ": want a time such as 30s, 500ms or 2m, got \"soon\"");
+    ExpectRefused({flag, "577h"}, name + ": want 0, or 1ms to 24 days (576h), got \"577h\"");
+    ExpectRefused({flag, "10us"}, name + ": want 0, or 1ms to 24 days");
+  }
+  ExpectRefused({"--keepalive-timeout", "0"}, "--keepalive-timeout: want 1ms or more, got 0");
+  ExpectRefused({"--max-concurrent-streams", "0"}, "--max-concurrent-streams");
+  ExpectRefused({"--max-concurrent-streams", "many"}, "--max-concurrent-streams");
+  ExpectRefused({"--grpc-memory-quota", "lots"}, "--grpc-memory-quota: want a size such as");
 }
 
 TEST(ConfigTest, HelpAndVersion) {
