@@ -1,7 +1,7 @@
 // The worker threads of a device, and the one way in which kernels use more than one of them.
 //
-// Behind it is a oneTBB arena (or, with OPSERVE_PLAIN_THREADS, plain threads that TSan
-// understands); neither shows.
+// There is one queue of tasks and of chunks. A thread that is free takes what waits, tasks and the
+// loops' chunks in turns, so calls share the threads chunk by chunk however large they are.
 #pragma once
 
 #include <cstdint>
@@ -33,13 +33,19 @@ class WorkerPool {
 
   int threads() const { return threads_; }
 
-  // Runs `task` on a worker, soon; tasks start in about the order in which they came.
-  void Enqueue(std::unique_ptr<Task> task);
+  enum class Size : uint8_t {
+    kAny,
+    kTiny,  // takes no longer than a chunk: goes before the others, and runs between their chunks
+  };
+
+  // Runs `task` on a worker, soon; tasks of one size start in the order in which they came.
+  void Enqueue(std::unique_ptr<Task> task, Size size = Size::kAny);
 
   // Runs body(0) … body(chunks - 1), each once, on the caller and the workers; returns when all are
   // done. Order and placement are not defined, so a chunk must not depend on another, and what a
   // chunk is must follow from shapes alone: then the result is the same bits for any number of
-  // threads. Bodies must not throw. May be called from a task.
+  // threads. Bodies must not throw. May be called from a task. Between its chunks the caller runs
+  // tiny tasks of others, so it must not hold a lock that they may want.
   void ParallelFor(int64_t chunks, absl::FunctionRef<void(int64_t)> body);
 
  private:
