@@ -90,7 +90,7 @@ class WorkerPool::Threads {
     const int64_t chunks;
     const absl::FunctionRef<void(int64_t)> body;
     std::atomic<int64_t> next{0};
-    int64_t seats;  // helpers that it can still have; under the pool's mutex
+    int64_t seats;                // helpers that it can still have; under the pool's mutex
     std::atomic<int> helpers{0};  // grows under the pool's mutex only, while the loop is published
   };
 
@@ -155,8 +155,8 @@ class WorkerPool::Threads {
 
   // The next in turn that has a seat; the caller becomes its helper.
   Loop* TakeLoop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    const auto at =
-        std::find_if(loops_.begin(), loops_.end(), [](const Loop* loop) { return loop->seats > 0; });
+    const auto at = std::find_if(loops_.begin(), loops_.end(),
+                                 [](const Loop* loop) { return loop->seats > 0; });
     if (at == loops_.end()) return nullptr;
     Loop* loop = *at;
     loops_.erase(at);
@@ -257,6 +257,17 @@ void WorkerPool::ParallelFor(int64_t chunks, absl::FunctionRef<void(int64_t)> bo
     return;
   }
   workers_->ParallelFor(chunks, body);
+}
+
+void Workers::ParallelFor(int64_t chunks, absl::FunctionRef<void(int64_t)> body) const {
+  pool_.ParallelFor(chunks, [&](int64_t chunk) {
+    if (stopped()) return;
+    if (stop_()) {
+      stopped_.store(true, std::memory_order_relaxed);
+      return;
+    }
+    body(chunk);
+  });
 }
 
 }  // namespace opserve

@@ -4,6 +4,7 @@
 // loops' chunks in turns, so calls share the threads chunk by chunk however large they are.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -52,6 +53,33 @@ class WorkerPool {
   class Threads;
   const int threads_;
   std::unique_ptr<Threads> workers_;
+};
+
+// The workers that one call may use, for as long as somebody wants its result.
+class Workers {
+ public:
+  // `stop` is asked before every chunk, by any thread; once it said true no chunk is run any more.
+  // Both must outlive this.
+  Workers(WorkerPool& pool, absl::FunctionRef<bool()> stop) : pool_(pool), stop_(stop) {}
+  // Never stops.
+  explicit Workers(WorkerPool& pool) : pool_(pool), stop_(kNever) {}
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  int threads() const { return pool_.threads(); }
+
+  // As WorkerPool's, but chunks may be left out when the call is stopped: then so are those of all
+  // later loops, and what they should have made must not be used.
+  void ParallelFor(int64_t chunks, absl::FunctionRef<void(int64_t)> body) const;
+
+  bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr bool (*kNever)() = [] { return false; };
+
+  WorkerPool& pool_;
+  const absl::FunctionRef<bool()> stop_;
+  mutable std::atomic<bool> stopped_{false};
 };
 
 }  // namespace opserve

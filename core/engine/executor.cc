@@ -139,7 +139,7 @@ struct Execution::State {
     return absl::OkStatus();
   }
 
-  absl::Status RunKernel() {
+  absl::Status RunKernel(const Context& on) {
     const Plan& plan = shared->plan;
     absl::InlinedVector<const std::byte*, 4> inputs;
     for (size_t i = 0; i < plan.call.inputs.size(); ++i) {
@@ -152,18 +152,22 @@ struct Execution::State {
     std::span<std::byte> scratch;
     if (plan.workspace_bytes > 0)
       scratch = {workspace.buffer->data() + workspace.offset_bytes, plan.workspace_bytes};
-    return plan.kernel->execute({.call = plan.call,
-                                 .inputs = inputs,
-                                 .outputs = outs,
-                                 .workspace = scratch,
-                                 .workers = plan.device->workers()});
+    const auto stop = [&on] { return on.is_abandoned(); };
+    const Workers workers(plan.device->workers(), stop);
+    OPSERVE_RETURN_IF_ERROR(plan.kernel->execute({.call = plan.call,
+                                                  .inputs = inputs,
+                                                  .outputs = outs,
+                                                  .workspace = scratch,
+                                                  .workers = workers}));
+    if (workers.stopped()) return MakeError({.reason = ErrorReason::kCancelled});
+    return absl::OkStatus();
   }
 
   absl::Status Run() {
     const std::shared_ptr<Context> alive = context.lock();
     if (alive == nullptr) return MakeError({.reason = ErrorReason::kCancelled});
     OPSERVE_RETURN_IF_ERROR(Lease(*alive));
-    return RunKernel();
+    return RunKernel(*alive);
   }
 
   const std::shared_ptr<Executor::Shared> shared;

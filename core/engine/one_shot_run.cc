@@ -59,7 +59,7 @@ absl::StatusOr<Outputs> Fetch(const Plan& plan, std::vector<StagedOutput> writte
   return outputs;
 }
 
-absl::StatusOr<Outputs> Execute(const OneShot& shot) {
+absl::StatusOr<Outputs> Execute(OneShot& shot, const Clock& clock) {
   const Plan& plan = shot.plan;
   OPSERVE_ASSIGN_OR_RETURN(std::vector<StagedOutput> outputs, LeaseOutputs(plan));
   OPSERVE_ASSIGN_OR_RETURN(const PooledBuffer workspace,
@@ -76,18 +76,21 @@ absl::StatusOr<Outputs> Execute(const OneShot& shot) {
   absl::InlinedVector<std::byte*, 4> output_starts;
   for (size_t i = 0; i < outputs.size(); ++i)
     output_starts.push_back(plan.call.outputs[i].wanted ? outputs[i].start() : nullptr);
+  const auto stop = [&] { return !CheckTimely(shot, clock).ok(); };
+  const Workers workers(plan.device->workers(), stop);
   OPSERVE_RETURN_IF_ERROR(plan.kernel->execute({.call = plan.call,
                                                 .inputs = input_starts,
                                                 .outputs = output_starts,
                                                 .workspace = {workspace.data(), workspace.size()},
-                                                .workers = plan.device->workers()}));
+                                                .workers = workers}));
+  if (workers.stopped()) return CheckTimely(shot, clock);
   return Fetch(plan, std::move(outputs));
 }
 
 absl::StatusOr<Outputs> CheckAndExecute(OneShot& shot, const Clock& clock) {
   OPSERVE_RETURN_IF_ERROR(CheckTimely(shot, clock));
   OPSERVE_RETURN_IF_ERROR(CheckInputStorages(shot.plan, shot.storages));
-  return Execute(shot);
+  return Execute(shot, clock);
 }
 
 }  // namespace
