@@ -67,6 +67,7 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
 
   int threads() const { return pool_.threads(); }
+  const WorkerPool& pool() const { return pool_; }
 
   // As WorkerPool's, but chunks may be left out when the call is stopped: then so are those of all
   // later loops, and what they should have made must not be used.

@@ -1,7 +1,6 @@
 #include "core/engine/one_shot_run.h"
 
 #include <utility>
-#include <vector>
 
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
@@ -38,9 +37,10 @@ absl::Status CheckInputStorages(const Plan& plan, std::span<const Fragments> sto
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<StagedOutput>> LeaseOutputs(const Plan& plan) {
-  std::vector<StagedOutput> outputs;
-  outputs.reserve(plan.call.outputs.size());
+using StagedOutputs = absl::InlinedVector<StagedOutput, 3>;
+
+absl::StatusOr<StagedOutputs> LeaseOutputs(const Plan& plan) {
+  StagedOutputs outputs;
   for (const OutputSlot& slot : plan.call.outputs) {
     const size_t bytes = slot.wanted ? static_cast<size_t>(slot.desc.size_bytes()) : 0;
     OPSERVE_ASSIGN_OR_RETURN(StagedOutput output, StagedOutput::Lease(*plan.device, bytes));
@@ -49,7 +49,7 @@ absl::StatusOr<std::vector<StagedOutput>> LeaseOutputs(const Plan& plan) {
   return outputs;
 }
 
-absl::StatusOr<Outputs> Fetch(const Plan& plan, std::vector<StagedOutput> written) {
+absl::StatusOr<Outputs> Fetch(const Plan& plan, StagedOutputs written) {
   Outputs outputs;
   outputs.reserve(written.size());
   for (size_t i = 0; i < written.size(); ++i) {
@@ -61,7 +61,7 @@ absl::StatusOr<Outputs> Fetch(const Plan& plan, std::vector<StagedOutput> writte
 
 absl::StatusOr<Outputs> Execute(OneShot& shot, const Clock& clock) {
   const Plan& plan = shot.plan;
-  OPSERVE_ASSIGN_OR_RETURN(std::vector<StagedOutput> outputs, LeaseOutputs(plan));
+  OPSERVE_ASSIGN_OR_RETURN(StagedOutputs outputs, LeaseOutputs(plan));
   OPSERVE_ASSIGN_OR_RETURN(const PooledBuffer workspace,
                            plan.device->memory().Acquire(plan.workspace_bytes));
   StagedInputs storages(*plan.device);

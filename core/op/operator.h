@@ -76,7 +76,7 @@ struct Operator {
   absl::Status (*infer)(OpCall& call);
 
   // Whether a planned call is a map whose output elements can be made range by range
-  // (KernelArgs::range): each from the same element of its inputs, broadcast. nullptr = never.
+  // (KernelArgs::range): each from the same element of its inputs, broadcast. nullptr = of no call.
   bool (*runs_in_pieces)(const OpCall& call) = nullptr;
 
   // About how many scalar operations a planned call takes, where the memory that it moves does not

@@ -258,6 +258,7 @@ TEST(PiecewiseCallsTest, LargePiecesGiveTheBitsOfTheWhole) {
       0);
 }
 
+// A call that no memory holds.
 TEST(PiecewiseCallsTest, HugeCallsNeedNoHugeMemory) {
   const std::unique_ptr<Engine> engine = MakeEngine(1);
   NamedCall call;

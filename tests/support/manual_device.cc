@@ -61,7 +61,7 @@ class LiveDevices {
 size_t WorkspaceBytes(const OpCall& call) { return CpuKernel(*call.op).workspace_bytes(call); }
 
 absl::Status Execute(const KernelArgs& args) {
-  ManualDevice* device = LiveDevices::Get().Find(&args.workers);
+  ManualDevice* device = LiveDevices::Get().Find(&args.workers.pool());
   return device == nullptr ? NotTheDevices("workers") : device->RunKernel(args);
 }
 
