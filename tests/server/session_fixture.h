@@ -31,6 +31,7 @@ class SessionFixture : public ::testing::Test {
     if (session_ == nullptr) session_ = std::make_unique<SessionHarness>(*manual_.engine, limits_);
     return *session_;
   }
+  void EndSession() { session_.reset(); }
   Engine& engine() { return *manual_.engine; }
   ManualDevice& device() { return *manual_.device; }
 
