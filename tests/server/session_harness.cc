@@ -50,6 +50,17 @@ int64_t UsedBytes(const Engine& engine) {
   return bytes;
 }
 
+// For what rings no bell. False when it does not come true.
+template <typename Condition>
+bool YieldUntil(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string Reply::reason() const { return InfoOf(last().error()).reason(); }
@@ -217,17 +228,21 @@ void SessionHarness::AwaitIdle() {
   });
 }
 
+void SessionHarness::AwaitEmptyPools() {
+  const bool empty = YieldUntil([this] {
+    TakeAnswers();
+    return UsedBytes(engine_) == 0;
+  });
+  EXPECT_TRUE(empty) << UsedBytes(engine_) << " bytes";
+}
+
 void SessionHarness::ExpectNothingLeft() {
   session_.reset();
   const std::weak_ptr<server::Flow> flow = flow_;
   flow_.reset();
-  const auto end = std::chrono::steady_clock::now() + kPatience;
-  while (!flow.expired() || UsedBytes(engine_) > 0) {
-    std::this_thread::yield();
-    if (std::chrono::steady_clock::now() < end) continue;
-    ADD_FAILURE() << "left: " << flow.use_count() << " tickets, " << UsedBytes(engine_) << " bytes";
-    return;
-  }
+  EXPECT_TRUE(YieldUntil([&] { return flow.expired(); })) << flow.use_count() << " tickets";
+  EXPECT_TRUE(YieldUntil([&] { return UsedBytes(engine_) == 0; })) << UsedBytes(engine_)
+                                                                   << " bytes";
 }
 
 std::string Noise(size_t count, uint64_t seed) {

@@ -86,6 +86,8 @@ class SessionHarness {
   void AwaitRoom();
   // Takes answers until nothing is under way.
   void AwaitIdle();
+  // Takes answers until no pool of the engine has lent anything: what ran has ended.
+  void AwaitEmptyPools();
 
   server::Session& session() { return *session_; }
   server::Flow& flow() { return *flow_; }
