@@ -241,8 +241,8 @@ void SessionHarness::ExpectNothingLeft() {
   const std::weak_ptr<server::Flow> flow = flow_;
   flow_.reset();
   EXPECT_TRUE(YieldUntil([&] { return flow.expired(); })) << flow.use_count() << " tickets";
-  EXPECT_TRUE(YieldUntil([&] { return UsedBytes(engine_) == 0; })) << UsedBytes(engine_)
-                                                                   << " bytes";
+  EXPECT_TRUE(YieldUntil([&] { return UsedBytes(engine_) == 0; }))
+      << UsedBytes(engine_) << " bytes";
 }
 
 std::string Noise(size_t count, uint64_t seed) {
