@@ -186,7 +186,8 @@ TEST_F(SessionExecutorTest, CreationErrors) {
     session().Refuse(command, reason, parameter);
   };
   refuse(Executor(1, "", kToBuffer2, "device: 'cpu:9'"), kInvalid, "device");
-  refuse(Executor(1, "", kToBuffer2, "inputs { name: 'other' buffer { buffer: 1 } }"), kInvalid, "other");
+  refuse(Executor(1, "", kToBuffer2, "inputs { name: 'other' buffer { buffer: 1 } }"), kInvalid,
+         "other");
   refuse(Executor(1, "",
                   "outputs { name: 'out' dtype: DTYPE_FLOAT32 shape: 16 buffer { buffer: 5 } }"),
          kInvalid, "buffer");
