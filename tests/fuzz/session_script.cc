@@ -293,7 +293,8 @@ void SessionScript::RunExecutor(ScriptedCommand& command) {
   if (how >= 0xc0) run.set_chunk_bytes(TakeSize());
   if (how % 16 != 3) return;
   run.mutable_workspace()->set_buffer(TakeId());
-  run.mutable_workspace()->set_offset_bytes(TakeByte() % 8 == 7 ? TakeSize() : TakeByte() * int64_t{64});
+  run.mutable_workspace()->set_offset_bytes(TakeByte() % 8 == 7 ? TakeSize()
+                                                                : TakeByte() * int64_t{64});
 }
 
 void SessionScript::InlineExecute(ScriptedCommand& command) {
