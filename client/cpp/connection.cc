@@ -191,10 +191,10 @@ std::shared_ptr<RunningCall> Connection::Start(const std::string& method, const 
   return call;
 }
 
-std::shared_ptr<MessageStream> Connection::StartStream(
+std::shared_ptr<MessageStream> Connection::NewStream(
     const std::string& method, absl::Duration timeout,
     std::shared_ptr<MessageStream::Listener> listener) {
-  return StartMessageStream(channel_->grpc, target_, method, timeout, std::move(listener));
+  return NewMessageStream(channel_->grpc, target_, method, timeout, std::move(listener));
 }
 
 }  // namespace opserve::client

@@ -41,9 +41,9 @@ class Connection {
   std::shared_ptr<RunningCall> Start(const std::string& method, const Request& request,
                                      absl::Duration timeout, Ended ended);
 
-  // Starts a bidirectional call, see MessageStream.
-  std::shared_ptr<MessageStream> StartStream(const std::string& method, absl::Duration timeout,
-                                             std::shared_ptr<MessageStream::Listener> listener);
+  // A bidirectional call, not yet started.
+  std::shared_ptr<MessageStream> NewStream(const std::string& method, absl::Duration timeout,
+                                           std::shared_ptr<MessageStream::Listener> listener);
 
   const std::string& target() const { return target_; }
 

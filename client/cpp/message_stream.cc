@@ -21,18 +21,19 @@ class GrpcStream final : public MessageStream,
                          public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                          public std::enable_shared_from_this<GrpcStream> {
  public:
-  GrpcStream(std::shared_ptr<grpc::Channel> channel, std::string target, absl::Duration timeout,
-             std::shared_ptr<Listener> listener)
+  GrpcStream(std::shared_ptr<grpc::Channel> channel, std::string target, std::string method,
+             absl::Duration timeout, std::shared_ptr<Listener> listener)
       : channel_(std::move(channel)),
         target_(std::move(target)),
+        method_(std::move(method)),
         timeout_(timeout),
         listener_(std::move(listener)) {}
 
-  void Start(const std::string& method) {
+  void Start() override {
     self_ = shared_from_this();
     if (timeout_ < absl::InfiniteDuration())
       context_.set_deadline(absl::ToChronoTime(absl::Now() + timeout_));
-    grpc::GenericStub(channel_).PrepareBidiStreamingCall(&context_, method, {}, this);
+    grpc::GenericStub(channel_).PrepareBidiStreamingCall(&context_, method_, {}, this);
     AddHold();
     StartRead(&incoming_);
     StartCall();
@@ -120,6 +121,7 @@ class GrpcStream final : public MessageStream,
 
   const std::shared_ptr<grpc::Channel> channel_;
   const std::string target_;
+  const std::string method_;
   const absl::Duration timeout_;
   std::shared_ptr<Listener> listener_;
   std::shared_ptr<GrpcStream> self_;
@@ -133,13 +135,12 @@ class GrpcStream final : public MessageStream,
 
 }  // namespace
 
-std::shared_ptr<MessageStream> StartMessageStream(
-    std::shared_ptr<grpc::Channel> channel, std::string target, const std::string& method,
-    absl::Duration timeout, std::shared_ptr<MessageStream::Listener> listener) {
-  auto stream = std::make_shared<GrpcStream>(std::move(channel), std::move(target), timeout,
-                                             std::move(listener));
-  stream->Start(method);
-  return stream;
+std::shared_ptr<MessageStream> NewMessageStream(std::shared_ptr<grpc::Channel> channel,
+                                                std::string target, std::string method,
+                                                absl::Duration timeout,
+                                                std::shared_ptr<MessageStream::Listener> listener) {
+  return std::make_shared<GrpcStream>(std::move(channel), std::move(target), std::move(method),
+                                      timeout, std::move(listener));
 }
 
 void RunSoon(absl::AnyInvocable<void()> task) {

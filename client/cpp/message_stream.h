@@ -34,6 +34,8 @@ class MessageStream {
 
   virtual ~MessageStream() = default;
 
+  // Once, before all else.
+  virtual void Start() = 0;
   // Every view of `message` must have an owner, which is kept for as long as the transport may read
   // the view. One Write or HalfClose at a time: none before OnWritten of the one before.
   virtual void Write(const Request& message) = 0;
@@ -43,11 +45,11 @@ class MessageStream {
   virtual void Cancel() = 0;
 };
 
-// Starts an RPC of `method`. `listener` is kept until OnEnded has returned; the stream may be let
-// go of at any time, and then goes on.
-std::shared_ptr<MessageStream> StartMessageStream(
-    std::shared_ptr<grpc::Channel> channel, std::string target, const std::string& method,
-    absl::Duration timeout, std::shared_ptr<MessageStream::Listener> listener);
+// An RPC of `method`. Once started it keeps itself and `listener` until OnEnded has returned.
+std::shared_ptr<MessageStream> NewMessageStream(std::shared_ptr<grpc::Channel> channel,
+                                                std::string target, std::string method,
+                                                absl::Duration timeout,
+                                                std::shared_ptr<MessageStream::Listener> listener);
 
 // Calls `task` on a thread of the transport: for what must leave a thread that holds its locks.
 void RunSoon(absl::AnyInvocable<void()> task);
