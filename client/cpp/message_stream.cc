@@ -31,9 +31,11 @@ class GrpcStream final : public MessageStream,
 
   void Start() override {
     self_ = shared_from_this();
+    const auto context = std::make_shared<grpc::ClientContext>();
     if (timeout_ < absl::InfiniteDuration())
-      context_.set_deadline(absl::ToChronoTime(absl::Now() + timeout_));
-    grpc::GenericStub(channel_).PrepareBidiStreamingCall(&context_, method_, {}, this);
+      context->set_deadline(absl::ToChronoTime(absl::Now() + timeout_));
+    grpc::GenericStub(channel_).PrepareBidiStreamingCall(context.get(), method_, {}, this);
+    SetContext(context);
     AddHold();
     StartRead(&incoming_);
     StartCall();
@@ -52,7 +54,10 @@ class GrpcStream final : public MessageStream,
     if (BeginWrite()) StartWritesDone();
   }
 
-  void Cancel() override { context_.TryCancel(); }
+  void Cancel() override {
+    const std::shared_ptr<grpc::ClientContext> context = GetContext();
+    if (context != nullptr) context->TryCancel();
+  }
 
  private:
   void OnReadDone(bool ok) override {
@@ -80,7 +85,19 @@ class GrpcStream final : public MessageStream,
   void OnDone(const grpc::Status& status) override {
     listener_->OnEnded(Explained(StatusOf(status, target_)));
     listener_.reset();
+    // The call, and with it what it did not send, goes with its context.
+    SetContext(nullptr);
     const std::shared_ptr<GrpcStream> last = std::move(self_);
+  }
+
+  void SetContext(std::shared_ptr<grpc::ClientContext> context) {
+    const MutexLock lock(mutex_);
+    context_.swap(context);
+  }
+
+  std::shared_ptr<grpc::ClientContext> GetContext() {
+    const MutexLock lock(mutex_);
+    return context_;
   }
 
   // False when nothing can be written any more.
@@ -125,10 +142,10 @@ class GrpcStream final : public MessageStream,
   const absl::Duration timeout_;
   std::shared_ptr<Listener> listener_;
   std::shared_ptr<GrpcStream> self_;
-  grpc::ClientContext context_;
   grpc::ByteBuffer outgoing_;
   grpc::ByteBuffer incoming_;
   Mutex mutex_;
+  std::shared_ptr<grpc::ClientContext> context_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;
 };

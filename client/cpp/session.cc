@@ -27,7 +27,7 @@ std::shared_ptr<RemoteObject> Create(Kind kind, const std::shared_ptr<RemoteObje
 }
 
 absl::Status WaitForSession(SessionChannel& channel) {
-  const absl::Status status = channel.WaitForInfo(channel.Deadline(absl::InfiniteDuration()));
+  absl::Status status = channel.WaitForInfo(channel.Deadline(absl::InfiniteDuration()));
   if (!status.ok()) channel.Cancel();
   return status;
 }

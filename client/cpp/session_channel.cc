@@ -56,11 +56,12 @@ void EndCommand(OnAnswer& handler, const absl::Status& status) {
 SessionChannel::SessionChannel(std::string target, absl::Duration timeout,
                                absl::AnyInvocable<void()> on_draining)
     : target_(std::move(target)),
+      timeout_(timeout),
       deadline_(absl::Now() + timeout),
       on_draining_(std::move(on_draining)) {}
 
 void SessionChannel::Start(Connection& connection) {
-  stream_ = connection.NewStream(kMethod, deadline_ - absl::Now(), shared_from_this());
+  stream_ = connection.NewStream(kMethod, timeout_, shared_from_this());
   stream_->Start();
 }
 

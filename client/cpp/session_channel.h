@@ -114,6 +114,7 @@ class SessionChannel final : public MessageStream::Listener,
   absl::Status Closed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string target_;
+  const absl::Duration timeout_;
   const absl::Time deadline_;
   std::shared_ptr<MessageStream> stream_;  // set by Start
   SessionInfo info_;                       // written before has_info_
