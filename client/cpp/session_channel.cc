@@ -76,7 +76,7 @@ uint64_t SessionChannel::Send(Command command, OnAnswer on_answer) {
   return SendWith(std::move(command), std::make_shared<OnAnswer>(std::move(on_answer)));
 }
 
-uint64_t SessionChannel::SendWith(Command command, Handler handler) {
+uint64_t SessionChannel::SendWith(Command command, const Handler& handler) {
   if (handler == nullptr) command.message.set_quiet(true);
   const std::string body = command.message.SerializeAsString();
   absl::Status refused = CheckSize(command, body.size());
@@ -107,7 +107,7 @@ absl::Status SessionChannel::CheckSize(const Command& command, size_t header_byt
                     .got = absl::StrCat(bytes, " bytes")});
 }
 
-uint64_t SessionChannel::Queue(Command& command, const std::string& body, Handler handler) {
+uint64_t SessionChannel::Queue(Command& command, const std::string& body, const Handler& handler) {
   const uint64_t id = ++last_command_;
   std::string head(1, kIdTag);
   AppendVarint(id, head);
@@ -116,7 +116,7 @@ uint64_t SessionChannel::Queue(Command& command, const std::string& body, Handle
   request.AppendCopy(body);
   for (const RawEntry& entry : command.raw)
     AppendRaw(v1::SessionRequest::kRawFieldNumber, entry, request);
-  if (handler != nullptr) pending_.emplace(id, std::move(handler));
+  if (handler != nullptr) pending_.emplace(id, handler);
   Remember(command);
   return id;
 }

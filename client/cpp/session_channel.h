@@ -99,8 +99,8 @@ class SessionChannel final : public MessageStream::Listener,
   using Handler = std::shared_ptr<OnAnswer>;
 
   absl::Status CheckSize(const Command& command, size_t header_bytes) const;
-  uint64_t SendWith(Command command, Handler handler);
-  uint64_t Queue(Command& command, const std::string& body, Handler handler)
+  uint64_t SendWith(Command command, const Handler& handler);
+  uint64_t Queue(Command& command, const std::string& body, const Handler& handler)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Remember(Command& command) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const Sent* Recall(uint64_t command) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
