@@ -36,6 +36,12 @@ struct FlagTexts {
   std::vector<std::string> devices = {"cpu"};
   std::string max_message_bytes = "256MiB";
   std::string memory_limit = absl::StrCat(DefaultMemoryLimitBytes() >> 20, "MiB");
+  std::string session_memory_limit;
+  std::string session_window = "16MiB";
+  std::string session_stall_timeout = "30s";
+  int64_t session_max_handles = SessionLimits().max_handles;
+  int64_t session_max_queued = SessionLimits().max_queued_commands;
+  int64_t max_sessions = ServerConfig().max_sessions;
   std::string log_level = "info";
   std::string drain_timeout = "30s";
 };
@@ -47,6 +53,35 @@ CLI::Option* AddText(CLI::App& app, const char* flag, std::string& text, const c
 CLI::Option* AddList(CLI::App& app, const char* flag, std::vector<std::string>& texts,
                      const char* help) {
   return app.add_option(flag, texts, help)->allow_extra_args(false)->default_str(texts.front());
+}
+
+void AddCount(CLI::App& app, const char* flag, int64_t& count, const char* help) {
+  app.add_option(flag, count, help)
+      ->capture_default_str()
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 32))
+      ->type_name("N")
+      ->group("Sessions");
+}
+
+void AddSessionFlags(CLI::App& app, FlagTexts& texts) {
+  AddCount(app, "--max-sessions", texts.max_sessions, "Sessions at one time.");
+  AddText(app, "--session-memory-limit", texts.session_memory_limit,
+          "Bound on the device memory that one session holds. Default: --memory-limit.")
+      ->type_name("SIZE")
+      ->group("Sessions");
+  AddCount(app, "--session-max-handles", texts.session_max_handles,
+           "Contexts, streams, events, buffers and executors of one session.");
+  AddCount(app, "--session-max-queued", texts.session_max_queued,
+           "Commands of one session that are not over yet.");
+  AddText(app, "--session-window", texts.session_window,
+          "Uploads that wait, and answers that were not taken, in bytes each, above which the\n"
+          "server stops reading from a session. 1MiB up to 1GiB.")
+      ->type_name("SIZE")
+      ->group("Sessions");
+  AddText(app, "--session-stall-timeout", texts.session_stall_timeout,
+          "How long a client may leave an answer untaken before its session is cut.")
+      ->type_name("TIME")
+      ->group("Sessions");
 }
 
 void AddFlags(CLI::App& app, FlagTexts& texts) {
@@ -81,6 +116,7 @@ void AddFlags(CLI::App& app, FlagTexts& texts) {
           "P: host (default), atlas-a2, atlas-a3, atlas-training, atlas-inference.")
       ->type_name("DEVICE")
       ->group("Devices");
+  AddSessionFlags(app, texts);
   AddText(app, "--log-level", texts.log_level, "debug, info, warning or error.")
       ->type_name("LEVEL")
       ->group("Logging");
@@ -151,6 +187,31 @@ absl::Status CheckDistinct(const std::vector<std::string>& addresses) {
   return absl::OkStatus();
 }
 
+// The rest of `config` is known already.
+absl::Status InterpretSessionFlags(const FlagTexts& texts, ServerConfig& config) {
+  SessionLimits& limits = config.session;
+  limits.memory_limit_bytes = config.memory_limit_bytes;
+  if (!texts.session_memory_limit.empty()) {
+    OPSERVE_ASSIGN_OR_RETURN(limits.memory_limit_bytes,
+                             ParseByteSize(texts.session_memory_limit, "--session-memory-limit"));
+  }
+  OPSERVE_ASSIGN_OR_RETURN(limits.window_bytes,
+                           ParseByteSize(texts.session_window, "--session-window"));
+  if (limits.window_bytes < int64_t{1} << 20 || limits.window_bytes > int64_t{1} << 30)
+    return InvalidParameter("--session-window", "1MiB to 1GiB", texts.session_window);
+  limits.max_message_bytes = config.max_message_bytes;
+  // A chunk and what frames it must fit a message.
+  limits.chunk_bytes =
+      std::min({limits.chunk_bytes, limits.window_bytes, config.max_message_bytes / 2});
+  limits.max_skew_bytes = std::min(limits.max_skew_bytes, limits.window_bytes);
+  limits.max_handles = texts.session_max_handles;
+  limits.max_queued_commands = texts.session_max_queued;
+  config.max_sessions = texts.max_sessions;
+  OPSERVE_ASSIGN_OR_RETURN(config.session_stall_timeout,
+                           ParseTimeout(texts.session_stall_timeout, "--session-stall-timeout"));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ServerConfig> Interpret(const FlagTexts& texts) {
   ServerConfig config;
   for (const std::string& address : texts.listen)
@@ -164,6 +225,7 @@ absl::StatusOr<ServerConfig> Interpret(const FlagTexts& texts) {
                            ParseByteSize(texts.memory_limit, "--memory-limit"));
   OPSERVE_ASSIGN_OR_RETURN(config.drain_timeout,
                            ParseTimeout(texts.drain_timeout, "--drain-timeout"));
+  OPSERVE_RETURN_IF_ERROR(InterpretSessionFlags(texts, config));
   const std::optional<LogLevel> level = ParseLogLevel(texts.log_level);
   if (!level.has_value()) {
     return InvalidParameter("--log-level", "debug, info, warning or error",

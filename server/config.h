@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "core/engine/engine.h"
 #include "server/log.h"
+#include "server/session/session_limits.h"
 
 namespace opserve::server {
 
@@ -20,6 +21,9 @@ struct ServerConfig {
   std::vector<DeviceSpec> devices = {DeviceSpec()};
   int64_t max_message_bytes = int64_t{256} << 20;
   int64_t memory_limit_bytes = int64_t{1} << 30;
+  SessionLimits session;  // of each
+  int64_t max_sessions = 1024;
+  absl::Duration session_stall_timeout = absl::Seconds(30);
   LogLevel log_level = LogLevel::kInfo;
   absl::Duration drain_timeout = absl::Seconds(30);
 };

@@ -18,13 +18,14 @@
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "server/services/operator_service.h"
+#include "server/services/session_service.h"
 #include "server/stream_ender.h"
 #include "server/unix_socket.h"
 
 namespace opserve::server {
 namespace {
 
-constexpr char kServiceName[] = "opserve.v1.OperatorService";
+constexpr const char* kServiceNames[] = {"opserve.v1.OperatorService", "opserve.v1.SessionService"};
 
 void LogOfGrpc(gpr_log_func_args* args) {
   LogLevel level = LogLevel::kDebug;
@@ -74,7 +75,12 @@ class GrpcServer final : public Server {
     service_ = MakeOperatorService(
         *engine_, {.max_message_bytes = config.max_message_bytes, .executing = &executing_});
     grpc::ServerBuilder builder;
+    sessions_ = MakeSessionServer(*engine_, {.limits = config.session,
+                                             .max_sessions = config.max_sessions,
+                                             .stall_timeout = config.session_stall_timeout,
+                                             .executing = &executing_});
     builder.RegisterService(service_.get());
+    builder.RegisterService(&sessions_->service());
     builder.SetMaxReceiveMessageSize(static_cast<int>(config.max_message_bytes));
     builder.SetMaxSendMessageSize(static_cast<int>(config.max_message_bytes));
     // Two servers on one port would share its calls silently.
@@ -100,6 +106,7 @@ class GrpcServer final : public Server {
   void Shutdown(absl::Duration drain) override {
     if (server_ == nullptr) return;
     SetServing(false);
+    sessions_->Drain();
     {
       const StreamEnder ender(*server_, executing_);
       server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(drain));
@@ -128,13 +135,14 @@ class GrpcServer final : public Server {
   void SetServing(bool serving) {
     grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService();
     health->SetServingStatus(serving);
-    health->SetServingStatus(kServiceName, serving);
+    for (const char* name : kServiceNames) health->SetServingStatus(name, serving);
   }
 
   // Destroyed in the order that is safe: server, service, engine.
   std::unique_ptr<Engine> engine_;
   std::atomic<int64_t> executing_ = 0;
   std::unique_ptr<grpc::Service> service_;
+  std::unique_ptr<SessionServer> sessions_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::string> addresses_;
   std::vector<std::string> sockets_;

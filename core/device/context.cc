@@ -34,15 +34,31 @@ class Gathering {
   absl::AnyInvocable<void(Stream::Failure)> done_;
 };
 
+uint64_t NextId() {
+  static std::atomic<uint64_t> next{1};
+  return next.fetch_add(1);
+}
+
 }  // namespace
 
-Context::~Context() {
+Context::Context(Device& device, std::shared_ptr<MemoryBudget> budget, const Clock& clock)
+    : device_(device), id_(NextId()), budget_(std::move(budget)), clock_(clock) {}
+
+Context::~Context() { Abandon(); }
+
+void Context::Abandon() {
   std::vector<std::shared_ptr<Stream>> streams;
   {
     MutexLock lock(mutex_);
     streams.swap(streams_);
   }
   for (const std::shared_ptr<Stream>& stream : streams) stream->Abandon();
+}
+
+bool Context::Owns(const Stream& stream) const {
+  MutexLock lock(mutex_);
+  return std::any_of(streams_.begin(), streams_.end(),
+                     [&](const std::shared_ptr<Stream>& own) { return own.get() == &stream; });
 }
 
 std::shared_ptr<Stream> Context::CreateStream(Stream::OnFailure on_failure) {
@@ -65,12 +81,13 @@ absl::Status Context::DestroyStream(const std::shared_ptr<Stream>& stream) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<DeviceBuffer>> Context::Allocate(int64_t bytes) {
-  if (bytes < 0) return InvalidParameter("size_bytes", ">= 0", absl::StrCat(bytes));
-  OPSERVE_ASSIGN_OR_RETURN(MemoryBudget::Share share, budget_->Take(bytes, "size_bytes"));
+absl::StatusOr<std::shared_ptr<DeviceBuffer>> Context::Allocate(int64_t bytes,
+                                                                std::string_view parameter) {
+  if (bytes < 0) return InvalidParameter(parameter, ">= 0", absl::StrCat(bytes));
+  OPSERVE_ASSIGN_OR_RETURN(MemoryBudget::Share share, budget_->Take(bytes, parameter));
   OPSERVE_ASSIGN_OR_RETURN(PooledBuffer memory,
                            device_.memory().Acquire(static_cast<size_t>(bytes)));
-  return std::make_shared<DeviceBuffer>(device_, std::move(share), std::move(memory));
+  return std::make_shared<DeviceBuffer>(device_, id_, std::move(share), std::move(memory));
 }
 
 void Context::Synchronize(absl::AnyInvocable<void(Stream::Failure)> done) {

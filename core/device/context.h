@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -19,15 +20,20 @@ namespace opserve {
 // when the last of them let go. `data` is the device's address, which the host must not follow.
 class DeviceBuffer {
  public:
-  DeviceBuffer(Device& device, MemoryBudget::Share share, PooledBuffer memory)
-      : device_(device), share_(std::move(share)), memory_(std::move(memory)) {}
+  // `owner` is the context's id.
+  DeviceBuffer(Device& device, uint64_t owner, MemoryBudget::Share share, PooledBuffer memory)
+      : device_(device), owner_(owner), share_(std::move(share)), memory_(std::move(memory)) {}
 
   Device& device() const { return device_; }
+  // Context::id of the context that made it.
+  uint64_t owner() const { return owner_; }
+  // 64-byte aligned; nullptr for a buffer of 0 bytes.
   std::byte* data() const { return memory_.data(); }
   int64_t size_bytes() const { return static_cast<int64_t>(memory_.size()); }
 
  private:
   Device& device_;
+  const uint64_t owner_;
   const MemoryBudget::Share share_;
   const PooledBuffer memory_;
 };
@@ -35,8 +41,7 @@ class DeviceBuffer {
 // Thread-safe. The device and the clock must outlive it, and all that it made.
 class Context {
  public:
-  Context(Device& device, std::shared_ptr<MemoryBudget> budget, const Clock& clock)
-      : device_(device), budget_(std::move(budget)), clock_(clock) {}
+  Context(Device& device, std::shared_ptr<MemoryBudget> budget, const Clock& clock);
   // Abandons the streams: work that waits is dropped, work that runs ends by itself and lets go of
   // its memory then.
   ~Context();
@@ -44,24 +49,35 @@ class Context {
   Context& operator=(const Context&) = delete;
 
   Device& device() const { return device_; }
+  // No other context of this process has it, or ever had it.
+  uint64_t id() const { return id_; }
+  bool Owns(const DeviceBuffer& buffer) const { return buffer.owner() == id_; }
+  // Whether the stream is one of this context, and was not destroyed.
+  bool Owns(const Stream& stream) const;
 
   std::shared_ptr<Stream> CreateStream(Stream::OnFailure on_failure);
   // Drops what waits on it. A stream of another context: 161002 naming `stream`.
   absl::Status DestroyStream(const std::shared_ptr<Stream>& stream);
 
-  // `bytes` >= 0, contents undefined. RESOURCE_EXHAUSTED when the budget or the device has not as
-  // much.
-  absl::StatusOr<std::shared_ptr<DeviceBuffer>> Allocate(int64_t bytes);
+  // `bytes` >= 0, contents undefined. RESOURCE_EXHAUSTED when the budget (naming `parameter`) or
+  // the device has not as much.
+  absl::StatusOr<std::shared_ptr<DeviceBuffer>> Allocate(int64_t bytes,
+                                                         std::string_view parameter = "size_bytes");
 
   // Calls `done` when all that is on its streams now has ended: with the failure of the stream that
   // was made first, of those that failed.
   void Synchronize(absl::AnyInvocable<void(Stream::Failure)> done);
 
+  // What the end does, for who cannot wait for the last to let go of the context: destroys all of
+  // its streams.
+  void Abandon();
+
  private:
   Device& device_;
+  const uint64_t id_;
   const std::shared_ptr<MemoryBudget> budget_;
   const Clock& clock_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<std::shared_ptr<Stream>> streams_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,11 +1,17 @@
 // What executes calls: memory, workers and a kernel for each operator that it has.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 
+#include "absl/status/status.h"
+#include "core/base/fragments.h"
 #include "core/base/parallel.h"
 #include "core/device/kernel.h"
 #include "core/device/memory_pool.h"
+#include "core/device/memory_region.h"
 #include "core/op/operator.h"
 #include "core/op/profile.h"
 
@@ -27,8 +33,29 @@ class Device {
   virtual const DeviceInfo& info() const = 0;
   // nullptr when this device cannot run the operator at all; the profile is checked by PlanCall.
   virtual const Kernel* FindKernel(const Operator& op) const = 0;
-  virtual MemoryPool& memory() = 0;
   virtual WorkerPool& workers() = 0;
+
+  // The device's memory. Only the device itself may follow its addresses.
+  virtual MemoryPool& memory() = 0;
+  // Memory of the host that transfers go from and to quickest (pinned, where that matters).
+  virtual MemoryPool& host_memory() = 0;
+  // Whether kernels take any address of the host for one of the device's, so that one-shot calls
+  // need no transfers: memory() and host_memory() are the same then.
+  virtual bool uses_host_memory() const { return false; }
+
+  // Transfers. Each returns when it has happened, and may be called from any thread. Regions lie in
+  // leases of memory(), all other bytes in memory of the host. Errors: 361001; an argument that is
+  // not as stated is a defect of the caller's (561103).
+
+  // `from` has exactly the region's bytes.
+  virtual absl::Status Upload(const MemoryRegion& to, const Fragments& from) = 0;
+  // The region's bytes from `offset_bytes` on, as many as `to` has; they lie inside the region.
+  virtual absl::Status Download(const MemoryRegion& from, int64_t offset_bytes,
+                                std::span<std::byte> to) = 0;
+  // Regions of as many bytes in all, whose rows may differ. They do not overlap.
+  virtual absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to) = 0;
+  // Repeats `pattern`, of 1, 2, 4 or 8 bytes; each row is a whole number of them.
+  virtual absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern) = 0;
 };
 
 }  // namespace opserve

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "absl/status/status.h"
@@ -9,6 +10,12 @@
 #include "core/op/op_call.h"
 
 namespace opserve {
+
+// Elements of a tensor, in row-major order.
+struct ElementRange {
+  int64_t begin = 0;
+  int64_t count = -1;  // -1 = all
+};
 
 // What one execution works on. Addresses are the device's.
 struct KernelArgs {
@@ -23,6 +30,12 @@ struct KernelArgs {
   // At least what `workspace_bytes` asked for, 64-byte aligned, contents undefined.
   std::span<std::byte> workspace;
   WorkerPool& workers;
+  // Of the output, where it is to be made in part; only for calls of which Operator::runs_in_pieces
+  // is true. The output, and each input that is marked in `windowed` (schema order; empty = none),
+  // is plain, has the output's shape, and its address is that of element range.begin: its memory
+  // is the range alone.
+  ElementRange range = {};
+  std::span<const bool> windowed = {};
 };
 
 struct Kernel {

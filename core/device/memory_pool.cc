@@ -59,6 +59,8 @@ class HostMemory final : public MemorySource {
       ::munmap(data, bytes);
     }
   }
+
+  bool is_host_memory() const override { return true; }
 };
 
 }  // namespace
@@ -111,11 +113,18 @@ struct PooledBuffer::Core {
   }
 
   void Return(std::byte* data, size_t size_class) {
-    ASAN_POISON_MEMORY_REGION(data, size_class);
+    Poison(data, size_class);
     MutexLock lock(mutex);
     cached[size_class].push_back({data, clock.Now()});
     stats.used_bytes -= static_cast<int64_t>(size_class);
     stats.cached_bytes += static_cast<int64_t>(size_class);
+  }
+
+  void Poison(std::byte* data, size_t bytes) const {
+    if (source.is_host_memory()) ASAN_POISON_MEMORY_REGION(data, bytes);
+  }
+  void Unpoison(std::byte* data, size_t bytes) const {
+    if (source.is_host_memory()) ASAN_UNPOISON_MEMORY_REGION(data, bytes);
   }
 
   // What has been cached since before `before`.
@@ -139,7 +148,7 @@ struct PooledBuffer::Core {
   }
 
   void FreeOne(std::byte* data, size_t size_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
-    ASAN_UNPOISON_MEMORY_REGION(data, size_class);
+    Unpoison(data, size_class);
     source.Free(data, size_class);
     stats.cached_bytes -= static_cast<int64_t>(size_class);
   }
@@ -199,8 +208,8 @@ absl::StatusOr<PooledBuffer> MemoryPool::Acquire(size_t bytes) {
     core_->Unreserve(size_class);
     return refuse("device memory");
   }
-  ASAN_POISON_MEMORY_REGION(data, size_class);
-  ASAN_UNPOISON_MEMORY_REGION(data, bytes);
+  core_->Poison(data, size_class);
+  core_->Unpoison(data, bytes);
   buffer.core_ = core_;
   buffer.data_ = data;
   buffer.size_ = bytes;

@@ -21,6 +21,8 @@ class MemorySource {
   // `bytes` > 0, 64-byte aligned; nullptr when there is none.
   virtual std::byte* Allocate(size_t bytes) = 0;
   virtual void Free(std::byte* data, size_t bytes) = 0;
+  // Whether the host may follow its addresses: sanitizers then watch what no lease covers.
+  virtual bool is_host_memory() const { return false; }
 
   // The host's memory: large blocks on huge pages where the kernel gives them. Lives forever.
   static MemorySource& Host();

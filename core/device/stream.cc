@@ -1,5 +1,6 @@
 #include "core/device/stream.h"
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,12 +36,77 @@ class Stream::Turn final : public WorkerPool::Task {
   const std::shared_ptr<Stream> stream_;
 };
 
+// An asynchronous command from its start to its end: over when `start` returned and `finished` was
+// called, in whatever order.
+class Stream::Pending : public std::enable_shared_from_this<Pending> {
+ public:
+  Pending(std::shared_ptr<Stream> stream, uint64_t id, absl::AnyInvocable<void(absl::Status)> done)
+      : stream_(std::move(stream)), id_(id), done_(std::move(done)) {}
+
+  // Whether it is over already.
+  bool Start(absl::AnyInvocable<void(AsyncCommand::Finished)> start) {
+    start([ticket = std::make_unique<Ticket>(shared_from_this())](absl::Status status) mutable {
+      if (ticket != nullptr) ticket->Redeem(std::move(status));
+      ticket.reset();
+    });
+    start = nullptr;
+    if (!IsLastHalf()) return false;
+    End();
+    return true;
+  }
+
+ private:
+  // The one right, and duty, to finish the command.
+  class Ticket {
+   public:
+    explicit Ticket(std::shared_ptr<Pending> pending) : pending_(std::move(pending)) {}
+    Ticket(const Ticket&) = delete;
+    Ticket& operator=(const Ticket&) = delete;
+    ~Ticket() {
+      Redeem(MakeError({.reason = ErrorReason::kInner,
+                        .op = {},
+                        .parameter = "stream",
+                        .want = "a command that finishes",
+                        .got = "one that was forgotten"}));
+    }
+
+    void Redeem(absl::Status status) {
+      if (pending_ != nullptr) std::exchange(pending_, nullptr)->Finish(std::move(status));
+    }
+
+   private:
+    std::shared_ptr<Pending> pending_;
+  };
+
+  void Finish(absl::Status status) {
+    status_ = std::move(status);
+    if (!IsLastHalf()) return;
+    End();
+    stream_->GoOn();
+  }
+
+  // `start` and `finished` are a half each.
+  bool IsLastHalf() { return half_over_.exchange(true); }
+
+  void End() {
+    stream_->NoteFailure(status_, id_);
+    if (done_) done_(std::move(status_));
+  }
+
+  const std::shared_ptr<Stream> stream_;
+  const uint64_t id_;
+  absl::AnyInvocable<void(absl::Status)> done_;
+  std::atomic<bool> half_over_ = false;
+  absl::Status status_;  // written by the one half, read by the last
+};
+
 std::shared_ptr<Stream> Stream::Create(WorkerPool& workers, const Clock& clock,
                                        OnFailure on_failure) {
   return std::shared_ptr<Stream>(new Stream(workers, clock, on_failure));
 }
 
 void Stream::Enqueue(Command command) { Push(std::move(command)); }
+void Stream::Enqueue(AsyncCommand command) { Push(std::move(command)); }
 
 void Stream::Record(Event& event) {
   auto marker = std::make_shared<Marker>();
@@ -100,6 +166,8 @@ bool Stream::Step() {
   if (const Gate* gate = std::get_if<Gate>(&item)) return PassGate(gate->marker);
   if (auto* command = std::get_if<Command>(&item)) {
     Run(std::move(*command));
+  } else if (auto* async = std::get_if<AsyncCommand>(&item)) {
+    return Start(std::move(*async));
   } else if (auto* barrier = std::get_if<Barrier>(&item)) {
     Tell(std::move(*barrier));
   } else {
@@ -115,20 +183,49 @@ bool Stream::PassGate(const std::shared_ptr<Marker>& marker) {
   return false;
 }
 
+absl::Status Stream::CheckGoesOn() const {
+  MutexLock lock(mutex_);
+  if (failure_.status.ok() || on_failure_ == OnFailure::kContinue) return absl::OkStatus();
+  return NotRun(failure_);
+}
+
+void Stream::NoteFailure(const absl::Status& status, uint64_t command) {
+  MutexLock lock(mutex_);
+  if (!status.ok() && failure_.status.ok()) failure_ = {Unshared(status), command};
+}
+
 void Stream::Run(Command command) {
-  absl::Status status;
-  {
-    MutexLock lock(mutex_);
-    if (!failure_.status.ok() && on_failure_ == OnFailure::kStop) status = NotRun(failure_);
-  }
+  absl::Status status = CheckGoesOn();
   if (status.ok()) {
     status = command.run();
-    MutexLock lock(mutex_);
-    if (!status.ok() && failure_.status.ok()) failure_ = {Unshared(status), command.id};
+    NoteFailure(status, command.id);
   }
   // What the command held is free when its caller hears of its end.
   command.run = nullptr;
   if (command.done) command.done(std::move(status));
+}
+
+bool Stream::Start(AsyncCommand command) {
+  absl::Status status = CheckGoesOn();
+  if (status.ok()) {
+    const auto pending =
+        std::make_shared<Pending>(shared_from_this(), command.id, std::move(command.done));
+    return pending->Start(std::move(command.start));
+  }
+  command.start = nullptr;
+  if (command.done) command.done(std::move(status));
+  return true;
+}
+
+void Stream::GoOn() {
+  {
+    MutexLock lock(mutex_);
+    if (items_.empty()) {
+      busy_ = false;
+      return;
+    }
+  }
+  StartTurn();
 }
 
 void Stream::Tell(Barrier barrier) {
@@ -145,6 +242,9 @@ void Stream::Drop(Item item) {
   if (auto* command = std::get_if<Command>(&item)) {
     command->run = nullptr;
     if (command->done) command->done(std::move(cancelled));
+  } else if (auto* async = std::get_if<AsyncCommand>(&item)) {
+    async->start = nullptr;
+    if (async->done) async->done(std::move(cancelled));
   } else if (auto* barrier = std::get_if<Barrier>(&item)) {
     if (barrier->done) barrier->done({std::move(cancelled), 0});
   } else if (auto* marker = std::get_if<std::shared_ptr<Marker>>(&item)) {

@@ -41,6 +41,21 @@ class Stream : public std::enable_shared_from_this<Stream> {
     absl::AnyInvocable<void(absl::Status)> done;
   };
 
+  // A command that ends later than its turn on a worker: it waits for a network, say, and holds no
+  // worker meanwhile.
+  struct AsyncCommand {
+    using Finished = absl::AnyInvocable<void(absl::Status)>;
+
+    // For errors to name.
+    uint64_t id = 0;
+    // On a worker, in the stream's turn. The stream goes on when `finished` was called, once, on
+    // any thread, maybe before `start` returns, and `start` has returned. A `finished` that is
+    // destroyed uncalled fails the command (561103). The workers must outlive it.
+    absl::AnyInvocable<void(Finished finished)> start;
+    // As Command::done; on the thread that calls `finished`, perhaps. `start` is destroyed before.
+    absl::AnyInvocable<void(absl::Status)> done;
+  };
+
   // The first failure since the last Synchronize, and whose it was.
   struct Failure {
     absl::Status status;  // OK: none
@@ -53,6 +68,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Stream& operator=(const Stream&) = delete;
 
   void Enqueue(Command command);
+  void Enqueue(AsyncCommand command);
 
   // Records `event` behind all that is on the stream.
   void Record(Event& event);
@@ -69,7 +85,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool IsIdle() const;
 
   // Drops what waits: its `done`s are told CANCELLED, its markers are reached. The command that
-  // runs ends by itself. Commands that come later are dropped, too.
+  // runs, or was started and has not finished, ends by itself. Commands that come later are
+  // dropped, too.
   void Abandon();
 
  private:
@@ -80,8 +97,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
     absl::AnyInvocable<void(Failure)> done;
   };
   // A marker to reach, a marker to wait for, …
-  using Item = std::variant<Command, std::shared_ptr<Marker>, Gate, Barrier>;
+  using Item = std::variant<Command, AsyncCommand, std::shared_ptr<Marker>, Gate, Barrier>;
   class Turn;
+  class Pending;
 
   Stream(WorkerPool& workers, const Clock& clock, OnFailure on_failure)
       : workers_(workers), clock_(clock), on_failure_(on_failure) {}
@@ -92,7 +110,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // False when the stream has nothing to do, or waits.
   bool Step();
   bool PassGate(const std::shared_ptr<Marker>& marker);
+  // OK, or why the next command is not to run.
+  absl::Status CheckGoesOn() const;
+  void NoteFailure(const absl::Status& status, uint64_t command);
   void Run(Command command);
+  // False when the command has not finished yet.
+  bool Start(AsyncCommand command);
+  // After a command that finished when its turn was over.
+  void GoOn();
   void Tell(Barrier barrier);
   void Drop(Item item);
 
@@ -102,7 +127,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   mutable Mutex mutex_;
   std::deque<Item> items_ ABSL_GUARDED_BY(mutex_);
-  // A turn is due, runs, or waits at a gate.
+  // A turn is due, runs, or waits: at a gate, for a command to finish.
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;
   bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;
   Failure failure_ ABSL_GUARDED_BY(mutex_);

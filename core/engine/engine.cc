@@ -13,8 +13,7 @@
 namespace opserve {
 namespace {
 
-// Bytes of inputs, outputs and workspace up to which a call is run by the thread that brings it: it
-// takes less time than to hand it over.
+// Bytes of inputs, outputs and workspace up to which a call is run by the thread that brings it.
 constexpr int64_t kInlineBytes = 64 << 10;
 
 class RunTask final : public WorkerPool::Task {
@@ -27,7 +26,9 @@ class RunTask final : public WorkerPool::Task {
   const Clock& clock_;
 };
 
-bool IsSmall(const Plan& plan) {
+// Whether the call is over sooner than it is handed over, and waits for no device.
+bool RunsHere(const Plan& plan) {
+  if (!plan.device->uses_host_memory()) return false;
   int64_t bytes = static_cast<int64_t>(plan.workspace_bytes);
   for (const int64_t more : {plan.call.input_bytes(), plan.call.output_bytes()}) {
     if (__builtin_add_overflow(bytes, more, &bytes)) return false;
@@ -42,18 +43,27 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(const EngineOptions& opti
   if (options.memory_limit_bytes <= 0) {
     return InvalidParameter("memory limit", "> 0 bytes", absl::StrCat(options.memory_limit_bytes));
   }
-  std::unique_ptr<Engine> engine(new Engine(options));
-  int cpus = 0;
+  std::vector<std::unique_ptr<Device>> devices;
   for (const DeviceSpec& spec : options.devices) {
-    engine->devices_.push_back(cpu::MakeCpuDevice(
-        {.name = absl::StrCat("cpu:", cpus++),
+    devices.push_back(cpu::MakeCpuDevice(
+        {.name = absl::StrCat("cpu:", devices.size()),
          .threads = spec.threads,
          .profile = spec.profile,
          .memory_limit_bytes =
              options.memory_limit_bytes / static_cast<int64_t>(options.devices.size())},
         *options.clock));
   }
-  return engine;
+  return std::unique_ptr<Engine>(
+      new Engine(std::move(devices), options.memory_limit_bytes, *options.clock));
+}
+
+absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(std::vector<std::unique_ptr<Device>> devices,
+                                                       const Clock& clock) {
+  if (devices.empty()) return MissingParameter("devices", "at least one device");
+  int64_t limit = 0;
+  for (const std::unique_ptr<Device>& device : devices)
+    limit += device->memory().stats().limit_bytes;
+  return std::unique_ptr<Engine>(new Engine(std::move(devices), limit, clock));
 }
 
 // A device's workers finish what they have before they go.
@@ -92,12 +102,13 @@ absl::StatusOr<Plan> Engine::MakePlan(const NamedCall& call) const {
   plan.workspace_bytes = plan.kernel->workspace_bytes(bound.call);
   plan.call = std::move(bound.call);
   plan.storages = std::move(bound.storages);
+  plan.output_storages = std::move(bound.output_storages);
   return plan;
 }
 
 void Engine::Submit(OneShot shot) {
-  if (IsSmall(shot.plan)) {
-    RunOneShot(std::move(shot), *options_.clock);
+  if (RunsHere(shot.plan)) {
+    RunOneShot(std::move(shot), clock_);
     return;
   }
   Device& device = *shot.plan.device;
@@ -107,11 +118,18 @@ void Engine::Submit(OneShot shot) {
     shot.done(std::move(status));
     return;
   }
-  device.workers().Enqueue(std::make_unique<RunTask>(std::move(shot), *options_.clock));
+  device.workers().Enqueue(std::make_unique<RunTask>(std::move(shot), clock_));
 }
 
+void Engine::RunHere(OneShot shot) const { RunOneShot(std::move(shot), clock_); }
+
+EngineStatistics Engine::statistics() const { return {}; }
+
 void Engine::TrimIdleMemory(absl::Duration age) {
-  for (const std::unique_ptr<Device>& device : devices_) device->memory().TrimIdle(age);
+  for (const std::unique_ptr<Device>& device : devices_) {
+    device->memory().TrimIdle(age);
+    if (!device->uses_host_memory()) device->host_memory().TrimIdle(age);
+  }
 }
 
 }  // namespace opserve

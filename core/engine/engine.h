@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
@@ -24,6 +25,7 @@ struct Plan {
   OpCall call;
   absl::InlinedVector<int, 3>
       storages;  // of each input in schema order: index into OneShot::storages, or -1
+  absl::InlinedVector<int, 1> output_storages;  // of each output likewise; all -1 in a OneShot
   Device* device = nullptr;
   const Kernel* kernel = nullptr;
   size_t workspace_bytes = 0;
@@ -52,7 +54,8 @@ struct OneShot {
   absl::AnyInvocable<void(absl::StatusOr<Outputs>)> done;
 };
 
-// Every input of a plan has a storage and lies inside it: 161001, 161002 naming the input. Submit
+// Every input of a plan has a storage and lies inside it, and no output has memory of the caller's:
+// 161001, 161002 naming the tensor. Submit
 // checks this itself; services that want to refuse earlier may too.
 absl::Status CheckStorages(const Plan& plan, std::span<const Fragments> storages);
 
@@ -73,10 +76,32 @@ struct EngineOptions {
   const Clock* clock = &Clock::Real();
 };
 
+// What an engine has done since it was made, and has under way. Counters only grow.
+struct EngineStatistics {
+  int64_t inline_calls = 0;      // run on the thread that brought them
+  int64_t queued_calls = 0;      // handed to a device's workers
+  int64_t failed_calls = 0;      // of both, that ended with an error
+  int64_t input_bytes = 0;       // of both
+  int64_t output_bytes = 0;      // of those that succeeded
+  int64_t refused_calls = 0;     // by the bound on calls
+  int64_t refused_bytes = 0;     // by the bound on bytes (calls, not bytes)
+  int64_t refused_deadline = 0;  // as the wait would have been too long
+  int64_t expired_calls = 0;     // dropped before they ran: their deadline had passed
+  int64_t cancelled_calls =
+      0;                      // dropped before they ran or at a chunk's end: their caller went away
+  absl::Duration queue_wait;  // of queued calls, from Submit to their start, summed up
+  absl::Duration execution;   // of both, from start to end, summed up
+  int64_t calls_in_flight = 0;  // not over now
+  int64_t bytes_in_flight = 0;  // of their inputs, outputs and workspaces
+};
+
 // Thread-safe.
 class Engine {
  public:
   static absl::StatusOr<std::unique_ptr<Engine>> Create(const EngineOptions& options);
+  // Of these devices, at least one. `clock` must outlive the engine.
+  static absl::StatusOr<std::unique_ptr<Engine>> Create(
+      std::vector<std::unique_ptr<Device>> devices, const Clock& clock);
   // Waits for the calls that were submitted.
   ~Engine();
   Engine(const Engine&) = delete;
@@ -87,21 +112,32 @@ class Engine {
   absl::StatusOr<Plan> MakePlan(const NamedCall& call) const;
 
   // Phase two: checks each input against its storage (161002), leases memory (RESOURCE_EXHAUSTED),
-  // runs, calls `done`. Small calls run here and now, others on the device's workers.
+  // runs, calls `done`. Small calls on memory of the host run here and now, others on the device's
+  // workers.
   void Submit(OneShot shot);
 
+  // The same on this thread: `done` was called when it returns.
+  void RunHere(OneShot shot) const;
+
+  // The device of that name, the first for an empty one; NOT_FOUND (DEVICE_NOT_FOUND) otherwise.
+  absl::StatusOr<Device*> FindDevice(std::string_view name) const;
+
   std::span<const std::unique_ptr<Device>> devices() const { return devices_; }
-  int64_t memory_limit_bytes() const { return options_.memory_limit_bytes; }
+  int64_t memory_limit_bytes() const { return memory_limit_bytes_; }
+
+  EngineStatistics statistics() const;
 
   // Gives idle pooled memory back; call it now and then.
   void TrimIdleMemory(absl::Duration age);
 
  private:
-  explicit Engine(const EngineOptions& options) : options_(options) {}
-  absl::StatusOr<Device*> FindDevice(std::string_view name) const;
+  Engine(std::vector<std::unique_ptr<Device>> devices, int64_t memory_limit_bytes,
+         const Clock& clock)
+      : devices_(std::move(devices)), memory_limit_bytes_(memory_limit_bytes), clock_(clock) {}
 
-  const EngineOptions options_;
-  std::vector<std::unique_ptr<Device>> devices_;
+  const std::vector<std::unique_ptr<Device>> devices_;
+  const int64_t memory_limit_bytes_;
+  const Clock& clock_;
 };
 
 }  // namespace opserve

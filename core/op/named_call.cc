@@ -65,14 +65,22 @@ absl::Status BindAttributes(const NamedCall& named, OpCall& call) {
   return absl::OkStatus();
 }
 
-absl::Status BindOutputs(const NamedCall& named, OpCall& call) {
+absl::Status BindOutputs(const NamedCall& named, BoundCall& bound) {
+  OpCall& call = bound.call;
   absl::InlinedVector<bool, 4> seen(call.outputs.size(), false);
   for (const NamedOutput& output : named.outputs) {
     OPSERVE_ASSIGN_OR_RETURN(const size_t i, Position(call.op->outputs, "output", output.name));
     if (seen[i]) return Repeated(output.name);
     seen[i] = true;
-    call.outputs[i].requested_dtype = output.dtype;
-    call.outputs[i].requested_shape = output.shape;
+    OutputSlot& slot = call.outputs[i];
+    if (output.given.has_value()) {
+      slot.origin = OutputSlot::Origin::kGiven;
+      slot.desc = *output.given;
+      bound.output_storages[i] = output.storage;
+    } else {
+      slot.requested_dtype = output.dtype;
+      slot.requested_shape = output.shape;
+    }
   }
   return absl::OkStatus();
 }
@@ -81,9 +89,10 @@ absl::StatusOr<BoundCall> Bind(const NamedCall& named, const Operator& op, Profi
   BoundCall bound;
   bound.call = MakeOpCall(op, profile);
   bound.storages.assign(op.inputs.size(), -1);
+  bound.output_storages.assign(op.outputs.size(), -1);
   OPSERVE_RETURN_IF_ERROR(BindInputs(named, bound));
   OPSERVE_RETURN_IF_ERROR(BindAttributes(named, bound.call));
-  OPSERVE_RETURN_IF_ERROR(BindOutputs(named, bound.call));
+  OPSERVE_RETURN_IF_ERROR(BindOutputs(named, bound));
   return bound;
 }
 

@@ -30,6 +30,10 @@ struct NamedOutput {
   std::string_view name;
   DType dtype = DType::kUndefined;  // kUndefined = inferred
   std::optional<Dims> shape;        // must equal the inferred one
+  // The caller's memory (OutputSlot::Origin::kGiven), complete; `dtype` and `shape` are not read
+  // then.
+  std::optional<TensorDesc> given;
+  int storage = -1;  // of `given`: as NamedInput::storage
 };
 
 struct NamedCall {
@@ -42,7 +46,8 @@ struct NamedCall {
 
 struct BoundCall {
   OpCall call;
-  absl::InlinedVector<int, 3> storages;  // of each input in schema order; -1 = none
+  absl::InlinedVector<int, 3> storages;         // of each input in schema order; -1 = none
+  absl::InlinedVector<int, 1> output_storages;  // of each output likewise
 };
 
 // By position, not planned yet. Errors (161002): an unknown or repeated name.

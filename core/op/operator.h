@@ -75,6 +75,10 @@ struct Operator {
   // there); pure.
   absl::Status (*infer)(OpCall& call);
 
+  // Whether a planned call is a map whose output elements can be made range by range
+  // (KernelArgs::range): each from the same element of its inputs, broadcast. nullptr = never.
+  bool (*runs_in_pieces)(const OpCall& call) = nullptr;
+
   // Index of the parameter of that name, or -1.
   int FindInput(std::string_view input) const;
   int FindAttribute(std::string_view attribute) const;

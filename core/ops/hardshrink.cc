@@ -55,6 +55,9 @@ absl::Status InferBackward(OpCall& call) {
   return SettleOutput(call, 0, promoted, shape);
 }
 
+// But for a gradient that is masked out.
+bool RunsInPieces(const OpCall& call) { return call.output(0).wanted; }
+
 }  // namespace
 
 extern constinit const Operator kHardshrink = {
@@ -69,6 +72,7 @@ extern constinit const Operator kHardshrink = {
     .outputs = kForwardOutputs,
     .support = kSupport,
     .infer = InferForward,
+    .runs_in_pieces = RunsInPieces,
 };
 
 extern constinit const Operator kHardshrinkBackward = {
@@ -86,6 +90,7 @@ extern constinit const Operator kHardshrinkBackward = {
     .outputs = kBackwardOutputs,
     .support = kSupport,
     .infer = InferBackward,
+    .runs_in_pieces = RunsInPieces,
 };
 
 }  // namespace opserve

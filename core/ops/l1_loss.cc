@@ -77,6 +77,7 @@ extern constinit const Operator kL1Loss = {
     .outputs = kForwardOutputs,
     .support = kLossSupport,
     .infer = InferForward,
+    .runs_in_pieces = LossRunsInPieces,
 };
 
 extern constinit const Operator kL1LossBackward = {
@@ -93,6 +94,7 @@ extern constinit const Operator kL1LossBackward = {
     .outputs = kBackwardOutputs,
     .support = kLossSupport,
     .infer = InferBackward,
+    .runs_in_pieces = LossBackwardRunsInPieces,
 };
 
 }  // namespace opserve

@@ -1,6 +1,7 @@
 // What the schemas of the loss operators share. core/ops only.
 #pragma once
 
+#include "core/op/infer_checks.h"
 #include "core/op/operator.h"
 
 namespace opserve {
@@ -17,5 +18,11 @@ inline constexpr std::string_view kBroadcastShape = "any that broadcasts with th
 inline constexpr std::string_view kBroadcastResult = "the broadcast of all inputs";
 inline constexpr std::string_view kReducedShape =
     "the broadcast of all inputs for reduction none, else a scalar";
+
+// A loss of each element is a map, and so is any gradient: its 1/n is that of the whole call.
+inline bool LossRunsInPieces(const OpCall& call) {
+  return ReductionOf(call, 0) == Reduction::kNone;
+}
+inline bool LossBackwardRunsInPieces(const OpCall& /*call*/) { return true; }
 
 }  // namespace opserve

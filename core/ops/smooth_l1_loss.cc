@@ -79,6 +79,7 @@ extern constinit const Operator kSmoothL1Loss = {
     .outputs = kForwardOutputs,
     .support = kLossSupport,
     .infer = InferForward,
+    .runs_in_pieces = LossRunsInPieces,
 };
 
 extern constinit const Operator kSmoothL1LossBackward = {
@@ -98,6 +99,7 @@ extern constinit const Operator kSmoothL1LossBackward = {
     .outputs = kBackwardOutputs,
     .support = kLossSupport,
     .infer = InferBackward,
+    .runs_in_pieces = LossBackwardRunsInPieces,
 };
 
 }  // namespace opserve

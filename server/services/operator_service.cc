@@ -18,63 +18,16 @@
 #include "core/tensor/shape.h"
 #include "opserve/v1/operator_service.grpc.pb.h"
 #include "server/wire/call_codec.h"
+#include "server/wire/output_codec.h"
 #include "server/wire/raw_message.h"
 #include "server/wire/schema_codec.h"
 #include "server/wire/status.h"
-#include "server/wire/tensor_codec.h"
 
 namespace opserve::server {
 namespace {
 
 // Where large streams were fastest (256 KiB to 4 MiB).
 constexpr int64_t kRecommendedChunkBytes = 1 << 20;
-
-absl::StatusOr<v1::TensorEncoding> DecodeEncoding(int number) {
-  if (number == v1::TENSOR_ENCODING_UNSPECIFIED) return v1::TENSOR_ENCODING_RAW;
-  if (v1::TensorEncoding_IsValid(number)) return static_cast<v1::TensorEncoding>(number);
-  return InvalidParameter("output_encoding", "a TensorEncoding of the API",
-                          absl::StrCat("the number ", number));
-}
-
-void EncodeDesc(std::string_view name, const TensorDesc& desc, v1::Tensor& out) {
-  out.set_name(std::string(name));
-  out.set_dtype(EncodeDType(desc.dtype));
-  out.mutable_shape()->Add(desc.shape.begin(), desc.shape.end());
-}
-
-// The outputs of a planned call, without data.
-template <typename Response>
-void EncodeOutputs(const OpCall& call, Response& response) {
-  for (size_t i = 0; i < call.outputs.size(); ++i) {
-    EncodeDesc(call.op->outputs[i].name, call.outputs[i].desc, *response.add_outputs());
-  }
-}
-
-// The largest that the answer to a planned call can be; exact for raw outputs. `response` has the
-// outputs.
-size_t ResponseBytes(const OpCall& call, v1::TensorEncoding encoding,
-                     const v1::ExecuteResponse& response) {
-  std::vector<size_t> raw_sizes;
-  size_t values_bytes = 0;
-  for (const OutputSlot& output : call.outputs) {
-    if (!output.wanted) continue;
-    if (encoding == v1::TENSOR_ENCODING_RAW) {
-      raw_sizes.push_back(static_cast<size_t>(output.desc.size_bytes()));
-    } else {
-      values_bytes += EncodedValuesBytes(output.desc.dtype, output.desc.num_elements());
-    }
-  }
-  return ExecuteResponseBytes(response, raw_sizes) + values_bytes;
-}
-
-absl::Status CheckResponseSize(const OpCall& call, size_t bytes, int64_t max_message_bytes) {
-  if (bytes <= static_cast<size_t>(max_message_bytes)) return absl::OkStatus();
-  return MakeError({.reason = ErrorReason::kResourceLimit,
-                    .op = std::string(call.op->name),
-                    .parameter = "max_message_bytes",
-                    .want = absl::StrCat("an answer of at most ", max_message_bytes, " bytes"),
-                    .got = absl::StrCat(bytes, " bytes")});
-}
 
 // One Execute. Owned by gRPC: lives until OnDone, which follows Finish, which follows the engine's
 // `done`.
@@ -100,7 +53,8 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
                                   int64_t max_message_bytes) {
     OPSERVE_ASSIGN_OR_RETURN(request_, ReadExecuteRequest(request));
     const v1::Call& call = request_.header.call();
-    OPSERVE_ASSIGN_OR_RETURN(encoding_, DecodeEncoding(request_.header.output_encoding()));
+    OPSERVE_ASSIGN_OR_RETURN(const v1::TensorEncoding encoding,
+                             DecodeEncoding(request_.header.output_encoding()));
     OPSERVE_ASSIGN_OR_RETURN(const NamedCall named, DecodeExecuteCall(call, request_.raw));
     OneShot shot;
     OPSERVE_ASSIGN_OR_RETURN(shot.plan, engine.MakePlan(named));
@@ -109,40 +63,27 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
     shot.storages = std::move(storages.fragments);
     // First, so that a shape without bytes behind it is what it is, not a large answer.
     OPSERVE_RETURN_IF_ERROR(CheckStorages(shot.plan, shot.storages));
-    OPSERVE_RETURN_IF_ERROR(PrepareAnswer(shot.plan.call, max_message_bytes));
+    OPSERVE_RETURN_IF_ERROR(PrepareAnswer(shot.plan.call, encoding, max_message_bytes));
     shot.deadline = absl::FromChrono(context_.deadline());
     shot.cancelled = [this] { return context_.IsCancelled(); };
     shot.done = [this](absl::StatusOr<Outputs> outputs) { Answer(std::move(outputs)); };
     return shot;
   }
 
-  absl::Status PrepareAnswer(const OpCall& call, int64_t max_message_bytes) {
-    EncodeOutputs(call, answer_);
-    uint32_t raw_entries = 0;
-    for (size_t i = 0; i < call.outputs.size(); ++i) {
-      wanted_.push_back(call.outputs[i].wanted);
-      if (!call.outputs[i].wanted || encoding_ != v1::TENSOR_ENCODING_RAW) continue;
-      answer_.mutable_outputs(static_cast<int>(i))->set_raw_index(raw_entries++);
-    }
-    return CheckResponseSize(call, ResponseBytes(call, encoding_, answer_), max_message_bytes);
+  absl::Status PrepareAnswer(const OpCall& call, v1::TensorEncoding encoding,
+                             int64_t max_message_bytes) {
+    EncodeOutputs(call, *answer_.mutable_outputs());
+    encoder_ = OutputEncoder(call, encoding, *answer_.mutable_outputs());
+    const size_t bytes =
+        ExecuteResponseBytes(answer_, encoder_.raw_sizes()) + encoder_.values_bytes();
+    return CheckAnswerSize(call, bytes, max_message_bytes);
   }
 
   void Answer(absl::StatusOr<Outputs> outputs) {
     request_.slices.clear();  // the engine is done with them; the answer may take long to leave
     if (!outputs.ok()) return Finish(ToGrpcStatus(outputs.status()));
-    std::vector<PooledBuffer> raw;
-    for (size_t i = 0; i < outputs->size(); ++i) {
-      OutputTensor& output = (*outputs)[i];
-      if (!wanted_[i]) continue;
-      if (encoding_ == v1::TENSOR_ENCODING_RAW) {
-        raw.push_back(std::move(output.bytes));
-      } else {
-        v1::TensorValues& values = *answer_.mutable_outputs(static_cast<int>(i))->mutable_values();
-        EncodeValues(output.desc.dtype, output.bytes.data(), output.desc.num_elements(), values);
-      }
-    }
-    response_ = WriteExecuteResponse(answer_, std::move(raw));
-    outputs = Outputs();  // leases that were copied end before the answer leaves
+    response_ = WriteExecuteResponse(
+        answer_, encoder_.Fill(*std::move(outputs), *answer_.mutable_outputs()));
     Finish(grpc::Status::OK);
   }
 
@@ -151,9 +92,8 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
   std::atomic<int64_t>& executing_;
   RawExecuteRequest request_;
   std::vector<std::vector<std::byte>> values_;
-  v1::TensorEncoding encoding_ = v1::TENSOR_ENCODING_RAW;
-  absl::InlinedVector<bool, 4> wanted_;
   v1::ExecuteResponse answer_;
+  OutputEncoder encoder_;
 };
 
 grpc::ServerUnaryReactor* FinishNow(grpc::CallbackServerContext* context,
@@ -249,7 +189,7 @@ class OperatorService final : public Methods {
     response.set_input_bytes(plan.call.input_bytes());
     response.set_output_bytes(plan.call.output_bytes());
     response.set_device(plan.device->info().name);
-    EncodeOutputs(plan.call, response);
+    EncodeOutputs(plan.call, *response.mutable_outputs());
     response_bytes = WriteMessage(response);
     return absl::OkStatus();
   }

@@ -13,7 +13,27 @@
 namespace opserve::server {
 namespace {
 
-enum class TensorData : uint8_t { kNone, kRequired };
+// Where the inputs of a call have their data.
+enum class TensorData : uint8_t { kNone, kMessage, kMessageOrChunks, kBuffers };
+
+constexpr std::string_view kWanted[] = {"no data, which a plan does not take",
+                                        "data (raw_index or values)",
+                                        "data (raw_index or values, or chunked)", "data (buffer)"};
+
+bool Takes(TensorData where, v1::Tensor::DataCase data) {
+  switch (data) {
+    case v1::Tensor::kRawIndex:
+    case v1::Tensor::kValues:
+      return where == TensorData::kMessage || where == TensorData::kMessageOrChunks;
+    case v1::Tensor::kBuffer:
+      return where == TensorData::kBuffers;
+    case v1::Tensor::kChunked:
+      return where == TensorData::kMessageOrChunks;
+    case v1::Tensor::DATA_NOT_SET:
+      break;
+  }
+  return where == TensorData::kNone;
+}
 
 std::string_view DataInWords(const v1::Tensor& tensor) {
   switch (tensor.data_case()) {
@@ -71,6 +91,8 @@ class CallDecoder {
               std::span<const Fragments> raw)
       : call_(call), op_(op), data_(data), raw_(raw) {}
 
+  std::vector<v1::BufferView> TakeViews() { return std::move(views_); }
+
   absl::StatusOr<NamedCall> Decode() {
     named_.op = call_.operator_();
     named_.device = call_.device();
@@ -102,19 +124,17 @@ class CallDecoder {
   }
 
   absl::Status CheckInputData(const v1::Tensor& tensor) const {
-    const bool given = tensor.data_case() != v1::Tensor::DATA_NOT_SET;
-    if (data_ == TensorData::kRequired && !given)
-      return MissingParameter(tensor.name(), "data (raw_index or values)");
-    if (data_ == TensorData::kNone && given) {
-      return InvalidParameter(tensor.name(), "no data, which a plan does not take",
-                              DataInWords(tensor));
+    const std::string_view want = kWanted[static_cast<size_t>(data_)];
+    if (!Takes(data_, tensor.data_case())) {
+      return tensor.data_case() == v1::Tensor::DATA_NOT_SET
+                 ? MissingParameter(tensor.name(), want)
+                 : InvalidParameter(tensor.name(), want, DataInWords(tensor));
     }
-    if (given && !tensor.has_raw_index() && !tensor.has_values())
-      return InvalidParameter(tensor.name(), "data (raw_index or values)", DataInWords(tensor));
-    return absl::OkStatus();
+    if (!tensor.has_chunked() || tensor.chunked()) return absl::OkStatus();
+    return InvalidParameter(tensor.name(), "chunked: true", "false");
   }
 
-  // As DecodeStorages orders them; -1 for none.
+  // As DecodeStorages orders them, or the index of the view; -1 for none.
   absl::StatusOr<int> StorageOf(const v1::Tensor& tensor) {
     switch (tensor.data_case()) {
       case v1::Tensor::kRawIndex:
@@ -125,10 +145,18 @@ class CallDecoder {
             absl::StrCat(tensor.raw_index()));
       case v1::Tensor::kValues:
         return static_cast<int>(raw_.size()) + values_seen_++;
-      default:
+      case v1::Tensor::kBuffer:
+        return AddView(tensor.buffer());
+      case v1::Tensor::kChunked:
+      case v1::Tensor::DATA_NOT_SET:
         break;
     }
     return -1;
+  }
+
+  int AddView(const v1::BufferView& view) {
+    views_.push_back(view);
+    return static_cast<int>(views_.size()) - 1;
   }
 
   absl::StatusOr<AttributeValue> DecodeAttributeTensor(const v1::Tensor& tensor,
@@ -160,6 +188,7 @@ class CallDecoder {
   absl::Status DecodeOutput(const v1::Tensor& tensor) {
     const std::string& name = tensor.name();
     OPSERVE_RETURN_IF_ERROR(CheckName(name, "output"));
+    if (data_ == TensorData::kBuffers && tensor.has_buffer()) return DecodeGivenOutput(tensor);
     if (tensor.strides_size() > 0 || tensor.storage_offset() != 0) {
       return InvalidParameter(name, "a dense output", "strides or a storage_offset");
     }
@@ -174,12 +203,22 @@ class CallDecoder {
     return absl::OkStatus();
   }
 
+  absl::Status DecodeGivenOutput(const v1::Tensor& tensor) {
+    OPSERVE_ASSIGN_OR_RETURN(TensorDesc desc, DecodeDesc(tensor));
+    NamedOutput& output = named_.outputs.emplace_back();
+    output.name = tensor.name();
+    output.given = std::move(desc);
+    output.storage = AddView(tensor.buffer());
+    return absl::OkStatus();
+  }
+
   const v1::Call& call_;
   const Operator& op_;
   const TensorData data_;
   const std::span<const Fragments> raw_;
   int values_seen_ = 0;
   NamedCall named_;
+  std::vector<v1::BufferView> views_;
 };
 
 absl::StatusOr<NamedCall> DecodeCall(const v1::Call& call, TensorData data,
@@ -235,7 +274,19 @@ absl::StatusOr<NamedCall> DecodePlanCall(const v1::Call& call) {
 }
 
 absl::StatusOr<NamedCall> DecodeExecuteCall(const v1::Call& call, std::span<const Fragments> raw) {
-  return DecodeCall(call, TensorData::kRequired, raw);
+  return DecodeCall(call, TensorData::kMessage, raw);
+}
+
+absl::StatusOr<NamedCall> DecodeChunkedCall(const v1::Call& call, std::span<const Fragments> raw) {
+  return DecodeCall(call, TensorData::kMessageOrChunks, raw);
+}
+
+absl::StatusOr<ExecutorCall> DecodeExecutorCall(const v1::Call& call) {
+  OPSERVE_ASSIGN_OR_RETURN(const Operator* op, FindCallee(call.operator_()));
+  CallDecoder decoder(call, *op, TensorData::kBuffers, {});
+  absl::StatusOr<NamedCall> named = decoder.Decode();
+  if (!named.ok()) return WithOperator(named.status(), op->name);
+  return ExecutorCall{*std::move(named), decoder.TakeViews()};
 }
 
 absl::StatusOr<CallStorages> DecodeStorages(const v1::Call& call, std::vector<Fragments> raw) {

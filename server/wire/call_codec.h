@@ -35,6 +35,17 @@ absl::StatusOr<NamedCall> DecodePlanCall(const v1::Call& call);
 // into `call`. NOT_FOUND: no such operator.
 absl::StatusOr<NamedCall> DecodeExecuteCall(const v1::Call& call, std::span<const Fragments> raw);
 
+// As DecodeExecuteCall for ChunkedExecute: inputs that are `chunked` have storage -1.
+absl::StatusOr<NamedCall> DecodeChunkedCall(const v1::Call& call, std::span<const Fragments> raw);
+
+// A call on a session's buffers: the storages of its inputs and given outputs index `views`.
+// `named` holds views into the call.
+struct ExecutorCall {
+  NamedCall named;
+  std::vector<v1::BufferView> views;
+};
+absl::StatusOr<ExecutorCall> DecodeExecutorCall(const v1::Call& call);
+
 // The storages of a call. Movable: moving keeps every address.
 struct CallStorages {
   std::vector<Fragments> fragments;  // the raw entries, then one for each tensor with typed values

@@ -15,10 +15,12 @@ namespace {
 
 using google::protobuf::io::CodedOutputStream;
 
-constexpr uint32_t kRequestRaw = v1::ExecuteRequest::kRawFieldNumber;
 constexpr uint32_t kNoBulk = 0;  // no field has this number
-constexpr uint32_t kResponseRawTag = v1::ExecuteResponse::kRawFieldNumber << 3 | 2;
-static_assert(kResponseRawTag < 0x80, "the tag is one byte");
+
+template <typename Message>
+constexpr uint32_t RawTag() {
+  return Message::kRawFieldNumber << 3 | 2;
+}
 
 // Up to here a copy costs less than a slice of its own.
 constexpr size_t kCopiedBytes = 2048;
@@ -53,15 +55,46 @@ absl::StatusOr<ScannedMessage> Scan(const std::vector<grpc::Slice>& slices, uint
                      {.max_header_bytes = kMaxHeaderBytes, .max_bulk_entries = kMaxRawEntries});
 }
 
-}  // namespace
-
-absl::StatusOr<RawExecuteRequest> ReadExecuteRequest(const grpc::ByteBuffer& buffer) {
-  RawExecuteRequest request;
+template <typename Header>
+absl::StatusOr<RawRequest<Header>> ReadRequest(const grpc::ByteBuffer& buffer) {
+  RawRequest<Header> request;
   request.slices = SlicesOf(buffer);
-  OPSERVE_ASSIGN_OR_RETURN(ScannedMessage scanned, Scan(request.slices, kRequestRaw));
+  OPSERVE_ASSIGN_OR_RETURN(ScannedMessage scanned, Scan(request.slices, Header::kRawFieldNumber));
   if (!request.header.ParseFromString(scanned.header)) return NotAMessage(request.header);
   request.raw = std::move(scanned.bulk);
   return request;
+}
+
+template <typename Header>
+grpc::ByteBuffer WriteResponse(const Header& header, std::vector<PooledBuffer> raw) {
+  std::vector<grpc::Slice> slices;
+  std::string copied = header.SerializeAsString();
+  for (PooledBuffer& entry : raw) {
+    uint8_t prefix[16];
+    uint8_t* end = CodedOutputStream::WriteTagToArray(RawTag<Header>(), prefix);
+    end = CodedOutputStream::WriteVarint64ToArray(entry.size(), end);
+    copied.append(reinterpret_cast<const char*>(prefix), static_cast<size_t>(end - prefix));
+    if (entry.size() <= kCopiedBytes) {
+      if (entry.size() > 0)
+        copied.append(reinterpret_cast<const char*>(entry.data()), entry.size());
+      continue;
+    }
+    slices.emplace_back(copied);
+    copied.clear();
+    slices.push_back(LeaseAsSlice(std::move(entry)));
+  }
+  if (!copied.empty() || slices.empty()) slices.emplace_back(copied);
+  return grpc::ByteBuffer(slices.data(), slices.size());
+}
+
+}  // namespace
+
+absl::StatusOr<RawExecuteRequest> ReadExecuteRequest(const grpc::ByteBuffer& buffer) {
+  return ReadRequest<v1::ExecuteRequest>(buffer);
+}
+
+absl::StatusOr<RawSessionRequest> ReadSessionRequest(const grpc::ByteBuffer& buffer) {
+  return ReadRequest<v1::SessionRequest>(buffer);
 }
 
 absl::Status ReadMessage(const grpc::ByteBuffer& buffer, google::protobuf::MessageLite& message) {
@@ -76,30 +109,19 @@ grpc::ByteBuffer WriteMessage(const google::protobuf::MessageLite& message) {
 
 size_t ExecuteResponseBytes(const v1::ExecuteResponse& header, std::span<const size_t> raw_sizes) {
   size_t bytes = header.ByteSizeLong();
-  for (const size_t size : raw_sizes) bytes += 1 + CodedOutputStream::VarintSize64(size) + size;
+  const size_t tag = CodedOutputStream::VarintSize32(RawTag<v1::ExecuteResponse>());
+  for (const size_t size : raw_sizes) bytes += tag + CodedOutputStream::VarintSize64(size) + size;
   return bytes;
 }
 
 grpc::ByteBuffer WriteExecuteResponse(const v1::ExecuteResponse& header,
                                       std::vector<PooledBuffer> raw) {
-  std::vector<grpc::Slice> slices;
-  std::string copied = header.SerializeAsString();
-  for (PooledBuffer& entry : raw) {
-    uint8_t prefix[16];
-    uint8_t* end = CodedOutputStream::WriteTagToArray(kResponseRawTag, prefix);
-    end = CodedOutputStream::WriteVarint64ToArray(entry.size(), end);
-    copied.append(reinterpret_cast<const char*>(prefix), static_cast<size_t>(end - prefix));
-    if (entry.size() <= kCopiedBytes) {
-      if (entry.size() > 0)
-        copied.append(reinterpret_cast<const char*>(entry.data()), entry.size());
-      continue;
-    }
-    slices.emplace_back(copied);
-    copied.clear();
-    slices.push_back(LeaseAsSlice(std::move(entry)));
-  }
-  if (!copied.empty() || slices.empty()) slices.emplace_back(copied);
-  return grpc::ByteBuffer(slices.data(), slices.size());
+  return WriteResponse(header, std::move(raw));
+}
+
+grpc::ByteBuffer WriteSessionResponse(const v1::SessionResponse& header,
+                                      std::vector<PooledBuffer> raw) {
+  return WriteResponse(header, std::move(raw));
 }
 
 }  // namespace opserve::server

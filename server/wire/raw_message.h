@@ -1,5 +1,5 @@
-// Messages on gRPC's byte buffers, read within bounds; Execute's bulk bytes are neither copied in
-// nor copied out. Byte for byte the wire format of operator_service.proto.
+// Messages on gRPC's byte buffers, read within bounds; bulk bytes are neither copied in nor copied
+// out. Byte for byte the wire format of operator_service.proto and session.proto.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,7 @@
 #include "core/base/fragments.h"
 #include "core/device/memory_pool.h"
 #include "opserve/v1/operator_service.pb.h"
+#include "opserve/v1/session.pb.h"
 
 namespace opserve::server {
 
@@ -23,14 +24,18 @@ inline constexpr size_t kMaxHeaderBytes = size_t{4} << 20;
 inline constexpr size_t kMaxRawEntries = 4096;
 
 // A request whose bulk bytes lie where the transport put them. Movable: moving keeps every address.
-struct RawExecuteRequest {
-  v1::ExecuteRequest header;   // all but `raw`
+template <typename Header>
+struct RawRequest {
+  Header header;               // all but `raw`
   std::vector<Fragments> raw;  // points into `slices`
   std::vector<grpc::Slice> slices;
 };
+using RawExecuteRequest = RawRequest<v1::ExecuteRequest>;
+using RawSessionRequest = RawRequest<v1::SessionRequest>;
 
-// Errors as ScanMessage's; and 161002 when the header is no ExecuteRequest.
+// Errors as ScanMessage's; and 161002 when the header is no such request.
 absl::StatusOr<RawExecuteRequest> ReadExecuteRequest(const grpc::ByteBuffer& buffer);
+absl::StatusOr<RawSessionRequest> ReadSessionRequest(const grpc::ByteBuffer& buffer);
 
 // Reads a message that has no bulk. Errors: RESOURCE_EXHAUSTED above kMaxHeaderBytes; 161002 when
 // it is no such message.
@@ -44,6 +49,8 @@ size_t ExecuteResponseBytes(const v1::ExecuteResponse& header, std::span<const s
 // The message `header` (whose `raw` is empty) with `raw` as its raw entries. Large entries are not
 // copied: the result owns their leases, which end when the transport is done with them.
 grpc::ByteBuffer WriteExecuteResponse(const v1::ExecuteResponse& header,
+                                      std::vector<PooledBuffer> raw);
+grpc::ByteBuffer WriteSessionResponse(const v1::SessionResponse& header,
                                       std::vector<PooledBuffer> raw);
 
 }  // namespace opserve::server

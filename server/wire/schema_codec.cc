@@ -95,6 +95,17 @@ v1::OperatorSchema EncodeSchema(const Operator& op) {
   return schema;
 }
 
+v1::MemoryInfo EncodeMemory(const MemoryPool::Stats& stats) {
+  v1::MemoryInfo memory;
+  memory.set_limit_bytes(stats.limit_bytes);
+  memory.set_used_bytes(stats.used_bytes);
+  memory.set_cached_bytes(stats.cached_bytes);
+  memory.set_hits(stats.hits);
+  memory.set_misses(stats.misses);
+  memory.set_largest_lease_bytes(stats.largest_lease_bytes);
+  return memory;
+}
+
 v1::Device EncodeDevice(Device& device) {
   const DeviceInfo& info = device.info();
   v1::Device out;
@@ -107,10 +118,7 @@ v1::Device EncodeDevice(Device& device) {
     const bool in_profile = !op->support[static_cast<size_t>(info.profile)].empty();
     if (in_profile && device.FindKernel(*op) != nullptr) out.add_operators(std::string(op->name));
   }
-  const MemoryPool::Stats stats = device.memory().stats();
-  out.mutable_memory()->set_limit_bytes(stats.limit_bytes);
-  out.mutable_memory()->set_used_bytes(stats.used_bytes);
-  out.mutable_memory()->set_cached_bytes(stats.cached_bytes);
+  *out.mutable_memory() = EncodeMemory(device.memory().stats());
   return out;
 }
 

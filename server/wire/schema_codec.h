@@ -13,4 +13,6 @@ v1::OperatorSchema EncodeSchema(const Operator& op);
 // profile.
 v1::Device EncodeDevice(Device& device);
 
+v1::MemoryInfo EncodeMemory(const MemoryPool::Stats& stats);
+
 }  // namespace opserve::server

@@ -1,82 +1,14 @@
 #include "server/wire/status.h"
 
-#include <string>
-#include <string_view>
-
-#include "absl/strings/str_cat.h"
-#include "core/base/op_error.h"
-#include "core/base/strings.h"
-#include "opserve/v1/errors.pb.h"
+#include "server/wire/status_details.h"
 
 namespace opserve::server {
-namespace {
-
-constexpr std::string_view kDomain = "opserve";
-constexpr char kErrorInfoUrl[] = "type.googleapis.com/google.rpc.ErrorInfo";
-
-// The message travels twice: as grpc-message, where a byte may take three, and in the details.
-constexpr size_t kMaxMessageBytes = 768;
-constexpr size_t kMaxMetadataBytes = 384;
-
-constexpr std::string_view kEllipsis = "…";
-
-// Cut between characters, with an ellipsis.
-std::string Cut(std::string_view text, size_t max_bytes) {
-  if (text.size() <= max_bytes) return std::string(text);
-  size_t end = max_bytes - kEllipsis.size();
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return std::string(text.substr(0, end)).append(kEllipsis);
-}
-
-ErrorReason ReasonOfCode(absl::StatusCode code) {
-  switch (code) {
-    case absl::StatusCode::kInvalidArgument:
-      return ErrorReason::kParamInvalid;
-    case absl::StatusCode::kResourceExhausted:
-      return ErrorReason::kResourceLimit;
-    case absl::StatusCode::kDeadlineExceeded:
-      return ErrorReason::kDeadlineExceeded;
-    case absl::StatusCode::kCancelled:
-      return ErrorReason::kCancelled;
-    case absl::StatusCode::kUnavailable:
-      return ErrorReason::kDraining;
-    default:
-      return ErrorReason::kInner;
-  }
-}
-
-void AddMetadata(v1::ErrorInfo& info, const char* key, std::string_view value) {
-  if (!value.empty()) (*info.mutable_metadata())[key] = Cut(value, kMaxMetadataBytes);
-}
-
-v1::ErrorInfo ToErrorInfo(const ErrorDetail& detail) {
-  const ErrorReasonInfo& reason = GetErrorReasonInfo(detail.reason);
-  v1::ErrorInfo info;
-  info.set_reason(std::string(reason.name));
-  info.set_domain(std::string(kDomain));
-  if (reason.aclnn_code != 0) AddMetadata(info, "code", absl::StrCat(reason.aclnn_code));
-  AddMetadata(info, "operator", detail.op);
-  AddMetadata(info, "parameter", detail.parameter);
-  AddMetadata(info, "got", detail.got);
-  AddMetadata(info, "want", detail.want);
-  return info;
-}
-
-}  // namespace
 
 grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  ErrorDetail foreign;
-  foreign.reason = ReasonOfCode(status.code());
-  const v1::ErrorInfo info = ToErrorInfo(GetErrorDetail(status).value_or(foreign));
-  v1::StatusDetails details;
-  details.set_code(static_cast<int>(status.code()));
-  details.set_message(Cut(ToStd(status.message()), kMaxMessageBytes));
-  google::protobuf::Any& any = *details.add_details();
-  any.set_type_url(kErrorInfoUrl);
-  any.set_value(info.SerializeAsString());
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), details.message(),
-                      details.SerializeAsString());
+  const v1::StatusDetails details = EncodeStatusDetails(status);
+  return {static_cast<grpc::StatusCode>(status.code()), details.message(),
+          details.SerializeAsString()};
 }
 
 }  // namespace opserve::server

@@ -7,9 +7,7 @@
 
 namespace opserve::server {
 
-// OK for OK. Otherwise a status whose details hold one google.rpc.ErrorInfo (see errors.proto and
-// docs/errors.md). A status that was not made by core/base/op_error.h gets the reason that goes
-// with its code. Texts are cut so that the whole fits the 8 KiB that clients accept as metadata.
+// OK for OK; otherwise a status with EncodeStatusDetails as its details.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
 }  // namespace opserve::server

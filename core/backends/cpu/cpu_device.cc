@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/backends/cpu/simd.h"
+#include "core/backends/cpu/transfers.h"
 #include "core/base/usable_cores.h"
 #include "core/op/op_table.h"
 #include "hwy/targets.h"
@@ -33,8 +34,24 @@ class CpuDevice final : public Device {
   const Kernel* FindKernel(const Operator& op) const override {
     return kKernels[OperatorIndex(op)];
   }
-  MemoryPool& memory() override { return memory_; }
   WorkerPool& workers() override { return workers_; }
+  MemoryPool& memory() override { return memory_; }
+  MemoryPool& host_memory() override { return memory_; }
+  bool uses_host_memory() const override { return true; }
+
+  absl::Status Upload(const MemoryRegion& to, const Fragments& from) override {
+    return cpu::Upload(to, from, workers_);
+  }
+  absl::Status Download(const MemoryRegion& from, int64_t offset_bytes,
+                        std::span<std::byte> to) override {
+    return cpu::Download(from, offset_bytes, to, workers_);
+  }
+  absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to) override {
+    return cpu::Copy(from, to, workers_);
+  }
+  absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern) override {
+    return cpu::Fill(to, pattern, workers_);
+  }
 
  private:
   const DeviceInfo info_;

@@ -80,7 +80,7 @@ class TileSource {
   bool direct() const { return direct_; }
 
   const T* Read(int64_t begin, size_t count) {
-    if (direct_) return reinterpret_cast<const T*>(operand_.input) + begin;
+    if (direct_) return reinterpret_cast<const T*>(operand_.input) + (begin - operand_.first);
     if (operand_.constant && filled_ >= count) return tile_;
     filled_ = count;
     if (operand_.dtype == call_.tile_dtype) {
@@ -97,7 +97,7 @@ class TileSource {
     alignas(64) std::byte raw[kTile * sizeof(uint64_t)];
     const std::byte* in = raw;
     if (operand_.linear) {
-      in = operand_.input + static_cast<size_t>(begin) * DTypeSize(operand_.dtype);
+      in = operand_.input + static_cast<size_t>(begin - operand_.first) * DTypeSize(operand_.dtype);
     } else {
       GatherTile(operand_, call_.shape, begin, count, raw);
     }
@@ -123,7 +123,7 @@ class TileSink {
 
   // Where to put elements [begin, begin + count); then Commit.
   T* Place(int64_t begin) {
-    return direct_ ? reinterpret_cast<T*>(operand_.output) + begin : tile_;
+    return direct_ ? reinterpret_cast<T*>(operand_.output) + (begin - operand_.first) : tile_;
   }
 
   void Commit(int64_t begin, size_t count) {
@@ -139,8 +139,8 @@ class TileSink {
   void CommitOther(int64_t begin, size_t count) {
     const float* in = reinterpret_cast<const float*>(tile_);
     if (operand_.linear) {
-      NarrowTile(operand_.dtype, in, count,
-                 operand_.output + static_cast<size_t>(begin) * DTypeSize(operand_.dtype));
+      const auto at = static_cast<size_t>(begin - operand_.first);
+      NarrowTile(operand_.dtype, in, count, operand_.output + at * DTypeSize(operand_.dtype));
       return;
     }
     alignas(64) std::byte narrow[kTile * sizeof(float)];
@@ -302,7 +302,7 @@ void MapChunk(const ElementwiseCall& call, const Op& op, int64_t begin, int64_t 
   TileSink<T> sink(call);
   bool direct = sink.direct();
   for (const TileSource<T>& source : sources) direct = direct && source.direct();
-  if (direct && IsStreamed(call.count * static_cast<int64_t>(sizeof(T)))) {
+  if (direct && IsStreamed((call.end - call.begin) * static_cast<int64_t>(sizeof(T)))) {
     const auto count = static_cast<size_t>(end - begin);
     return MapRunStreaming<N, T>(op, ReadAll<N, T>(sources, begin, count), sink.Place(begin),
                                  count);
@@ -347,7 +347,7 @@ void Map(const KernelArgs& args, const Op& op) {
   WithTileType(call, [&](auto element) {
     using T = decltype(element);
     args.workers.ParallelFor(NumChunks(call), [&](int64_t chunk) {
-      MapChunk<N, T>(call, op, chunk * kChunk, std::min(call.count, (chunk + 1) * kChunk));
+      MapChunk<N, T>(call, op, ChunkBegin(call, chunk), ChunkEnd(call, chunk));
     });
   });
 }
@@ -361,7 +361,7 @@ double Sum(const KernelArgs& args, const ElementwiseCall& call, const Op& op,
     using T = decltype(element);
     args.workers.ParallelFor(NumChunks(call), [&](int64_t chunk) {
       partial[static_cast<size_t>(chunk)] =
-          SumChunk<N, T>(call, op, chunk * kChunk, std::min(call.count, (chunk + 1) * kChunk));
+          SumChunk<N, T>(call, op, ChunkBegin(call, chunk), ChunkEnd(call, chunk));
     });
   });
   double sum = 0;

@@ -91,6 +91,7 @@ enum class Result : uint8_t { kTensor, kScalar };
 ElementwiseCall MakeCall(const KernelArgs& args, const Dims& shape, Result result) {
   ElementwiseCall call;
   call.count = NumElements(shape).value_or(0);
+  call.end = call.count;
   call.num_inputs = args.inputs.size();
   absl::InlinedVector<Operand*, kMaxElementwiseInputs + 1> operands;
   bool uniform = true;
@@ -122,6 +123,16 @@ ElementwiseCall MakeCall(const KernelArgs& args, const Dims& shape, Result resul
   call.shape = SpaceMerger(std::span<Operand*>(operands.data(), operands.size())).Merge(shape);
   for (Operand* operand : operands) Classify(call, *operand);
   return call;
+}
+
+// The call on a part of its output. What has the part alone is plain, so it is linear.
+void Narrow(const KernelArgs& args, ElementwiseCall& call) {
+  call.begin = args.range.begin;
+  call.end = args.range.begin + args.range.count;
+  call.output.first = call.begin;
+  for (size_t i = 0; i < args.windowed.size(); ++i) {
+    if (args.windowed[i]) call.inputs[i].first = call.begin;
+  }
 }
 
 // Calls visit(element offset, count, stride) for each run of elements along the innermost
@@ -192,7 +203,9 @@ void Scatter(const Operand& operand, std::span<const int64_t> shape, int64_t beg
 }  // namespace
 
 ElementwiseCall MakeMap(const KernelArgs& args) {
-  return MakeCall(args, args.call.output(0).desc.shape, Result::kTensor);
+  ElementwiseCall call = MakeCall(args, args.call.output(0).desc.shape, Result::kTensor);
+  if (args.range.count >= 0) Narrow(args, call);
+  return call;
 }
 
 ElementwiseCall MakeReduction(const KernelArgs& args) {
@@ -203,7 +216,9 @@ ElementwiseCall MakeReduction(const KernelArgs& args) {
   return MakeCall(args, shape, Result::kScalar);
 }
 
-int64_t NumChunks(const ElementwiseCall& call) { return (call.count + kChunk - 1) / kChunk; }
+int64_t NumChunks(const ElementwiseCall& call) {
+  return (call.end - call.begin + kChunk - 1) / kChunk;
+}
 
 void GatherTile(const Operand& operand, std::span<const int64_t> shape, int64_t begin, size_t count,
                 std::byte* tile) {

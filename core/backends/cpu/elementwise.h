@@ -7,6 +7,7 @@
 // loops are in elementwise-inl.h.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -32,6 +33,7 @@ struct Operand {
   const std::byte* input = nullptr;  // first element; null for the output
   std::byte* output = nullptr;       // first element; null for inputs
   DType dtype = DType::kUndefined;
+  int64_t first = 0;      // element of the space at the address; not 0 only where linear
   Dims strides;           // along the dimensions of the space, in elements; 0 where broadcast
   bool linear = false;    // element i of the space is at address i
   bool constant = false;  // every element of the space is the same one
@@ -39,7 +41,10 @@ struct Operand {
 
 struct ElementwiseCall {
   int64_t count = 0;  // elements of the space
-  Dims shape;         // merged dimensions, outermost first; empty for a single element
+  // Those to visit: all, but for a map in part (KernelArgs::range).
+  int64_t begin = 0;
+  int64_t end = 0;
+  Dims shape;  // merged dimensions, outermost first; empty for a single element
   size_t num_inputs = 0;
   std::array<Operand, kMaxElementwiseInputs> inputs;
   Operand output;                      // only for maps
@@ -55,7 +60,15 @@ ElementwiseCall MakeMap(const KernelArgs& args);
 // A reduction reads the space (the broadcast of the inputs).
 ElementwiseCall MakeReduction(const KernelArgs& args);
 
+// Chunks from `begin` to `end`.
 int64_t NumChunks(const ElementwiseCall& call);
+// Elements that chunk `chunk` begins with and ends before.
+inline int64_t ChunkBegin(const ElementwiseCall& call, int64_t chunk) {
+  return call.begin + chunk * kChunk;
+}
+inline int64_t ChunkEnd(const ElementwiseCall& call, int64_t chunk) {
+  return std::min(call.end, ChunkBegin(call, chunk) + kChunk);
+}
 
 // Elements [begin, begin + count) of `operand`, as they are: `element_bytes` each.
 void GatherTile(const Operand& operand, std::span<const int64_t> shape, int64_t begin, size_t count,

@@ -1,0 +1,163 @@
+"""A session on an opserve server: Python, from the .proto files alone. GroupNorm, then its gradient; what the forward call
+leaves for the backward one (mean, rstd) never leaves the device.
+
+Usage: session.py [TARGET]     (default localhost:8500)
+
+Needs what gradient.py needs. Copy Session: it works for any operator.
+"""
+
+import itertools
+import queue
+import sys
+import threading
+
+import grpc
+import numpy as np
+
+from opserve.v1 import errors_pb2 as errors
+from opserve.v1 import session_pb2 as api
+from opserve.v1 import session_pb2_grpc as api_grpc
+
+from gradient import DTYPES, NUMPY_TYPES, UNLIMITED, array_of, attribute_of, explain
+
+
+class CommandError(Exception):
+    """A command failed; `reason` is the constant of docs/errors.md."""
+
+    def __init__(self, command, error):
+        info = errors.ErrorInfo.FromString(error.details[0].value)
+        super().__init__(f"command {command}: {info.reason}: {error.message}")
+        self.command, self.reason = command, info.reason
+
+
+class Session:
+    """Commands go out as they are made; answers are read by a thread of their own and wait here for who asks.
+
+    Ids are ours to choose, so nothing waits but result(): a command that went wrong says so there, and so does whatever
+    used what it should have made.
+    """
+
+    def __init__(self, channel, timeout=None):
+        self._requests = queue.SimpleQueue()
+        self._ids = itertools.count(1)
+        self._sending = threading.Lock()
+        self._changed = threading.Condition()
+        self._answers = {}  # id → answers so far
+        self._ended = None  # the RPC's end: None, or why
+        self._responses = api_grpc.SessionServiceStub(channel).Session(iter(self._requests.get, None), timeout=timeout)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self.context, self.stream = 1, 1
+        self.send(quiet=True, create_context=dict(context=self.context))
+        self.send(quiet=True, create_stream=dict(stream=self.stream, context=self.context))
+
+    def close(self):
+        """Finishes what was sent, then frees everything on the server."""
+        self._requests.put(None)
+        self._reader.join()
+
+    def send(self, raw=(), quiet=False, **command):
+        """Sends a command, e.g. send(allocate=dict(...)); returns its id. A quiet one is answered only if it fails."""
+        with self._sending:  # ids must go out in order
+            request = api.SessionRequest(id=next(self._ids), raw=raw, quiet=quiet, **command)
+            self._requests.put(request)
+            return request.id
+
+    def result(self, command):
+        """All answers to a command. Waits; raises CommandError."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_over(command) or self._ended is not None)
+            if not self._is_over(command):
+                raise self._ended
+            answers = self._answers.pop(command)
+        if answers[-1].HasField("error"):
+            raise CommandError(answers[-1].failed_command or command, answers[-1].error)
+        return answers
+
+    def upload(self, array):
+        """A new buffer with the array's bytes; returns what an executor takes as that tensor."""
+        dtype = DTYPES[f"{array.dtype.kind}{array.dtype.itemsize}"]
+        tensor = self.allocate(dtype, array.shape)
+        region = dict(buffer=tensor["buffer"]["buffer"])
+        self.send(raw=[array.astype(NUMPY_TYPES[dtype], copy=False).tobytes()], quiet=True,
+                  upload=dict(to=region, stream=self.stream))
+        return tensor
+
+    def allocate(self, dtype, shape):
+        """A new buffer with undefined contents for a tensor."""
+        size = int(np.prod(shape, dtype=np.int64)) * NUMPY_TYPES[dtype].itemsize
+        buffer = next(self._ids)  # any id that no buffer has
+        self.send(quiet=True, allocate=dict(buffer=buffer, context=self.context, size_bytes=size))
+        return dict(dtype=dtype, shape=shape, buffer=dict(buffer=buffer))
+
+    def execute(self, operator, inputs, attributes, outputs):
+        """Both phases. Inputs and outputs are tensors of upload() and allocate(), by name. An output that is missing comes
+        back with the answer; returns the command's id for received()."""
+        executor = next(self._ids)
+        call = dict(operator=operator, inputs=[dict(name=name, **tensor) for name, tensor in inputs.items()],
+                    outputs=[dict(name=name, **tensor) for name, tensor in outputs.items()],
+                    attributes=[attribute_of(name, value) for name, value in attributes.items()])
+        self.result(self.send(get_workspace_size=dict(executor=executor, context=self.context, call=call)))
+        return self.send(execute=dict(executor=executor, stream=self.stream))
+
+    def download(self, tensor):
+        """A tensor's elements."""
+        array = np.empty(tensor["shape"], NUMPY_TYPES[tensor["dtype"]])
+        region = dict(buffer=tensor["buffer"]["buffer"], row_bytes=array.nbytes)
+        answers = self.result(self.send(download={"from": region, "stream": self.stream}))
+        data = b"".join(answer.raw[0] for answer in answers if answer.HasField("chunk"))
+        return np.frombuffer(data, array.dtype).reshape(array.shape)
+
+    def received(self, command):
+        """The bytes of the outputs that came back with an execution, by name."""
+        chunks = {}
+        for answer in self.result(command):
+            if answer.HasField("chunk"):
+                chunks.setdefault(answer.chunk.output, []).append(answer.raw[0])
+        return {name: b"".join(parts) for name, parts in chunks.items()}
+
+    def _is_over(self, command):
+        return command in self._answers and not self._answers[command][-1].more
+
+    def _read(self):
+        try:
+            for answer in self._responses:
+                with self._changed:
+                    self._answers.setdefault(answer.id, []).append(answer)
+                    self._changed.notify_all()
+            ended = ConnectionError("the session is closed")
+        except grpc.RpcError as error:
+            ended = error
+        with self._changed:
+            self._ended = ended
+            self._changed.notify_all()
+
+
+def main():
+    target = sys.argv[1] if len(sys.argv) > 1 else "localhost:8500"
+    n, c, hxw, group = 1, 4, 2, 2
+    sizes = dict(N=n, C=c, HxW=hxw, group=group)
+    x = np.arange(n * c * hxw, dtype=np.float32).reshape(n, c, hxw)
+    dy = np.array([1, 0, 0, 0, 0, 2, 0, 0], np.float32).reshape(x.shape)
+    f32 = DTYPES["f4"]
+    with grpc.insecure_channel(target, UNLIMITED) as channel:
+        session = Session(channel, timeout=30)
+        try:
+            input, gamma, grad = session.upload(x), session.upload(np.ones(c, np.float32)), session.upload(dy)
+            out, mean, rstd = (session.allocate(f32, shape) for shape in (x.shape, (n, group), (n, group)))
+            session.execute("GroupNorm", dict(self=input, gamma=gamma), dict(**sizes, eps=1e-5),
+                            dict(out=out, mean=mean, rstd=rstd))
+            backward = session.execute("GroupNormBackward", dict(grad_out=grad, input=input, mean=mean, rstd=rstd, gamma=gamma),
+                                       dict(**sizes, output_mask=[True, True, True]), {})
+            print("out", *(f"{element:.3f}" for element in session.download(out).flat))
+            for name, data in session.received(backward).items():
+                print(name, *(f"{element:.3f}" for element in np.frombuffer(data, np.float32)))
+            session.close()
+        except CommandError as error:
+            sys.exit(str(error))
+        except grpc.RpcError as error:
+            sys.exit(explain(error))
+
+
+if __name__ == "__main__":
+    main()

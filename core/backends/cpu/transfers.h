@@ -1,0 +1,22 @@
+// The CPU device's transfers: its memory is the host's. Arguments and errors are those of Device's
+// functions of the same names; large transfers run side by side on `workers`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+#include "core/base/fragments.h"
+#include "core/base/parallel.h"
+#include "core/device/memory_region.h"
+
+namespace opserve::cpu {
+
+absl::Status Upload(const MemoryRegion& to, const Fragments& from, WorkerPool& workers);
+absl::Status Download(const MemoryRegion& from, int64_t offset_bytes, std::span<std::byte> to,
+                      WorkerPool& workers);
+absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to, WorkerPool& workers);
+absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern, WorkerPool& workers);
+
+}  // namespace opserve::cpu

@@ -1,0 +1,55 @@
+#include "core/engine/staging.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "core/base/status_macros.h"
+
+namespace opserve {
+namespace {
+
+MemoryRegion RegionOf(const PooledBuffer& buffer) {
+  return {.start = buffer.data(), .row_bytes = static_cast<int64_t>(buffer.size())};
+}
+
+bool IsReady(const Fragments& bytes, size_t alignment) {
+  return bytes.pieces().size() == 1 &&
+         reinterpret_cast<uintptr_t>(bytes.pieces()[0].data()) % alignment == 0;
+}
+
+}  // namespace
+
+std::byte* AddressOfNothing() {
+  alignas(64) static std::byte nothing[64];
+  return nothing;
+}
+
+absl::Status StagedInputs::Add(const Fragments& bytes, size_t alignment) {
+  PooledBuffer buffer;
+  const std::byte* start = AddressOfNothing();
+  if (device_.uses_host_memory() && IsReady(bytes, alignment)) {
+    start = bytes.pieces()[0].data();
+  } else if (bytes.size_bytes() > 0) {
+    OPSERVE_ASSIGN_OR_RETURN(buffer, device_.memory().Acquire(bytes.size_bytes()));
+    OPSERVE_RETURN_IF_ERROR(device_.Upload(RegionOf(buffer), bytes));
+    start = buffer.data();
+  }
+  starts_.push_back(start);
+  buffers_.push_back(std::move(buffer));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StagedOutput> StagedOutput::Lease(Device& device, size_t bytes) {
+  OPSERVE_ASSIGN_OR_RETURN(PooledBuffer buffer, device.memory().Acquire(bytes));
+  return StagedOutput(device, std::move(buffer));
+}
+
+absl::StatusOr<PooledBuffer> StagedOutput::Fetch() && {
+  if (device_->uses_host_memory() || written_.size() == 0) return std::move(written_);
+  OPSERVE_ASSIGN_OR_RETURN(PooledBuffer fetched, device_->host_memory().Acquire(written_.size()));
+  OPSERVE_RETURN_IF_ERROR(
+      device_->Download(RegionOf(written_), 0, {fetched.data(), fetched.size()}));
+  return fetched;
+}
+
+}  // namespace opserve

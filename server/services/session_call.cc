@@ -1,0 +1,156 @@
+#include "server/services/session_call.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+#include "server/wire/raw_message.h"
+#include "server/wire/status.h"
+
+namespace opserve::server {
+namespace {
+
+// How long a session that drains must have nothing under way: shorter than StreamEnder's patience.
+constexpr absl::Duration kDrainGrace = absl::Milliseconds(100);
+
+}  // namespace
+
+std::shared_ptr<SessionCall> SessionCall::Start(Engine& engine,
+                                                const SessionServiceOptions& options,
+                                                grpc::CallbackServerContext& context) {
+  const std::shared_ptr<SessionCall> call(new SessionCall(engine, options, context));
+  call->self_ = call;
+  using Wake = absl::AnyInvocable<void() const>;
+  call->flow_->Attach(std::make_shared<const Wake>([weak = std::weak_ptr<SessionCall>(call)] {
+    if (const std::shared_ptr<SessionCall> awake = weak.lock()) awake->Advance();
+  }));
+  call->Advance();
+  return call;
+}
+
+SessionCall::SessionCall(Engine& engine, const SessionServiceOptions& options,
+                         grpc::CallbackServerContext& context)
+    : options_(options),
+      context_(context),
+      flow_(std::make_shared<Flow>(options.limits.window_bytes)),
+      session_(engine, *options.clock, options.limits, flow_) {}
+
+SessionCall::~SessionCall() = default;
+
+void SessionCall::OnReadDone(bool ok) {
+  if (ok) {
+    const absl::Status status = TakeRead();
+    if (!status.ok()) End(ToGrpcStatus(status));
+  } else {
+    session_.EndOfCommands();
+  }
+  {
+    MutexLock lock(mutex_);
+    reading_ = false;
+    half_closed_ = half_closed_ || !ok;
+  }
+  Advance();
+}
+
+absl::Status SessionCall::TakeRead() {
+  auto request = std::make_shared<RawSessionRequest>();
+  OPSERVE_ASSIGN_OR_RETURN(*request, ReadSessionRequest(in_));
+  in_.Clear();
+  Command command{
+      .header = std::move(request->header), .raw = std::move(request->raw), .owner = {}};
+  if (!command.raw.empty()) command.owner = std::move(request);
+  return session_.Take(std::move(command));
+}
+
+void SessionCall::OnWriteDone(bool ok) {
+  int64_t bytes = 0;
+  {
+    MutexLock lock(mutex_);
+    writing_ = false;
+    bytes = out_bytes_;
+    out_.Clear();
+  }
+  flow_->Sent(bytes);
+  if (ok) return Advance();
+  End(grpc::Status::CANCELLED);
+}
+
+void SessionCall::OnCancel() { End(grpc::Status::CANCELLED); }
+
+void SessionCall::OnDone() {
+  session_.Close();
+  {
+    MutexLock lock(mutex_);
+    if (std::exchange(counted_, false)) --*options_.executing;
+  }
+  const std::shared_ptr<SessionCall> self = std::move(self_);
+}
+
+void SessionCall::Advance() {
+  MutexLock lock(mutex_);
+  if (finished_) return;
+  CountWork();
+  AdvanceWrite();
+  if (!reading_ && !half_closed_ && flow_->MayRead()) {
+    reading_ = true;
+    StartRead(&in_);
+  }
+  if (half_closed_ && !reading_ && !writing_ && flow_->IsIdle()) {
+    finished_ = true;
+    Finish(grpc::Status::OK);
+  }
+}
+
+void SessionCall::AdvanceWrite() {
+  if (writing_) return;
+  std::optional<Answer> answer = flow_->Next();
+  if (!answer.has_value()) return;
+  writing_ = true;
+  write_start_ = options_.clock->Now();
+  out_bytes_ = answer->size_bytes();
+  out_ = WriteSessionResponse(answer->header, std::move(answer->raw));
+  grpc::WriteOptions write;
+  if (flow_->HasAnswer()) write.set_buffer_hint();
+  StartWrite(&out_, write);
+}
+
+void SessionCall::CountWork() {
+  const bool works = !flow_->IsIdle();
+  if (works == counted_) return;
+  counted_ = works;
+  *options_.executing += works ? 1 : -1;
+  idle_since_ = works ? absl::InfiniteFuture() : options_.clock->Now();
+}
+
+void SessionCall::End(const grpc::Status& status) {
+  session_.Close();
+  MutexLock lock(mutex_);
+  if (std::exchange(finished_, true)) return;
+  Finish(status);
+}
+
+void SessionCall::Drain() {
+  {
+    MutexLock lock(mutex_);
+    if (std::exchange(draining_, true)) return;
+    if (!counted_) idle_since_ = options_.clock->Now();
+  }
+  session_.AnnounceDrain();
+}
+
+void SessionCall::Tick(absl::Time now) {
+  bool stalled = false;
+  bool drained = false;
+  {
+    MutexLock lock(mutex_);
+    if (finished_) return;
+    stalled = writing_ && now - write_start_ > options_.stall_timeout;
+    drained = draining_ && now - idle_since_ >= kDrainGrace;
+  }
+  if (stalled) context_.TryCancel();
+  if (drained) End(ToGrpcStatus(MakeError({.reason = ErrorReason::kDraining})));
+}
+
+}  // namespace opserve::server

@@ -1,0 +1,42 @@
+// opserve.v1.SessionService on an engine.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include <grpcpp/impl/service_type.h>
+
+#include "absl/time/time.h"
+#include "core/base/clock.h"
+#include "core/engine/engine.h"
+#include "server/session/session_limits.h"
+
+namespace opserve::server {
+
+struct SessionServiceOptions {
+  SessionLimits limits;
+  int64_t max_sessions = 1024;
+  // How long a client may leave an answer untaken.
+  absl::Duration stall_timeout = absl::Seconds(30);
+  // Counts the sessions that have something under way. Must outlive the service.
+  std::atomic<int64_t>* executing = nullptr;
+  const Clock* clock = &Clock::Real();
+};
+
+class SessionServer {
+ public:
+  virtual ~SessionServer() = default;
+  virtual grpc::Service& service() = 0;
+  // Refuses new sessions, tells those there are, and ends each with UNAVAILABLE once nothing is
+  // under way on it.
+  virtual void Drain() = 0;
+  virtual int64_t num_sessions() const = 0;
+};
+
+// `engine` must outlive it, and it the server that its service is registered with. Handlers never
+// block.
+std::unique_ptr<SessionServer> MakeSessionServer(Engine& engine,
+                                                 const SessionServiceOptions& options);
+
+}  // namespace opserve::server

@@ -1,0 +1,180 @@
+// Calls that bring their bytes: whole, or chunk by chunk.
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+#include "core/engine/piecewise.h"
+#include "server/session/handlers.h"
+#include "server/wire/call_codec.h"
+#include "server/wire/output_codec.h"
+
+namespace opserve::server {
+namespace {
+
+// Room in a message besides its bulk.
+constexpr int64_t kFramingBytes = 4096;
+
+// An InlineExecute from when it was taken to its answer.
+struct InlineCall {
+  OneShot shot;
+  std::vector<std::vector<std::byte>> values;
+  std::shared_ptr<const void> owner;
+  Answer answer;
+  OutputEncoder encoder;
+};
+
+absl::Status PrepareAnswer(const SessionState& state, const v1::InlineExecute& command,
+                           InlineCall& call) {
+  OPSERVE_ASSIGN_OR_RETURN(const v1::TensorEncoding encoding,
+                           DecodeEncoding(command.output_encoding()));
+  const OpCall& planned = call.shot.plan.call;
+  TensorList& outputs = *call.answer.header.mutable_outputs()->mutable_outputs();
+  EncodeOutputs(planned, outputs);
+  call.encoder = OutputEncoder(planned, encoding, outputs);
+  size_t bytes = call.answer.header.ByteSizeLong() + call.encoder.values_bytes() + kFramingBytes;
+  for (const size_t entry : call.encoder.raw_sizes()) bytes += entry;
+  return CheckAnswerSize(planned, bytes, state.limits.max_message_bytes);
+}
+
+absl::StatusOr<std::shared_ptr<InlineCall>> PrepareInline(SessionState& state,
+                                                          const v1::InlineExecute& command,
+                                                          Taken& taken) {
+  auto call = std::make_shared<InlineCall>();
+  OPSERVE_ASSIGN_OR_RETURN(const NamedCall named,
+                           DecodeExecuteCall(command.call(), taken.command.raw));
+  OPSERVE_ASSIGN_OR_RETURN(call->shot.plan, state.engine.MakePlan(named));
+  OPSERVE_ASSIGN_OR_RETURN(CallStorages storages,
+                           DecodeStorages(command.call(), std::move(taken.command.raw)));
+  call->values = std::move(storages.values);
+  call->shot.storages = std::move(storages.fragments);
+  call->owner = taken.command.owner;
+  OPSERVE_RETURN_IF_ERROR(CheckStorages(call->shot.plan, call->shot.storages));
+  OPSERVE_RETURN_IF_ERROR(PrepareAnswer(state, command, *call));
+  return call;
+}
+
+absl::Status Deliver(InlineCall& call, Ticket& ticket, absl::StatusOr<Outputs> outputs) {
+  if (!outputs.ok()) {
+    ticket.Finish(outputs.status());
+    return outputs.status();
+  }
+  TensorList& list = *call.answer.header.mutable_outputs()->mutable_outputs();
+  call.answer.raw = call.encoder.Fill(*std::move(outputs), list);
+  ticket.Finish(absl::OkStatus(), std::move(call.answer));
+  return absl::OkStatus();
+}
+
+// In the stream's turn, on its worker.
+absl::Status EnqueueInline(SessionState& state, uint64_t stream_id,
+                           const std::shared_ptr<InlineCall>& call,
+                           const std::shared_ptr<Ticket>& ticket) {
+  OPSERVE_ASSIGN_OR_RETURN(const Owned<Stream>* stream, state.streams.Find(stream_id));
+  OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<Context> * context,
+                           state.contexts.Find(stream->context));
+  if (call->shot.plan.device != &(*context)->device()) {
+    return InvalidParameter("device", (*context)->device().info().name + ", the stream's",
+                            call->shot.plan.device->info().name);
+  }
+  auto run = [call, ticket, &engine = state.engine] {
+    absl::Status result;
+    call->shot.done = [&](absl::StatusOr<Outputs> outputs) {
+      result = Deliver(*call, *ticket, std::move(outputs));
+    };
+    engine.RunHere(std::move(call->shot));
+    return result;
+  };
+  stream->object->Enqueue(
+      Stream::Command{.id = ticket->id(), .run = std::move(run), .done = FinishWith(ticket)});
+  return absl::OkStatus();
+}
+
+ChunkedInputs FindChunked(const v1::Call& call, const Operator& op) {
+  ChunkedInputs chunked(op.inputs.size(), false);
+  for (const v1::Tensor& tensor : call.inputs()) {
+    const int index = op.FindInput(tensor.name());
+    if (index >= 0) chunked[static_cast<size_t>(index)] = tensor.chunked();
+  }
+  return chunked;
+}
+
+absl::Status CheckWholeInputs(const ChunkedCall::Declared& declared) {
+  const OpCall& call = declared.plan.call;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    if (!call.has_input(static_cast<int>(i)) || declared.chunked[i]) continue;
+    const auto storage = static_cast<size_t>(declared.plan.storages[i]);
+    OPSERVE_RETURN_IF_ERROR(CheckStorage(
+        *call.inputs[i], static_cast<int64_t>(declared.storages.fragments[storage].size_bytes()),
+        call.op->inputs[i].name));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ChunkedCall::Declared> Declare(SessionState& state, const v1::Call& call,
+                                              Taken& taken) {
+  ChunkedCall::Declared declared;
+  OPSERVE_ASSIGN_OR_RETURN(const NamedCall named, DecodeChunkedCall(call, taken.command.raw));
+  OPSERVE_ASSIGN_OR_RETURN(declared.plan, state.engine.MakePlan(named));
+  declared.chunked = FindChunked(call, *declared.plan.call.op);
+  OPSERVE_RETURN_IF_ERROR(CheckPiecewise(declared.plan, declared.chunked));
+  OPSERVE_ASSIGN_OR_RETURN(declared.storages, DecodeStorages(call, std::move(taken.command.raw)));
+  OPSERVE_RETURN_IF_ERROR(CheckWholeInputs(declared));
+  OPSERVE_ASSIGN_OR_RETURN(
+      declared.share,
+      state.budget->Take(ChunkedCall::HeldBytes(declared, state.limits.max_skew_bytes),
+                         "max_skew_bytes"));
+  declared.owner = taken.command.owner;
+  return declared;
+}
+
+}  // namespace
+
+absl::Status Handle(SessionState& state, const v1::InlineExecute& command, Taken& taken) {
+  OPSERVE_ASSIGN_OR_RETURN(const std::shared_ptr<InlineCall> call,
+                           PrepareInline(state, command, taken));
+  // What the answer will hold is under way as much as what came.
+  taken.ticket->Hold(call->shot.plan.call.output_bytes());
+  if (command.stream() != 0) return EnqueueInline(state, command.stream(), call, taken.ticket);
+  call->shot.done = [call, ticket = taken.ticket](absl::StatusOr<Outputs> outputs) {
+    Deliver(*call, *ticket, std::move(outputs)).IgnoreError();
+  };
+  // The call holds on to itself until it is done.
+  state.engine.Submit(std::move(call->shot));
+  return absl::OkStatus();
+}
+
+absl::Status Handle(SessionState& state, const v1::ChunkedExecute& command, Taken& taken) {
+  OPSERVE_RETURN_IF_ERROR(state.CheckHandles("command"));
+  absl::StatusOr<ChunkedCall::Declared> declared = Declare(state, command.call(), taken);
+  if (!declared.ok()) return WithOperator(declared.status(), command.call().operator_());
+  Answer outputs;
+  EncodeOutputs(declared->plan.call, *outputs.header.mutable_outputs()->mutable_outputs());
+  taken.ticket->ReleaseHeld();  // the budget has them
+  taken.ticket->Send(std::move(outputs));
+  auto call = std::make_shared<ChunkedCall>(
+      *std::move(declared),
+      ChunkedCall::Limits{.max_skew_bytes = state.limits.max_skew_bytes,
+                          .piece_bytes = state.limits.chunk_bytes},
+      taken.ticket, state.clock);
+  if (!call->is_complete()) state.chunked_calls.Add(taken.ticket->id(), std::move(call));
+  return absl::OkStatus();
+}
+
+// Chunks that were under way when their call failed are dropped.
+absl::Status Handle(SessionState& state, const v1::InputChunk& command, Taken& taken) {
+  const uint64_t id = command.command();
+  const absl::StatusOr<std::shared_ptr<ChunkedCall>*> found = state.chunked_calls.Find(id);
+  if (!found.ok() && !state.failed_calls.contains(id)) return found.status();
+  taken.ticket->ReleaseHeld();  // from here on the call counts them
+  if (found.ok()) {
+    ChunkedCall& call = ***found;
+    const bool fed = call.Feed(command.input(), taken.command.raw, taken.command.owner).ok();
+    if (!fed) state.failed_calls.insert(id);
+    if (!fed || call.is_complete()) state.chunked_calls.Erase(id).IgnoreError();
+  }
+  taken.ticket->Finish(absl::OkStatus());
+  return absl::OkStatus();
+}
+
+}  // namespace opserve::server

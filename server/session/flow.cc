@@ -1,0 +1,165 @@
+#include "server/session/flow.h"
+
+namespace opserve::server {
+namespace {
+
+// What an answer takes besides its bulk: counted so that answers without bulk are bounded, too.
+constexpr int64_t kAnswerBytes = 256;
+
+}  // namespace
+
+int64_t Answer::size_bytes() const {
+  auto bytes = kAnswerBytes + static_cast<int64_t>(header.ByteSizeLong());
+  for (const PooledBuffer& entry : raw) bytes += static_cast<int64_t>(entry.size());
+  return bytes;
+}
+
+void Flow::Attach(std::shared_ptr<const absl::AnyInvocable<void() const>> wake) {
+  MutexLock lock(mutex_);
+  wake_ = std::move(wake);
+}
+
+std::optional<Answer> Flow::Next() {
+  MutexLock lock(mutex_);
+  if (answers_.empty()) return std::nullopt;
+  Answer answer = std::move(answers_.front());
+  answers_.pop_front();
+  ++sending_;
+  return answer;
+}
+
+void Flow::Sent(int64_t bytes) {
+  {
+    MutexLock lock(mutex_);
+    --sending_;
+  }
+  Unreserve(bytes);
+}
+
+bool Flow::HasAnswer() const {
+  MutexLock lock(mutex_);
+  return !answers_.empty();
+}
+
+bool Flow::MayRead() const {
+  MutexLock lock(mutex_);
+  return held_bytes_ <= window_bytes_ && unsent_bytes_ <= window_bytes_;
+}
+
+bool Flow::IsIdle() const {
+  MutexLock lock(mutex_);
+  return commands_ == 0 && answers_.empty() && sending_ == 0;
+}
+
+int64_t Flow::unsent_bytes() const {
+  MutexLock lock(mutex_);
+  return unsent_bytes_;
+}
+
+void Flow::Close() {
+  std::deque<Waiter> waiters;
+  std::deque<Answer> dropped;
+  std::shared_ptr<const absl::AnyInvocable<void() const>> wake;
+  {
+    MutexLock lock(mutex_);
+    closed_ = true;
+    waiters.swap(waiters_);
+    dropped.swap(answers_);
+    wake.swap(wake_);
+  }
+  for (Waiter& waiter : waiters) waiter.ready(false);
+}
+
+void Flow::Send(Answer answer) { SendReserved(std::move(answer), 0); }
+
+void Flow::SendReserved(Answer answer, int64_t reserved) {
+  const int64_t bytes = answer.size_bytes();
+  {
+    MutexLock lock(mutex_);
+    if (closed_) return;
+    unsent_bytes_ += bytes - reserved;
+    answers_.push_back(std::move(answer));
+  }
+  Wake();
+}
+
+bool Flow::HasRoom(int64_t bytes) const {
+  return unsent_bytes_ == 0 || bytes <= window_bytes_ - unsent_bytes_;
+}
+
+void Flow::Reserve(int64_t bytes, absl::AnyInvocable<void(bool)> ready) {
+  bool closed = false;
+  {
+    MutexLock lock(mutex_);
+    closed = closed_;
+    if (!closed) {
+      if (!waiters_.empty() || !HasRoom(bytes)) {
+        waiters_.push_back({bytes, std::move(ready)});
+        return;
+      }
+      unsent_bytes_ += bytes;
+    }
+  }
+  ready(!closed);
+}
+
+std::vector<Flow::Waiter> Flow::TakeReady() {
+  std::vector<Waiter> ready;
+  while (!waiters_.empty() && HasRoom(waiters_.front().bytes)) {
+    unsent_bytes_ += waiters_.front().bytes;
+    ready.push_back(std::move(waiters_.front()));
+    waiters_.pop_front();
+  }
+  return ready;
+}
+
+void Flow::Unreserve(int64_t bytes) {
+  std::vector<Waiter> ready;
+  {
+    MutexLock lock(mutex_);
+    unsent_bytes_ -= bytes;
+    ready = TakeReady();
+  }
+  for (Waiter& waiter : ready) waiter.ready(true);
+  Wake();
+}
+
+void Flow::Hold(int64_t bytes) {
+  MutexLock lock(mutex_);
+  held_bytes_ += bytes;
+}
+
+void Flow::Release(int64_t bytes) {
+  if (bytes == 0) return;
+  {
+    MutexLock lock(mutex_);
+    held_bytes_ -= bytes;
+  }
+  Wake();
+}
+
+bool Flow::BeginCommand(int64_t max) {
+  MutexLock lock(mutex_);
+  if (commands_ >= max) return false;
+  ++commands_;
+  return true;
+}
+
+void Flow::EndCommand() {
+  {
+    MutexLock lock(mutex_);
+    --commands_;
+  }
+  Wake();
+}
+
+void Flow::Wake() {
+  std::shared_ptr<const absl::AnyInvocable<void() const>> wake;
+  {
+    MutexLock lock(mutex_);
+    wake = wake_;
+  }
+  if (wake != nullptr) (*wake)();
+}
+
+}  // namespace opserve::server

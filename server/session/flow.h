@@ -1,0 +1,97 @@
+// What is on its way in and out of one session: answers that wait to be sent, uploads that wait to
+// be used, commands that are not over. It knows how much of each there is, so the transport knows
+// when to read and the senders when to make more.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "core/base/mutex.h"
+#include "core/device/memory_pool.h"
+#include "opserve/v1/session.pb.h"
+
+namespace opserve::server {
+
+// A message to the client: `header` without `raw`, and the entries of `raw`.
+struct Answer {
+  v1::SessionResponse header;
+  std::vector<PooledBuffer> raw;
+
+  int64_t size_bytes() const;
+};
+
+// Thread-safe. No callback is called with a lock held.
+class Flow {
+ public:
+  // Reading stops above `window_bytes` of uploads, or of answers.
+  explicit Flow(int64_t window_bytes) : window_bytes_(window_bytes) {}
+
+  // ---- for the transport ----
+
+  // `wake` is called, on whatever thread, when there may be something to send, room to read, or an
+  // end. Before anything else.
+  void Attach(std::shared_ptr<const absl::AnyInvocable<void() const>> wake);
+
+  // The next answer to send; Sent(its size) when the transport has taken it.
+  std::optional<Answer> Next();
+  void Sent(int64_t bytes);
+  // Next has one.
+  bool HasAnswer() const;
+  bool MayRead() const;
+  // No command is under way and every answer was sent.
+  bool IsIdle() const;
+  // Answers that are not sent yet.
+  int64_t unsent_bytes() const;
+  // Nothing is sent any more; who waits for room is told that there will be none. `wake` is let go.
+  void Close();
+
+  // ---- for commands ----
+
+  void Send(Answer answer);
+
+  // Calls `ready`, here and now or later, when `bytes` more may be sent: they count as unsent from
+  // then on, and SendReserved sends them. First come, first served. `ready(false)`: the session is
+  // over.
+  void Reserve(int64_t bytes, absl::AnyInvocable<void(bool)> ready);
+  // An answer of `reserved` bytes. The difference to its real size is made up for.
+  void SendReserved(Answer answer, int64_t reserved);
+  void Unreserve(int64_t bytes);
+
+  // Uploads that the session keeps for commands that wait.
+  void Hold(int64_t bytes);
+  void Release(int64_t bytes);
+
+  // False, and nothing done, when `max` commands are under way.
+  bool BeginCommand(int64_t max);
+  void EndCommand();
+
+ private:
+  struct Waiter {
+    int64_t bytes;
+    absl::AnyInvocable<void(bool)> ready;
+  };
+
+  bool HasRoom(int64_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Who may go on now; call them without the lock.
+  std::vector<Waiter> TakeReady() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Wake();
+
+  const int64_t window_bytes_;
+  mutable Mutex mutex_;
+  std::shared_ptr<const absl::AnyInvocable<void() const>> wake_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Answer> answers_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Waiter> waiters_ ABSL_GUARDED_BY(mutex_);
+  int64_t unsent_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // queued, being sent, or reserved
+  int64_t held_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t commands_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t sending_ ABSL_GUARDED_BY(mutex_) = 0;  // answers that Next gave and Sent has not seen
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace opserve::server

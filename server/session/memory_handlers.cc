@@ -1,0 +1,176 @@
+// Buffers, and what goes in and out of them.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+#include "server/session/handlers.h"
+#include "server/session/pump.h"
+#include "server/wire/schema_codec.h"
+
+namespace opserve::server {
+namespace {
+
+absl::Status AddBuffer(SessionState& state, const v1::Allocate& command) {
+  OPSERVE_RETURN_IF_ERROR(state.CheckHandles("buffer"));
+  OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<Context> * context,
+                           state.contexts.Find(command.context()));
+  OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<DeviceBuffer> buffer,
+                           (*context)->Allocate(command.size_bytes()));
+  state.buffers.Add(command.buffer(), {command.context(), std::move(buffer)});
+  return absl::OkStatus();
+}
+
+struct StreamAndRegion {
+  std::shared_ptr<Stream> stream;
+  BufferRegion region;
+};
+
+absl::StatusOr<StreamAndRegion> Resolve(SessionState& state, uint64_t stream_id,
+                                        const v1::Region& region, std::string_view parameter,
+                                        int64_t default_row_bytes = 0) {
+  OPSERVE_ASSIGN_OR_RETURN(const Owned<Stream>* stream, state.streams.Find(stream_id));
+  StreamAndRegion resolved{.stream = stream->object, .region = {}};
+  OPSERVE_ASSIGN_OR_RETURN(resolved.region,
+                           ResolveRegion(state, region, parameter, default_row_bytes));
+  OPSERVE_RETURN_IF_ERROR(CheckSameContext(resolved.region.context, stream->context, "buffer"));
+  return resolved;
+}
+
+const std::byte* EndOf(const MemoryRegion& region) {
+  if (region.size_bytes() == 0) return region.start;
+  return region.start + (region.rows - 1) * region.stride_bytes + region.row_bytes;
+}
+
+bool Overlap(const BufferRegion& a, const BufferRegion& b) {
+  return a.buffer == b.buffer && a.memory.start < EndOf(b.memory) &&
+         b.memory.start < EndOf(a.memory);
+}
+
+absl::Status CheckPattern(const std::string& pattern, const MemoryRegion& region) {
+  const size_t size = pattern.size();
+  if (size != 1 && size != 2 && size != 4 && size != 8) {
+    return InvalidParameter("pattern", "1, 2, 4 or 8 bytes", absl::StrCat(size));
+  }
+  if (region.row_bytes % static_cast<int64_t>(size) == 0) return absl::OkStatus();
+  return InvalidParameter("to.row_bytes", absl::StrCat("a multiple of the pattern's ", size),
+                          absl::StrCat(region.row_bytes));
+}
+
+}  // namespace
+
+absl::AnyInvocable<void(absl::Status)> FinishWith(std::shared_ptr<Ticket> ticket) {
+  return [ticket = std::move(ticket)](const absl::Status& status) { ticket->Finish(status); };
+}
+
+absl::Status Handle(SessionState& state, const v1::Allocate& command, Taken& taken) {
+  OPSERVE_RETURN_IF_ERROR(state.buffers.CheckNew(command.buffer()));
+  const absl::Status status = AddBuffer(state, command);
+  if (!status.ok()) {
+    state.buffers.AddFailed(command.buffer(), taken.ticket->id());
+    return status;
+  }
+  taken.ticket->Finish(absl::OkStatus());
+  return absl::OkStatus();
+}
+
+absl::Status Handle(SessionState& state, const v1::Free& command, Taken& taken) {
+  OPSERVE_RETURN_IF_ERROR(state.buffers.Erase(command.buffer()));
+  taken.ticket->Finish(absl::OkStatus());
+  return absl::OkStatus();
+}
+
+absl::Status Handle(SessionState& state, const v1::QueryMemory& command, Taken& taken) {
+  OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<Context> * context,
+                           state.contexts.Find(command.context()));
+  const MemoryBudget::Stats stats = state.budget->stats();
+  Answer answer;
+  v1::MemoryState& memory = *answer.header.mutable_memory();
+  memory.set_limit_bytes(stats.limit_bytes);
+  memory.set_used_bytes(stats.used_bytes);
+  memory.set_peak_bytes(stats.peak_bytes);
+  *memory.mutable_device() = EncodeMemory((*context)->device().memory().stats());
+  taken.ticket->Finish(absl::OkStatus(), std::move(answer));
+  return absl::OkStatus();
+}
+
+absl::Status Handle(SessionState& state, const v1::Upload& command, Taken& taken) {
+  OPSERVE_ASSIGN_OR_RETURN(Fragments bytes, OneRawEntry(taken.command));
+  const auto size = static_cast<int64_t>(bytes.size_bytes());
+  OPSERVE_ASSIGN_OR_RETURN(StreamAndRegion to,
+                           Resolve(state, command.stream(), command.to(), "to", size));
+  if (to.region.memory.size_bytes() != size) {
+    return InvalidParameter("raw",
+                            absl::StrCat("the region's ", to.region.memory.size_bytes(), " bytes"),
+                            absl::StrCat(size));
+  }
+  to.stream->Enqueue(Stream::Command{
+      .id = taken.ticket->id(),
+      .run =
+          [region = to.region, bytes = std::move(bytes), owner = taken.command.owner] {
+            return region.buffer->device().Upload(region.memory, bytes);
+          },
+      .done = FinishWith(taken.ticket)});
+  return absl::OkStatus();
+}
+
+absl::Status Handle(SessionState& state, const v1::Download& command, Taken& taken) {
+  OPSERVE_ASSIGN_OR_RETURN(const int64_t chunk_bytes,
+                           ResolveChunkBytes(state.limits, command.chunk_bytes()));
+  OPSERVE_ASSIGN_OR_RETURN(const StreamAndRegion from,
+                           Resolve(state, command.stream(), command.from(), "from"));
+  const bool detached = command.detached();
+  auto start = [region = from.region, chunk_bytes, detached, staging = state.staging,
+                ticket = taken.ticket](absl::AnyInvocable<void(absl::Status)> finished) {
+    std::vector<Pump::Source> sources = {{"", region.memory, region.buffer}};
+    if (detached) {
+      finished(absl::OkStatus());
+      finished = FinishWith(ticket);
+    }
+    Pump::Start(region.buffer->device(), staging, ticket, std::move(sources), chunk_bytes,
+                std::move(finished));
+  };
+  // A detached one ends with its last chunk, not with its turn.
+  auto done = [ticket = taken.ticket, detached](const absl::Status& status) {
+    if (!detached || !status.ok()) ticket->Finish(status);
+  };
+  from.stream->Enqueue(Stream::AsyncCommand{
+      .id = taken.ticket->id(), .start = std::move(start), .done = std::move(done)});
+  return absl::OkStatus();
+}
+
+absl::Status Handle(SessionState& state, const v1::Copy& command, Taken& taken) {
+  OPSERVE_ASSIGN_OR_RETURN(const StreamAndRegion from,
+                           Resolve(state, command.stream(), command.from(), "from"));
+  OPSERVE_ASSIGN_OR_RETURN(const StreamAndRegion to,
+                           Resolve(state, command.stream(), command.to(), "to"));
+  const int64_t bytes = from.region.memory.size_bytes();
+  if (to.region.memory.size_bytes() != bytes) {
+    return InvalidParameter("to", absl::StrCat("the ", bytes, " bytes of from"),
+                            absl::StrCat(to.region.memory.size_bytes()));
+  }
+  if (Overlap(from.region, to.region))
+    return InvalidParameter("to", "a region that from does not overlap", "one that it does");
+  from.stream->Enqueue(Stream::Command{
+      .id = taken.ticket->id(),
+      .run = [from = from.region,
+              to = to.region] { return to.buffer->device().Copy(from.memory, to.memory); },
+      .done = FinishWith(taken.ticket)});
+  return absl::OkStatus();
+}
+
+absl::Status Handle(SessionState& state, const v1::Fill& command, Taken& taken) {
+  OPSERVE_ASSIGN_OR_RETURN(const StreamAndRegion to,
+                           Resolve(state, command.stream(), command.to(), "to"));
+  OPSERVE_RETURN_IF_ERROR(CheckPattern(command.pattern(), to.region.memory));
+  to.stream->Enqueue(Stream::Command{.id = taken.ticket->id(),
+                                     .run =
+                                         [region = to.region, pattern = command.pattern()] {
+                                           return region.buffer->device().Fill(
+                                               region.memory, std::as_bytes(std::span(pattern)));
+                                         },
+                                     .done = FinishWith(taken.ticket)});
+  return absl::OkStatus();
+}
+
+}  // namespace opserve::server

@@ -1,0 +1,57 @@
+// Sends device memory to the client, chunk by chunk, as fast as the session's flow allows.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "core/device/device.h"
+#include "core/device/memory_region.h"
+#include "server/session/ticket.h"
+
+namespace opserve::server {
+
+// Holds no thread while it waits for room. It lives as long as it has work.
+class Pump : public std::enable_shared_from_this<Pump> {
+ public:
+  struct Source {
+    std::string output;  // OutputChunk.output
+    MemoryRegion memory;
+    std::shared_ptr<const void> owner;  // keeps the memory
+  };
+
+  // Each chunk is an answer of `ticket` that is not the last. `done` is called once, on whatever
+  // thread, with no lock held, when the last byte was taken from the device: or with the failure,
+  // CANCELLED when the session is over.
+  static void Start(Device& device, std::shared_ptr<MemoryPool> staging,
+                    std::shared_ptr<Ticket> ticket, std::vector<Source> sources,
+                    int64_t chunk_bytes, absl::AnyInvocable<void(absl::Status)> done);
+
+ private:
+  class Turn;
+
+  Pump(Device& device, std::shared_ptr<MemoryPool> staging, std::shared_ptr<Ticket> ticket,
+       std::vector<Source> sources, int64_t chunk_bytes,
+       absl::AnyInvocable<void(absl::Status)> done);
+
+  // Asks for room for the next chunk, or ends.
+  void Proceed();
+  void OnRoom(bool granted, int64_t bytes);
+  absl::Status SendChunk(int64_t bytes);
+  void End(absl::Status status);
+
+  Device& device_;
+  const std::shared_ptr<MemoryPool> staging_;
+  const std::shared_ptr<Ticket> ticket_;
+  const std::vector<Source> sources_;
+  const int64_t chunk_bytes_;
+  absl::AnyInvocable<void(absl::Status)> done_;
+  // Touched by one turn at a time.
+  size_t source_ = 0;
+  int64_t offset_bytes_ = 0;
+};
+
+}  // namespace opserve::server

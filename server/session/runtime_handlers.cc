@@ -1,0 +1,182 @@
+// Contexts, streams and events.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+#include "server/session/handlers.h"
+
+namespace opserve::server {
+namespace {
+
+// Puts what `make` returns into `table`, or remembers that it failed.
+template <typename T, typename Make>
+absl::Status Create(SessionState& state, ObjectTable<T>& table, uint64_t id, Taken& taken,
+                    Make make) {
+  OPSERVE_RETURN_IF_ERROR(table.CheckNew(id));
+  absl::Status status = state.CheckHandles(table.kind());
+  if (status.ok()) {
+    absl::StatusOr<T> object = make();
+    if (object.ok()) {
+      table.Add(id, *std::move(object));
+      taken.ticket->Finish(absl::OkStatus());
+      return absl::OkStatus();
+    }
+    status = object.status();
+  }
+  table.AddFailed(id, taken.ticket->id());
+  return status;
+}
+
+absl::StatusOr<Stream::OnFailure> DecodeOnFailure(int number) {
+  switch (number) {
+    case v1::ON_FAILURE_UNSPECIFIED:
+    case v1::ON_FAILURE_STOP:
+      return Stream::OnFailure::kStop;
+    case v1::ON_FAILURE_CONTINUE:
+      return Stream::OnFailure::kContinue;
+    default:
+      return InvalidParameter("on_failure", "an OnFailure of the API",
+                              absl::StrCat("the number ", number));
+  }
+}
+
+absl::AnyInvocable<void(Stream::Failure)> TellFailure(std::shared_ptr<Ticket> ticket) {
+  return [ticket = std::move(ticket)](const Stream::Failure& failure) {
+    if (failure.status.ok()) return ticket->Finish(failure.status);
+    ticket->FinishBlaming(failure.status, failure.command);
+  };
+}
+
+absl::Status SynchronizeEvent(SessionState& state, uint64_t id, const Taken& taken) {
+  OPSERVE_ASSIGN_OR_RETURN(const Owned<Event>* event, state.events.Find(id));
+  OPSERVE_ASSIGN_OR_RETURN(const std::shared_ptr<Marker> latest, event->object->Latest());
+  latest->OnReached([ticket = taken.ticket] { ticket->Finish(absl::OkStatus()); });
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Handle(SessionState& state, const v1::CreateContext& command, Taken& taken) {
+  return Create(state, state.contexts, command.context(), taken,
+                [&]() -> absl::StatusOr<std::shared_ptr<Context>> {
+                  OPSERVE_ASSIGN_OR_RETURN(Device * device,
+                                           state.engine.FindDevice(command.device()));
+                  return std::make_shared<Context>(*device, state.budget, state.clock);
+                });
+}
+
+absl::Status Handle(SessionState& state, const v1::DestroyContext& command, Taken& taken) {
+  OPSERVE_RETURN_IF_ERROR(state.EraseContext(command.context()));
+  taken.ticket->Finish(absl::OkStatus());
+  return absl::OkStatus();
+}
+
+absl::Status Handle(SessionState& state, const v1::CreateStream& command, Taken& taken) {
+  return Create(state, state.streams, command.stream(), taken,
+                [&]() -> absl::StatusOr<Owned<Stream>> {
+                  OPSERVE_ASSIGN_OR_RETURN(const Stream::OnFailure on_failure,
+                                           DecodeOnFailure(command.on_failure()));
+                  OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<Context> * context,
+                                           state.contexts.Find(command.context()));
+                  return Owned<Stream>{command.context(), (*context)->CreateStream(on_failure)};
+                });
+}
+
+absl::Status Handle(SessionState& state, const v1::DestroyStream& command, Taken& taken) {
+  const absl::StatusOr<Owned<Stream>*> stream = state.streams.Find(command.stream());
+  if (stream.ok()) {
+    OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<Context> * context,
+                             state.contexts.Find((*stream)->context));
+    OPSERVE_RETURN_IF_ERROR((*context)->DestroyStream((*stream)->object));
+  }
+  OPSERVE_RETURN_IF_ERROR(state.streams.Erase(command.stream()));
+  taken.ticket->Finish(absl::OkStatus());
+  return absl::OkStatus();
+}
+
+absl::Status Handle(SessionState& state, const v1::CreateEvent& command, Taken& taken) {
+  return Create(state, state.events, command.event(), taken, [&]() -> absl::StatusOr<Owned<Event>> {
+    OPSERVE_RETURN_IF_ERROR(state.contexts.Find(command.context()).status());
+    return Owned<Event>{command.context(), std::make_shared<Event>()};
+  });
+}
+
+absl::Status Handle(SessionState& state, const v1::DestroyEvent& command, Taken& taken) {
+  OPSERVE_RETURN_IF_ERROR(state.events.Erase(command.event()));
+  taken.ticket->Finish(absl::OkStatus());
+  return absl::OkStatus();
+}
+
+absl::Status Handle(SessionState& state, const v1::RecordEvent& command, Taken& taken) {
+  OPSERVE_ASSIGN_OR_RETURN(const Owned<Event>* event, state.events.Find(command.event()));
+  OPSERVE_ASSIGN_OR_RETURN(const Owned<Stream>* stream, state.streams.Find(command.stream()));
+  OPSERVE_RETURN_IF_ERROR(CheckSameContext(event->context, stream->context, "event"));
+  stream->object->Record(*event->object);
+  OPSERVE_ASSIGN_OR_RETURN(const std::shared_ptr<Marker> latest, event->object->Latest());
+  latest->OnReached([ticket = taken.ticket] { ticket->Finish(absl::OkStatus()); });
+  return absl::OkStatus();
+}
+
+// An empty command behind the gate counts as the waiting one, and answers.
+absl::Status Handle(SessionState& state, const v1::WaitEvent& command, Taken& taken) {
+  OPSERVE_ASSIGN_OR_RETURN(const Owned<Event>* event, state.events.Find(command.event()));
+  OPSERVE_ASSIGN_OR_RETURN(const Owned<Stream>* stream, state.streams.Find(command.stream()));
+  OPSERVE_RETURN_IF_ERROR(CheckSameContext(event->context, stream->context, "event"));
+  OPSERVE_RETURN_IF_ERROR(stream->object->WaitFor(*event->object));
+  stream->object->Enqueue(Stream::Command{.id = taken.ticket->id(),
+                                          .run = [] { return absl::OkStatus(); },
+                                          .done = FinishWith(taken.ticket)});
+  return absl::OkStatus();
+}
+
+absl::Status Handle(SessionState& state, const v1::QueryEvent& command, Taken& taken) {
+  OPSERVE_ASSIGN_OR_RETURN(const Owned<Event>* event, state.events.Find(command.event()));
+  OPSERVE_ASSIGN_OR_RETURN(const bool reached, event->object->Query());
+  Answer answer;
+  answer.header.mutable_event()->set_reached(reached);
+  taken.ticket->Finish(absl::OkStatus(), std::move(answer));
+  return absl::OkStatus();
+}
+
+absl::Status Handle(SessionState& state, const v1::QueryStream& command, Taken& taken) {
+  OPSERVE_ASSIGN_OR_RETURN(const Owned<Stream>* stream, state.streams.Find(command.stream()));
+  Answer answer;
+  answer.header.mutable_stream()->set_idle(stream->object->IsIdle());
+  taken.ticket->Finish(absl::OkStatus(), std::move(answer));
+  return absl::OkStatus();
+}
+
+absl::Status Handle(SessionState& state, const v1::QueryElapsedTime& command, Taken& taken) {
+  // The tables keep what they have in place while nothing is added.
+  OPSERVE_ASSIGN_OR_RETURN(const Owned<Event>* start, state.events.Find(command.start()));
+  OPSERVE_ASSIGN_OR_RETURN(const Owned<Event>* end, state.events.Find(command.end()));
+  OPSERVE_ASSIGN_OR_RETURN(const absl::Duration elapsed, ElapsedTime(*start->object, *end->object));
+  Answer answer;
+  answer.header.mutable_elapsed_time()->set_seconds(absl::ToDoubleSeconds(elapsed));
+  taken.ticket->Finish(absl::OkStatus(), std::move(answer));
+  return absl::OkStatus();
+}
+
+absl::Status Handle(SessionState& state, const v1::Synchronize& command, Taken& taken) {
+  switch (command.target_case()) {
+    case v1::Synchronize::kStream: {
+      OPSERVE_ASSIGN_OR_RETURN(const Owned<Stream>* stream, state.streams.Find(command.stream()));
+      stream->object->Synchronize(TellFailure(taken.ticket));
+      return absl::OkStatus();
+    }
+    case v1::Synchronize::kContext: {
+      OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<Context> * context,
+                               state.contexts.Find(command.context()));
+      (*context)->Synchronize(TellFailure(taken.ticket));
+      return absl::OkStatus();
+    }
+    case v1::Synchronize::kEvent:
+      return SynchronizeEvent(state, command.event(), taken);
+    case v1::Synchronize::TARGET_NOT_SET:
+      break;
+  }
+  return MissingParameter("target", "a stream, an event or a context");
+}
+
+}  // namespace opserve::server

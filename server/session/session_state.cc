@@ -1,0 +1,135 @@
+#include "server/session/session_state.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+
+namespace opserve::server {
+namespace {
+
+constexpr int64_t kUnbounded = int64_t{1} << 60;
+
+// Bytes from the start of a region to its end; nullopt when they do not fit.
+std::optional<int64_t> ReachOf(const MemoryRegion& region) {
+  int64_t reach = 0;
+  if (__builtin_mul_overflow(region.rows - 1, region.stride_bytes, &reach) ||
+      __builtin_add_overflow(reach, region.row_bytes, &reach)) {
+    return std::nullopt;
+  }
+  return reach;
+}
+
+absl::Status CheckNumbers(const MemoryRegion& region, int64_t offset_bytes,
+                          const std::string& parameter) {
+  const auto check = [&](const char* field, int64_t value, int64_t least) {
+    if (value >= least) return absl::OkStatus();
+    return InvalidParameter(parameter + field, absl::StrCat(">= ", least), absl::StrCat(value));
+  };
+  OPSERVE_RETURN_IF_ERROR(check(".offset_bytes", offset_bytes, 0));
+  OPSERVE_RETURN_IF_ERROR(check(".row_bytes", region.row_bytes, 0));
+  OPSERVE_RETURN_IF_ERROR(check(".rows", region.rows, 0));
+  if (region.rows <= 1) return absl::OkStatus();
+  return check(".stride_bytes", region.stride_bytes, region.row_bytes);
+}
+
+}  // namespace
+
+int64_t Command::raw_bytes() const {
+  int64_t bytes = 0;
+  for (const Fragments& entry : raw) bytes += static_cast<int64_t>(entry.size_bytes());
+  return bytes;
+}
+
+SessionState::SessionState(Engine& the_engine, const Clock& the_clock,
+                           const SessionLimits& the_limits, std::shared_ptr<Flow> the_flow)
+    : engine(the_engine),
+      clock(the_clock),
+      limits(the_limits),
+      flow(std::move(the_flow)),
+      budget(std::make_shared<MemoryBudget>(limits.memory_limit_bytes)),
+      staging(std::make_shared<MemoryPool>(kUnbounded, MemorySource::Host(), clock)) {}
+
+absl::Status SessionState::CheckHandles(std::string_view kind) const {
+  const size_t handles = contexts.size() + streams.size() + events.size() + buffers.size() +
+                         executors.size() + chunked_calls.size();
+  if (handles < static_cast<size_t>(limits.max_handles)) return absl::OkStatus();
+  return MakeError({.reason = ErrorReason::kResourceLimit,
+                    .op = {},
+                    .parameter = std::string(kind),
+                    .want = absl::StrCat("at most ", limits.max_handles, " handles in the session"),
+                    .got = "one more"});
+}
+
+absl::Status SessionState::EraseContext(uint64_t context) {
+  const absl::StatusOr<std::shared_ptr<Context>*> found = contexts.Find(context);
+  // Work that waits holds on to its context: it must be dropped first.
+  if (found.ok()) (**found)->Abandon();
+  OPSERVE_RETURN_IF_ERROR(contexts.Erase(context));
+  const auto owned = [context](const auto& entry) { return entry.context == context; };
+  executors.EraseIf(owned);
+  buffers.EraseIf(owned);
+  events.EraseIf(owned);
+  streams.EraseIf(owned);
+  return absl::OkStatus();
+}
+
+void SessionState::Clear() {
+  chunked_calls.ForEach([](const std::shared_ptr<ChunkedCall>& call) { call->Abandon(); });
+  contexts.ForEach([](const std::shared_ptr<Context>& context) { context->Abandon(); });
+  chunked_calls.Clear();
+  executors.Clear();
+  buffers.Clear();
+  events.Clear();
+  streams.Clear();
+  contexts.Clear();
+}
+
+absl::StatusOr<Fragments> OneRawEntry(const Command& command) {
+  if (command.raw.size() == 1) return command.raw.front();
+  return InvalidParameter("raw", "one entry", absl::StrCat(command.raw.size()));
+}
+
+absl::StatusOr<BufferRegion> ResolveRegion(SessionState& state, const v1::Region& region,
+                                           std::string_view parameter, int64_t default_row_bytes) {
+  OPSERVE_ASSIGN_OR_RETURN(const Owned<DeviceBuffer>* buffer, state.buffers.Find(region.buffer()));
+  MemoryRegion memory{.start = buffer->object->data(),
+                      .row_bytes = region.row_bytes(),
+                      .rows = region.rows() == 0 ? 1 : region.rows(),
+                      .stride_bytes = region.stride_bytes()};
+  OPSERVE_RETURN_IF_ERROR(CheckNumbers(memory, region.offset_bytes(), std::string(parameter)));
+  if (memory.row_bytes == 0 && memory.rows == 1) memory.row_bytes = default_row_bytes;
+  if (memory.rows == 1) memory.stride_bytes = memory.row_bytes;
+  const int64_t room = buffer->object->size_bytes() - region.offset_bytes();
+  const std::optional<int64_t> reach = ReachOf(memory);
+  if (room < 0 || !reach.has_value() || *reach > room) {
+    return InvalidParameter(
+        parameter, absl::StrCat("a region inside its ", buffer->object->size_bytes(), " bytes"),
+        absl::StrCat(memory.rows, " rows of ", memory.row_bytes, " bytes, ", memory.stride_bytes,
+                     " apart, from ", region.offset_bytes(), " on"));
+  }
+  if (memory.start != nullptr) memory.start += region.offset_bytes();
+  return BufferRegion{buffer->context, buffer->object, memory};
+}
+
+absl::Status CheckSameContext(uint64_t context, uint64_t stream_context,
+                              std::string_view parameter) {
+  if (context == stream_context) return absl::OkStatus();
+  return InvalidParameter(
+      parameter, absl::StrCat("one of context ", stream_context, ", which the stream is of"),
+      absl::StrCat("one of context ", context));
+}
+
+absl::StatusOr<int64_t> ResolveChunkBytes(const SessionLimits& limits, int64_t chunk_bytes) {
+  if (chunk_bytes == 0) return limits.chunk_bytes;
+  // Room for the rest of the message.
+  const int64_t most = std::min(limits.window_bytes, limits.max_message_bytes - 4096);
+  if (chunk_bytes > 0 && chunk_bytes <= most) return chunk_bytes;
+  return InvalidParameter("chunk_bytes", absl::StrCat("0 to ", most), absl::StrCat(chunk_bytes));
+}
+
+}  // namespace opserve::server

@@ -1,0 +1,115 @@
+// What one session has and may do. Touched only by the thread that takes its commands; what its
+// commands leave running holds on to what it needs.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "core/base/fragments.h"
+#include "core/device/context.h"
+#include "core/device/event.h"
+#include "core/device/memory_budget.h"
+#include "core/device/memory_region.h"
+#include "core/engine/engine.h"
+#include "core/engine/executor.h"
+#include "server/session/chunked_call.h"
+#include "server/session/flow.h"
+#include "server/session/object_table.h"
+#include "server/session/session_limits.h"
+#include "server/session/ticket.h"
+
+namespace opserve::server {
+
+// A command as it came. `owner` keeps the bytes that `raw` points to.
+struct Command {
+  v1::SessionRequest header;
+  std::vector<Fragments> raw;
+  std::shared_ptr<const void> owner;
+
+  int64_t raw_bytes() const;
+};
+
+// The last few ids that were put in.
+class RecentIds {
+ public:
+  bool contains(uint64_t id) const { return std::find(ids_.begin(), ids_.end(), id) != ids_.end(); }
+  void insert(uint64_t id) {
+    if (ids_.size() == kMax) ids_.pop_front();
+    ids_.push_back(id);
+  }
+
+ private:
+  static constexpr size_t kMax = 256;
+  std::deque<uint64_t> ids_;
+};
+
+template <typename T>
+struct Owned {
+  uint64_t context = 0;
+  std::shared_ptr<T> object;
+};
+
+struct SessionState {
+  SessionState(Engine& the_engine, const Clock& the_clock, const SessionLimits& the_limits,
+               std::shared_ptr<Flow> the_flow);
+
+  // RESOURCE_EXHAUSTED naming `kind` when there is no room for one more object.
+  absl::Status CheckHandles(std::string_view kind) const;
+  // With all that it owns. 161002 when there is none.
+  absl::Status EraseContext(uint64_t context);
+  void Clear();
+
+  Engine& engine;
+  const Clock& clock;
+  const SessionLimits limits;
+  const std::shared_ptr<Flow> flow;
+  const std::shared_ptr<MemoryBudget> budget;
+  // Chunks on their way out: host memory, kept warm. `flow` bounds how much of it is in use.
+  const std::shared_ptr<MemoryPool> staging;
+
+  ObjectTable<std::shared_ptr<Context>> contexts{"context"};
+  ObjectTable<Owned<Stream>> streams{"stream"};
+  ObjectTable<Owned<Event>> events{"event"};
+  ObjectTable<Owned<DeviceBuffer>> buffers{"buffer"};
+  ObjectTable<Owned<Executor>> executors{"executor"};
+  ObjectTable<std::shared_ptr<ChunkedCall>> chunked_calls{"command"};
+  RecentIds failed_calls;  // chunked ones
+};
+
+// A command in the hands of its handler: an error that the handler returns is the command's answer;
+// otherwise it has finished the ticket, or left it with what will.
+struct Taken {
+  std::shared_ptr<Ticket> ticket;
+  Command& command;
+};
+
+// The one raw entry that the command must have. 161002 naming `raw`.
+absl::StatusOr<Fragments> OneRawEntry(const Command& command);
+
+// A part of a buffer that lies inside it.
+struct BufferRegion {
+  uint64_t context = 0;
+  std::shared_ptr<DeviceBuffer> buffer;
+  MemoryRegion memory;
+};
+
+// `parameter` is the region's name in errors; row_bytes of 0 with one row becomes
+// `default_row_bytes`.
+absl::StatusOr<BufferRegion> ResolveRegion(SessionState& state, const v1::Region& region,
+                                           std::string_view parameter,
+                                           int64_t default_row_bytes = 0);
+
+// 161002 naming `parameter` when an object of `context` is used with a stream of `stream_context`.
+absl::Status CheckSameContext(uint64_t context, uint64_t stream_context,
+                              std::string_view parameter);
+
+// `chunk_bytes` of a command, 0 being the recommended size. 161002 for one that is out of range.
+absl::StatusOr<int64_t> ResolveChunkBytes(const SessionLimits& limits, int64_t chunk_bytes);
+
+}  // namespace opserve::server

@@ -1,0 +1,73 @@
+#include "server/session/ticket.h"
+
+#include <utility>
+
+#include "core/base/op_error.h"
+#include "server/wire/status_details.h"
+
+namespace opserve::server {
+
+Ticket::Ticket(std::shared_ptr<Flow> flow, uint64_t id, Answers answers, int64_t held_bytes)
+    : flow_(std::move(flow)), id_(id), answers_(answers), held_bytes_(held_bytes) {
+  flow_->Hold(held_bytes);
+}
+
+Ticket::~Ticket() { Finish(MakeError({.reason = ErrorReason::kCancelled})); }
+
+bool Ticket::is_finished() const {
+  MutexLock lock(mutex_);
+  return finished_;
+}
+
+void Ticket::Send(Answer answer) { SendReserved(std::move(answer), 0); }
+
+void Ticket::SendReserved(Answer answer, int64_t reserved) {
+  answer.header.set_id(id_);
+  answer.header.set_more(true);
+  flow_->SendReserved(std::move(answer), reserved);
+}
+
+bool Ticket::TakeEnd() {
+  MutexLock lock(mutex_);
+  return !std::exchange(finished_, true);
+}
+
+void Ticket::Finish(const absl::Status& status, Answer answer) {
+  if (!status.ok()) return FinishBlaming(status, 0);
+  ReleaseHeld();
+  if (!TakeEnd()) return;
+  if (answers_ == Answers::kAlways) {
+    answer.header.set_id(id_);
+    flow_->Send(std::move(answer));
+  }
+  flow_->EndCommand();
+}
+
+void Ticket::FinishBlaming(const absl::Status& status, uint64_t command) {
+  ReleaseHeld();
+  if (!TakeEnd()) return;
+  Answer answer;
+  answer.header.set_id(id_);
+  answer.header.set_failed_command(command);
+  *answer.header.mutable_error() = EncodeStatusDetails(status);
+  flow_->Send(std::move(answer));
+  flow_->EndCommand();
+}
+
+void Ticket::Hold(int64_t bytes) {
+  MutexLock lock(mutex_);
+  if (finished_) return;
+  held_bytes_ += bytes;
+  flow_->Hold(bytes);
+}
+
+void Ticket::ReleaseHeld() {
+  int64_t held = 0;
+  {
+    MutexLock lock(mutex_);
+    held = std::exchange(held_bytes_, 0);
+  }
+  flow_->Release(held);
+}
+
+}  // namespace opserve::server
