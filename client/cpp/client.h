@@ -37,6 +37,8 @@ namespace opserve::client {
 
 class Connection;
 class RunningCall;
+class Session;
+struct SessionOptions;
 
 struct CallOptions {
   // From now until the call must have ended; past it the call fails with DEADLINE_EXCEEDED.
@@ -106,6 +108,10 @@ class Client {
   absl::StatusOr<ExecuteResult> Execute(const Call& call, const CallOptions& options = {}) const;
   CallHandle ExecuteAsync(const Call& call, const CallOptions& options,
                           Done<ExecuteResult> done) const;
+
+  // Opens a session, see client/cpp/session.h. Waits for the server's first word on it.
+  absl::StatusOr<Session> OpenSession() const;
+  absl::StatusOr<Session> OpenSession(SessionOptions options) const;
 
  private:
   explicit Client(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}
