@@ -240,7 +240,7 @@ absl::Status Executor::CheckApart(const OpCall& call, const Storages& storages, 
 absl::StatusOr<std::shared_ptr<Executor>> Executor::Create(const Engine& engine,
                                                            std::shared_ptr<Context> context,
                                                            NamedCall named,
-                                                           std::vector<StorageView> storages,
+                                                           const std::vector<StorageView>& storages,
                                                            Use use) {
   OPSERVE_ASSIGN_OR_RETURN(const Operator* op, FindOperator(named.op));
   const std::string& device = context->device().info().name;
@@ -327,7 +327,7 @@ absl::Status Executor::CheckWorkspace(const StorageView& workspace) const {
 }
 
 absl::StatusOr<Execution> Executor::Start(const std::shared_ptr<Stream>& stream,
-                                          const std::optional<StorageView>& workspace) {
+                                          std::optional<StorageView> workspace) {
   if (consumed_) {
     return InvalidParameter("executor", "one that was not executed yet, or is repeatable",
                             "one that was consumed");
@@ -339,14 +339,14 @@ absl::StatusOr<Execution> Executor::Start(const std::shared_ptr<Stream>& stream,
   }
   if (workspace.has_value()) OPSERVE_RETURN_IF_ERROR(CheckWorkspace(*workspace));
   OPSERVE_RETURN_IF_ERROR(shared_->TakeOff(stream));
-  return Execution(std::make_unique<Execution::State>(shared_, context_, storages_,
-                                                      workspace.value_or(StorageView())));
+  return Execution(std::make_unique<Execution::State>(
+      shared_, context_, storages_, std::move(workspace).value_or(StorageView())));
 }
 
 absl::StatusOr<Execution> Executor::Begin(const std::shared_ptr<Stream>& stream,
                                           std::optional<StorageView> workspace) {
   MutexLock lock(mutex_);
-  absl::StatusOr<Execution> execution = Start(stream, workspace);
+  absl::StatusOr<Execution> execution = Start(stream, std::move(workspace));
   if (execution.ok()) return execution;
   return WithOperator(execution.status(), plan().call.op->name);
 }
