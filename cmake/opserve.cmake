@@ -24,7 +24,7 @@
 #   opserve_library(opserve_base
 #     SRCS clock.cc
 #     HDRS clock.h mutex.h
-#     DEPS TBB::tbb
+#     DEPS Threads::Threads
 #     PUBLIC_DEPS absl::status)
 #
 # Includes are written from the repository's root ("core/base/mutex.h"), generated ones from their import root
