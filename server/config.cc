@@ -42,9 +42,9 @@ struct FlagTexts {
   std::string session_memory_limit;
   std::string session_window = "16MiB";
   std::string session_stall_timeout = "30s";
-  int64_t session_max_handles = SessionLimits().max_handles;
-  int64_t session_max_queued = SessionLimits().max_queued_commands;
-  int64_t max_sessions = ServerConfig().max_sessions;
+  std::string session_max_handles = absl::StrCat(SessionLimits().max_handles);
+  std::string session_max_queued = absl::StrCat(SessionLimits().max_queued_commands);
+  std::string max_sessions = absl::StrCat(ServerConfig().max_sessions);
   std::string log_level = "info";
   std::string grace_period = "0s";
   std::string drain_timeout = "30s";
@@ -60,12 +60,8 @@ CLI::Option* AddList(CLI::App& app, const char* flag, std::vector<std::string>& 
   return app.add_option(flag, texts, help)->allow_extra_args(false)->default_str(texts.front());
 }
 
-void AddCount(CLI::App& app, const char* flag, int64_t& count, const char* help) {
-  app.add_option(flag, count, help)
-      ->capture_default_str()
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 32))
-      ->type_name("N")
-      ->group("Sessions");
+void AddCount(CLI::App& app, const char* flag, std::string& text, const char* help) {
+  AddText(app, flag, text, help)->type_name("N")->group("Sessions");
 }
 
 void AddSessionFlags(CLI::App& app, FlagTexts& texts) {
@@ -199,6 +195,13 @@ absl::Status CheckDistinct(const std::vector<std::string>& addresses) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<int64_t> ParseCount(const std::string& text, std::string_view flag) {
+  constexpr int64_t kMost = int64_t{1} << 32;
+  int64_t count = 0;
+  if (absl::SimpleAtoi(text, &count) && count >= 1 && count <= kMost) return count;
+  return InvalidParameter(flag, absl::StrCat("1 to ", kMost), absl::StrCat("\"", text, "\""));
+}
+
 // The rest of `config` is known already.
 absl::Status InterpretSessionFlags(const FlagTexts& texts, ServerConfig& config) {
   SessionLimits& limits = config.session;
@@ -216,12 +219,15 @@ absl::Status InterpretSessionFlags(const FlagTexts& texts, ServerConfig& config)
   limits.chunk_bytes =
       std::min({limits.chunk_bytes, limits.window_bytes, config.max_message_bytes / 2});
   limits.max_skew_bytes = std::min(limits.max_skew_bytes, limits.window_bytes);
-  limits.max_handles = texts.session_max_handles;
-  limits.max_queued_commands = texts.session_max_queued;
-  config.max_sessions = texts.max_sessions;
+  OPSERVE_ASSIGN_OR_RETURN(limits.max_handles,
+                           ParseCount(texts.session_max_handles, "--session-max-handles"));
+  OPSERVE_ASSIGN_OR_RETURN(limits.max_queued_commands,
+                           ParseCount(texts.session_max_queued, "--session-max-queued"));
+  OPSERVE_ASSIGN_OR_RETURN(config.max_sessions, ParseCount(texts.max_sessions, "--max-sessions"));
   OPSERVE_ASSIGN_OR_RETURN(config.session_stall_timeout,
                            ParseTimeout(texts.session_stall_timeout, "--session-stall-timeout"));
-  return absl::OkStatus();
+  if (config.session_stall_timeout > absl::ZeroDuration()) return absl::OkStatus();
+  return InvalidParameter("--session-stall-timeout", "more than 0", texts.session_stall_timeout);
 }
 
 absl::StatusOr<ServerConfig> Interpret(const FlagTexts& texts) {

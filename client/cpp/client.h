@@ -38,6 +38,8 @@ namespace opserve::client {
 
 class Connection;
 class RunningCall;
+class Session;
+struct SessionOptions;
 
 struct CallOptions {
   // From now until the call must have ended; past it the call fails with DEADLINE_EXCEEDED.
@@ -120,6 +122,10 @@ class Client {
   // What the server has counted since it started.
   absl::StatusOr<Statistics> GetStatistics(const CallOptions& options = {}) const;
   CallHandle GetStatisticsAsync(const CallOptions& options, Done<Statistics> done) const;
+
+  // Opens a session, see client/cpp/session.h. Waits for the server's first word on it.
+  absl::StatusOr<Session> OpenSession() const;
+  absl::StatusOr<Session> OpenSession(SessionOptions options) const;
 
  private:
   explicit Client(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}

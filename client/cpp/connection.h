@@ -1,4 +1,5 @@
-// One gRPC channel, as bytes in and bytes out: the only place of the library that knows gRPC.
+// One gRPC channel, as bytes in and bytes out. Only this and message_stream.h
+// know gRPC.
 #pragma once
 
 #include <memory>
@@ -8,6 +9,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "client/cpp/message_stream.h"
 #include "client/cpp/request.h"
 #include "core/base/fragments.h"
 
@@ -38,6 +40,10 @@ class Connection {
   // GiB.
   std::shared_ptr<RunningCall> Start(const std::string& method, const Request& request,
                                      absl::Duration timeout, Ended ended);
+
+  // A bidirectional call, not yet started.
+  std::shared_ptr<MessageStream> NewStream(const std::string& method, absl::Duration timeout,
+                                           std::shared_ptr<MessageStream::Listener> listener);
 
   const std::string& target() const { return target_; }
 

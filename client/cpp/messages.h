@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/cpp/call.h"
-#include "client/cpp/connection.h"
+#include "client/cpp/request.h"
 #include "client/cpp/schema.h"
 #include "client/cpp/statistics.h"
 #include "core/base/fragments.h"

@@ -54,6 +54,7 @@ class FakeServer::Service final : public v1::OperatorService::Service {
       with_default.set_kind(static_cast<v1::AttributeKind>(99));
       with_default.mutable_default_value()->set_float_value(0.5);
       schema.add_support()->set_profile("host");
+      schema.set_streams_in_chunks(true);
     }
     return grpc::Status::OK;
   }

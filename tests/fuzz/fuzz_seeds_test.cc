@@ -5,14 +5,18 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
+#include <set>
 
 #include "client/cli/npy.h"
 #include "core/base/op_error.h"
 #include "core/op/op_table.h"
+#include "opserve/v1/session.pb.h"
 #include "server/wire/schema_codec.h"
 #include "server/wire/status.h"
 #include "server/wire/status_details.h"
 #include "server/wire/tensor_codec.h"
+#include "tests/fuzz/session_script.h"
 #include "tests/server/malformed_calls.h"
 #include "tests/support/cases.h"
 
@@ -151,6 +155,32 @@ TEST(FuzzSeeds, Answers) {
   plan.mutable_outputs(0)->clear_data();
   plan.set_workspace_bytes(64);
   SeedAnswer("plan", 4, plan);
+}
+
+// Scripts, and one message of each command that they make.
+TEST(FuzzSeeds, Sessions) {
+  std::mt19937 generator(7);  // the same bytes everywhere
+  std::set<std::string> seen;
+  for (int i = 0; i < 16; ++i) {
+    std::string bytes(400, '\0');
+    for (char& byte : bytes) byte = static_cast<char>(generator());
+    Seed("session/script_" + std::to_string(i),
+         std::string{static_cast<char>(0x20 + i), static_cast<char>(i * 16)} + bytes);
+    fuzz::SessionScript script(bytes);
+    for (auto command = script.Next(); command.has_value(); command = script.Next()) {
+      const google::protobuf::OneofDescriptor* oneof =
+          v1::SessionRequest::descriptor()->FindOneofByName("command");
+      const std::string name = v1::SessionRequest::GetReflection()
+                                   ->GetOneofFieldDescriptor(command->request, oneof)
+                                   ->name();
+      if (!seen.insert(name).second) continue;
+      for (const std::string& entry : command->raw) command->request.add_raw(entry);
+      command->request.set_id(1000);
+      Seed("session/message_" + name,
+           std::string("\0\x09\x03", 3) + command->request.SerializeAsString());
+    }
+  }
+  EXPECT_EQ(seen.size(), 26u);
 }
 
 TEST(FuzzSeeds, StatusDetails) {

@@ -169,6 +169,56 @@ TEST(ConfigTest, BadFlagsSayWhichWantedAndCame) {
   ExpectRefused({"--drain-timeout", ""}, "--drain-timeout: want a time such as");
 }
 
+TEST(SessionConfigTest, Defaults) {
+  const ServerConfig config = Accepted({"--memory-limit", "100MiB"});
+  EXPECT_EQ(config.max_sessions, 1024);
+  EXPECT_EQ(config.session.memory_limit_bytes, int64_t{100} << 20);
+  EXPECT_EQ(config.session.max_handles, 65536);
+  EXPECT_EQ(config.session.max_queued_commands, 16384);
+  EXPECT_EQ(config.session.window_bytes, int64_t{16} << 20);
+  EXPECT_EQ(config.session.max_skew_bytes, int64_t{4} << 20);
+  EXPECT_EQ(config.session.chunk_bytes, int64_t{1} << 20);
+  EXPECT_EQ(config.session.max_message_bytes, int64_t{256} << 20);
+  EXPECT_EQ(config.session_stall_timeout, absl::Seconds(30));
+}
+
+TEST(SessionConfigTest, AllFlags) {
+  const ServerConfig config = Accepted(
+      {"--max-sessions", "7", "--session-memory-limit", "3MiB", "--session-max-handles=4294967296",
+       "--session-max-queued", "1", "--session-window", "1MiB", "--session-stall-timeout", "2m"});
+  EXPECT_EQ(config.max_sessions, 7);
+  EXPECT_EQ(config.session.memory_limit_bytes, int64_t{3} << 20);
+  EXPECT_EQ(config.session.max_handles, int64_t{1} << 32);
+  EXPECT_EQ(config.session.max_queued_commands, 1);
+  EXPECT_EQ(config.session.window_bytes, int64_t{1} << 20);
+  EXPECT_EQ(config.session.max_skew_bytes, int64_t{1} << 20);  // no more than fits the window
+  EXPECT_EQ(config.session_stall_timeout, absl::Minutes(2));
+}
+
+TEST(SessionConfigTest, AChunkFitsAMessage) {
+  const ServerConfig config = Accepted({"--max-message-bytes", "64KiB"});
+  EXPECT_EQ(config.session.max_message_bytes, 64 << 10);
+  EXPECT_EQ(config.session.chunk_bytes, 32 << 10);
+}
+
+TEST(SessionConfigTest, BadFlags) {
+  for (const char* flag : {"--max-sessions", "--session-max-handles", "--session-max-queued"}) {
+    for (const char* text : {"0", "-1", "4294967297", "1.5", "many", ""}) {
+      ExpectRefused({flag, text},
+                    std::string(flag) + ": want 1 to 4294967296, got \"" + text + "\"");
+    }
+  }
+  ExpectRefused({"--session-memory-limit", "0"}, "--session-memory-limit: want a size");
+  ExpectRefused({"--session-window", "wide"}, "--session-window: want a size");
+  ExpectRefused({"--session-window", "1048575"},
+                "--session-window: want 1MiB to 1GiB, got 1048575");
+  ExpectRefused({"--session-window", "1025MiB"},
+                "--session-window: want 1MiB to 1GiB, got 1025MiB");
+  ExpectRefused({"--session-stall-timeout", "-1s"}, "--session-stall-timeout: want a time");
+  ExpectRefused({"--session-stall-timeout", "0"},
+                "--session-stall-timeout: want more than 0, got 0");
+}
+
 TEST_F(ConfigFileTest, FlagsComeFromTheFileUnlessGiven) {
   Write(
       "# a comment\nlisten = [\"localhost:0\", \"unix:/tmp/s\"]\nmax-message-bytes = "
