@@ -50,6 +50,13 @@ TEST(StatisticsOutputTest, AServerThatWasStartedAnewCountsFromItsStart) {
   EXPECT_THAT(text, ContainsRegex("Execute +55.0 +5.0 "));
 }
 
+TEST(StatisticsOutputTest, TimesHaveThreeDigits) {
+  client::Statistics statistics{.uptime = absl::Nanoseconds(4791912345)};
+  statistics.engine.expected_wait = absl::Nanoseconds(123456);
+  EXPECT_THAT(StatisticsText(statistics), HasSubstr("uptime             4.79s\n"));
+  EXPECT_THAT(StatisticsText(statistics), HasSubstr("expected wait 123us\n"));
+}
+
 TEST(StatisticsOutputTest, NothingCountedIsNoNumber) {
   EXPECT_THAT(StatisticsText({}), HasSubstr("mean wait -, mean execution -"));
 }
