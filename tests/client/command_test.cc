@@ -329,8 +329,9 @@ TEST_F(CommandTest, TooLargeRequestsNameTheLimit) {
       RunProgram("opserve", {"run", "L1LossBackward", "-i", "grad_output=f32[1000000]=1", "-i",
                              "self=1", "-i", "target=1", "--target", small.unix_target()});
   EXPECT_EQ(done.exit_code, 1);
-  EXPECT_THAT(done.err, MatchesRegex("opserve: L1LossBackward: want a request of at most 1048576 "
-                                     "bytes .*got 4000... bytes .RESOURCE_EXHAUSTED.\n"));
+  EXPECT_THAT(done.err,
+              MatchesRegex("opserve: L1LossBackward: want a request of at most 1048576 "
+                           "bytes .*got 4000... bytes; --session .*RESOURCE_EXHAUSTED.\n"));
 }
 
 }  // namespace
