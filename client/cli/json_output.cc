@@ -92,7 +92,8 @@ Json SchemaJson(const client::OperatorSchema& schema) {
           {"inputs", TensorParametersJson(schema.inputs)},
           {"attributes", std::move(attributes)},
           {"outputs", TensorParametersJson(schema.outputs)},
-          {"support", std::move(support)}};
+          {"support", std::move(support)},
+          {"streams_in_chunks", schema.streams_in_chunks}};
 }
 
 Json TensorJson(const std::string& name, const TensorDesc& desc) {

@@ -192,7 +192,8 @@ absl::StatusOr<client::ExecuteResult> RunInPieces(const Arguments& arguments,
                                                   const Remote& remote, const Files& files) {
   OPSERVE_ASSIGN_OR_RETURN(const client::Call call,
                            MakeCall(arguments, schema, TensorUse::kRunInPieces));
-  return RunOnSession(call, remote, files, Progress::OnTerminal());
+  const Chunks chunks = schema.streams_in_chunks ? Chunks::kMay : Chunks::kNo;
+  return RunOnSession(call, chunks, remote, files, Progress::OnTerminal());
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ class SessionRun {
         outputs_(files),
         progress_(std::move(progress)) {}
 
-  absl::StatusOr<client::ExecuteResult> Run() {
-    if (InputBytes(call_) > session_.info().max_message_bytes) {
+  absl::StatusOr<client::ExecuteResult> Run(Chunks chunks) {
+    if (chunks == Chunks::kMay && InputBytes(call_) > session_.info().max_message_bytes) {
       absl::StatusOr<client::ExecuteResult> result = RunInChunks();
       if (result.ok() || !IsRefusal(result.status())) return result;
     }
@@ -134,14 +134,15 @@ class SessionRun {
 
 }  // namespace
 
-absl::StatusOr<client::ExecuteResult> RunOnSession(const client::Call& call, const Remote& remote,
+absl::StatusOr<client::ExecuteResult> RunOnSession(const client::Call& call, Chunks chunks,
+                                                   const Remote& remote,
                                                    const std::map<std::string, std::string>& files,
                                                    Progress progress) {
   client::SessionOptions options;
   options.timeout = remote.options().timeout;
   OPSERVE_ASSIGN_OR_RETURN(Session session, remote.client().OpenSession(std::move(options)));
   SessionRun run(call, remote, session, files, std::move(progress));
-  absl::StatusOr<client::ExecuteResult> result = run.Run();
+  absl::StatusOr<client::ExecuteResult> result = run.Run(chunks);
   if (result.ok()) OPSERVE_RETURN_IF_ERROR(session.Close(remote.options()));
   return result;
 }

@@ -57,6 +57,8 @@ struct OperatorSchema {
   std::vector<AttributeParameter> attributes;
   std::vector<TensorParameter> outputs;
   std::vector<ProfileSupport> support;  // a profile that is absent does not have the operator
+  // Its element-wise calls (of a loss: those with reduction none) may come in chunks.
+  bool streams_in_chunks = false;
 };
 
 struct MemoryInfo {

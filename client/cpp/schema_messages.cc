@@ -82,6 +82,7 @@ OperatorSchema ReadSchema(const v1::OperatorSchema& message) {
   for (const v1::ProfileSupport& support : message.support()) {
     schema.support.push_back({support.profile(), ReadDTypes(support.dtypes())});
   }
+  schema.streams_in_chunks = message.streams_in_chunks();
   return schema;
 }
 

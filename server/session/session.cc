@@ -132,7 +132,9 @@ void Session::Perform(Command command) {
           silent ? Ticket::Answers::kOnFailure : Ticket::Answers::kAlways, command.raw_bytes()),
       .command = command};
   const absl::Status status = Dispatch(state_, entry, taken, admitted);
-  if (!status.ok()) taken.ticket->Finish(status);
+  if (status.ok()) return;
+  if (entry.command == Request::kChunkedExecute) state_.failed_calls.insert(command.header.id());
+  taken.ticket->Finish(status);
 }
 
 void Session::EndOfCommands() {

@@ -91,6 +91,23 @@ TEST_F(CommandTest, JsonIsOneObject) {
             "\"shape\":[4,2],\"values\":[-1.0,0.0,1.0,1.0,1.0,1.0,1.0,1.0]}]}\n");
 }
 
+TEST_F(CommandTest, StatsCountWhatWasRun) {
+  EXPECT_EQ(Sample({"-i", "grad_out=1"}).exit_code, 0);
+  const Finished text = Run({"stats"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("uptime "));
+  EXPECT_THAT(text.out, HasSubstr("\nExecute "));
+  const json counted = json::parse(Run({"stats", "--json"}).out, nullptr, false);
+  EXPECT_EQ(counted["methods"][4]["method"], "Execute");
+  EXPECT_GE(counted["methods"][4]["ended"]["OK"], 1);
+  EXPECT_EQ(counted["devices"][0]["device"], "cpu:0");
+  const Finished live = Run({"stats", "--watch", "0.05", "--count", "2"});
+  EXPECT_EQ(live.exit_code, 0) << live.err;
+  EXPECT_THAT(live.out, MatchesRegex("a second (.|\n)*\na second (.|\n)*"));
+  const Finished lines = Run({"stats", "--watch", "0.05", "--count", "2", "--json"});
+  EXPECT_EQ(std::count(lines.out.begin(), lines.out.end(), '\n'), 2);
+}
+
 TEST_F(CommandTest, ReductionsAndBroadcasting) {
   EXPECT_EQ(Values({"-i", "grad_out=1", "-a", "reduction=1"}),
             json({-0.125, 0.0, 0.125, 0.125, 0.125, 0.125, 0.125, 0.125}));

@@ -1,0 +1,198 @@
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "tests/bench/e2e/transport.h"
+
+namespace opserve::bench {
+namespace {
+
+absl::Status ToAbslStatus(const grpc::Status& status) {
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+std::chrono::system_clock::time_point DeadlineAfter(absl::Duration timeout) {
+  return std::chrono::system_clock::now() + absl::ToChronoNanoseconds(timeout);
+}
+
+grpc::ByteBuffer ToByteBuffer(const Message& message) {
+  std::vector<grpc::Slice> slices;
+  slices.reserve(1 + message.tail.size());
+  slices.emplace_back(message.head);
+  for (const std::string_view piece : message.tail)
+    slices.emplace_back(piece.data(), piece.size(), grpc::Slice::STATIC_SLICE);
+  return grpc::ByteBuffer(slices.data(), slices.size());
+}
+
+class ByteBufferAnswer final : public Answer {
+ public:
+  explicit ByteBufferAnswer(const grpc::ByteBuffer& buffer) : buffer_(buffer) {}
+
+  size_t size_bytes() const override { return buffer_.Valid() ? buffer_.Length() : 0; }
+
+  std::string Prefix(size_t count) const override {
+    std::string bytes;
+    std::vector<grpc::Slice> slices;
+    if (!buffer_.Valid() || !buffer_.Dump(&slices).ok()) return bytes;
+    for (const grpc::Slice& slice : slices) {
+      const size_t taken = std::min(count - bytes.size(), slice.size());
+      bytes.append(reinterpret_cast<const char*>(slice.begin()), taken);
+      if (bytes.size() == count) break;
+    }
+    return bytes;
+  }
+
+ private:
+  const grpc::ByteBuffer& buffer_;
+};
+
+struct UnaryState {
+  grpc::ClientContext context;
+  grpc::ByteBuffer request;
+  grpc::ByteBuffer answer;
+  CallDone done;
+};
+
+class GrpcStream final : public Stream,
+                         public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  explicit GrpcStream(StreamHandler& handler) : handler_(handler) {}
+  ~GrpcStream() override {
+    context_.TryCancel();
+    over_.WaitForNotification();
+  }
+
+  void Start(grpc::GenericStub& stub, const std::string& method, absl::Duration timeout) {
+    context_.set_deadline(DeadlineAfter(timeout));
+    stub.PrepareBidiStreamingCall(&context_, method, {}, this);
+    AddHold();  // writes are started by Wake, from any thread
+    StartCall();
+    StartRead(&in_);
+  }
+
+  void Wake() override {
+    if (wakes_.fetch_add(1) == 0) Advance();
+  }
+
+ private:
+  // The one who raises wakes_ from 0 writes, until it has lowered it to 0 again. After the last
+  // write it stays above 0 for good, so nobody touches a stream that may be over.
+  void Advance() {
+    for (;;) {
+      int wakes = wakes_.load();
+      if (ended_) return RemoveHold();
+      Message message;
+      switch (handler_.NextMessage(message)) {
+        case StreamHandler::Next::kMessage:
+          return Write(message, grpc::WriteOptions());
+        case StreamHandler::Next::kMessageAndMore:
+          return Write(message, grpc::WriteOptions().set_buffer_hint());
+        case StreamHandler::Next::kEnd:
+          StartWritesDone();
+          return RemoveHold();
+        case StreamHandler::Next::kNothingNow:
+          break;
+      }
+      if (wakes_.compare_exchange_strong(wakes, 0)) return;
+    }
+  }
+
+  void Write(const Message& message, const grpc::WriteOptions& options) {
+    out_ = ToByteBuffer(message);
+    StartWrite(&out_, options);
+  }
+
+  void OnWriteDone(bool ok) override {
+    if (!ok) ended_ = true;
+    Advance();
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) {
+      ended_ = true;
+      return Wake();
+    }
+    handler_.OnAnswer(ByteBufferAnswer(in_));
+    in_.Clear();
+    StartRead(&in_);
+  }
+
+  void OnDone(const grpc::Status& status) override {
+    handler_.OnEnd(ToAbslStatus(status));
+    over_.Notify();
+  }
+
+  StreamHandler& handler_;
+  grpc::ClientContext context_;
+  grpc::ByteBuffer in_;
+  grpc::ByteBuffer out_;
+  std::atomic<int> wakes_ = 0;
+  std::atomic<bool> ended_ = false;
+  absl::Notification over_;
+};
+
+class GrpcConnection final : public Connection {
+ public:
+  explicit GrpcConnection(std::shared_ptr<grpc::Channel> channel)
+      : channel_(std::move(channel)), stub_(channel_) {}
+
+  bool Wait(absl::Duration timeout) { return channel_->WaitForConnected(DeadlineAfter(timeout)); }
+
+  void Call(const std::string& method, const Message& message, absl::Duration timeout,
+            CallDone done) override {
+    auto* state = new UnaryState;
+    state->context.set_deadline(DeadlineAfter(timeout));
+    state->request = ToByteBuffer(message);
+    state->done = std::move(done);
+    stub_.UnaryCall(&state->context, method, {}, &state->request, &state->answer,
+                    [state](const grpc::Status& status) {
+                      const std::unique_ptr<UnaryState> owned(state);
+                      owned->done(ToAbslStatus(status), ByteBufferAnswer(owned->answer));
+                    });
+  }
+
+  std::unique_ptr<Stream> Open(const std::string& method, absl::Duration timeout,
+                               StreamHandler& handler) override {
+    auto stream = std::make_unique<GrpcStream>(handler);
+    stream->Start(stub_, method, timeout);
+    stream->Wake();
+    return stream;
+  }
+
+ private:
+  const std::shared_ptr<grpc::Channel> channel_;
+  grpc::GenericStub stub_;
+};
+
+}  // namespace
+
+size_t Message::size_bytes() const {
+  size_t bytes = head.size();
+  for (const std::string_view piece : tail) bytes += piece.size();
+  return bytes;
+}
+
+absl::StatusOr<std::unique_ptr<Connection>> Connect(const std::string& target,
+                                                    absl::Duration timeout) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);
+  arguments.SetMaxSendMessageSize(-1);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  auto connection = std::make_unique<GrpcConnection>(
+      grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments));
+  if (connection->Wait(timeout)) return connection;
+  return absl::UnavailableError(
+      absl::StrCat("no connection to ", target, " in ", absl::FormatDuration(timeout)));
+}
+
+}  // namespace opserve::bench

@@ -1,0 +1,78 @@
+"""What happens beyond saturation: open loops, latencies from the moment a call was due."""
+
+from modes import Figure, Group, Mode, check_all_served
+
+DEADLINE_SECONDS = 1  # of open loops; closed ones only find out what is reached
+
+
+def overload_group(sizes):
+    """Calls with a millisecond of work or more, at multiples of what the server can do."""
+    call = ["--workload", "compute", "--elements", sizes.compute_elements]
+
+    def measure(bench, server, seconds):
+        unloaded = check_all_served(bench.measure(server, call, seconds))["latency_us"]
+        peak = check_all_served(bench.measure(server, call + ["--in-flight", 8], seconds))["calls_per_second"]
+        values = {"unloaded p50": unloaded["p50"], "unloaded p99": unloaded["p99"], "peak": peak}
+        bound = 3 * unloaded["p99"] + 1000 * sizes.queue_bound_ms
+        for factor in sizes.overload:
+            report = bench.measure(server, call + ["--rate", f"{factor * peak}@{seconds}s"], seconds,
+                                   timeout=DEADLINE_SECONDS)
+            phase = report["phases"][0]
+            served = phase["latency_us"]["count"]
+            values[f"{factor}x goodput / peak"] = phase["calls_per_second"] / peak
+            values[f"{factor}x p99 served"] = phase["latency_us"]["p99"]
+            values[f"{factor}x p99 / bound"] = phase["latency_us"]["p99"] / bound
+            values[f"{factor}x refused p99"] = phase["failed_latency_us"]["p99"]
+            failed = phase["failed"]
+            sent = served + sum(failed.values()) + phase["unsent"]
+            values[f"{factor}x refused"] = failed.get("RESOURCE_EXHAUSTED", 0) / max(1, sent)
+            values[f"{factor}x expired"] = failed.get("DEADLINE_EXCEEDED", 0) / max(1, sent)
+        return values
+
+    figures = {"unloaded p50": Figure("us"), "unloaded p99": Figure("us"), "peak": Figure("calls/s")}
+    for factor in sizes.overload:
+        wanted = 0.95 * min(1, factor)
+        figures |= {f"{factor}x goodput / peak": Figure("x", (("self", ">=", wanted),)),
+                    f"{factor}x p99 served": Figure("us"), f"{factor}x p99 / bound": Figure("x", (("self", "<=", 1),)),
+                    f"{factor}x refused p99": Figure("us"), f"{factor}x refused": Figure("x"),
+                    f"{factor}x expired": Figure("x")}
+    return Group([Mode("overload with calls that compute", figures, measure, peers=("opserve",))])
+
+
+INTERVAL_SECONDS = 0.05
+
+
+def seconds_to_recover(intervals, since, limit):
+    """From `since` to the start of the first interval behind which every one with calls keeps its p99 within `limit` and
+    fails no call. None when the last one does not."""
+    recovered = None
+    for interval in intervals:
+        if interval["begin_seconds"] < since:
+            continue
+        bad = interval["latency_us"]["p99"] > limit or interval["failed"] or interval["unsent"]
+        if bad:
+            recovered = None
+        elif recovered is None:
+            recovered = interval["begin_seconds"] - since
+    return recovered
+
+
+def recovery_group(sizes):
+    """Tiny calls beyond saturation for a while, then few again: when is the latency what it was?"""
+    call = ["--load", "unary"]
+
+    def measure(bench, server, seconds):
+        peak = check_all_served(bench.measure(server, call + ["--in-flight", sizes.in_flight], seconds))["calls_per_second"]
+        calm, storm = 0.3 * peak, 2 * peak
+        rate = f"{calm}@{seconds}s,{storm}@{seconds}s,{calm}@{3 * seconds}s"
+        report = bench.measure(server, call + ["--rate", rate, "--interval", f"{INTERVAL_SECONDS}s"], 5 * seconds,
+                               timeout=DEADLINE_SECONDS)
+        before, during, after = report["phases"]
+        recovery = seconds_to_recover(report["intervals"], 2 * seconds, max(2 * before["latency_us"]["p99"], 1000))
+        return {"p99 before": before["latency_us"]["p99"], "goodput / peak": during["calls_per_second"] / peak,
+                "p99 during": during["latency_us"]["p99"], "p99 after": after["latency_us"]["p99"],
+                "normal after": 3 * seconds if recovery is None else recovery}
+
+    figures = {"p99 before": Figure("us"), "goodput / peak": Figure("x"), "p99 during": Figure("us"),
+               "p99 after": Figure("us"), "normal after": Figure("s")}
+    return Group([Mode("tiny calls at twice saturation, then 0.3 of it", figures, measure)])

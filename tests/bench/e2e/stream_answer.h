@@ -1,0 +1,24 @@
+// Which message an answer on a stream belongs to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "tests/bench/e2e/unary_task.h"
+
+namespace opserve::bench {
+
+struct StreamAnswer {
+  uint64_t id = 0;
+  bool more = false;  // others to the same message follow
+  bool failed = false;
+};
+
+// Reads the first kStreamAnswerStart bytes of an answer, or all of a shorter one. nullopt when they
+// are none of this peer's.
+std::optional<StreamAnswer> ReadStreamAnswer(Peer peer, std::string_view start);
+inline constexpr size_t kStreamAnswerStart = 64;
+
+}  // namespace opserve::bench

@@ -1,0 +1,76 @@
+// How a load reaches a server. Loads know nothing of gRPC: it is behind this header.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace opserve::bench {
+
+// A message's bytes: some that are copied, then some that are not and must outlive the connection.
+struct Message {
+  std::string head;
+  std::span<const std::string_view> tail;
+
+  size_t size_bytes() const;
+};
+
+// A message that came. Valid during the callback that shows it.
+class Answer {
+ public:
+  virtual ~Answer() = default;
+  virtual size_t size_bytes() const = 0;
+  // The first `count` bytes, or all when there are fewer.
+  virtual std::string Prefix(size_t count) const = 0;
+};
+
+// What a stream sends, and who hears what comes. The transport's threads call it: NextMessage by
+// one at a time, OnAnswer by one at a time, the two side by side.
+class StreamHandler {
+ public:
+  enum class Next { kMessage, kMessageAndMore, kNothingNow, kEnd };
+
+  virtual ~StreamHandler() = default;
+  // Asked after each write and each Wake. kMessageAndMore says that the next is ready too; kEnd
+  // half-closes the stream.
+  virtual Next NextMessage(Message& message) = 0;
+  virtual void OnAnswer(const Answer& answer) = 0;
+  // Once, last.
+  virtual void OnEnd(const absl::Status& status) = 0;
+};
+
+class Stream {
+ public:
+  // Cancels what is not over, waits for OnEnd.
+  virtual ~Stream() = default;
+  // NextMessage has something to send. Thread-safe.
+  virtual void Wake() = 0;
+};
+
+// Called once, on a thread of the transport; it may start another call. The answer is empty unless
+// the status is OK.
+using CallDone = std::function<void(const absl::Status& status, const Answer& answer)>;
+
+// Thread-safe.
+class Connection {
+ public:
+  virtual ~Connection() = default;
+  // `method` as in "/package.Service/Method". Nothing outlasts `timeout`.
+  virtual void Call(const std::string& method, const Message& message, absl::Duration timeout,
+                    CallDone done) = 0;
+  virtual std::unique_ptr<Stream> Open(const std::string& method, absl::Duration timeout,
+                                       StreamHandler& handler) = 0;
+};
+
+// A connection of its own to host:port or unix:path. UNAVAILABLE when there is none in time.
+absl::StatusOr<std::unique_ptr<Connection>> Connect(const std::string& target,
+                                                    absl::Duration timeout);
+
+}  // namespace opserve::bench
