@@ -17,6 +17,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "core/base/usable_memory.h"
+#include "server/admission_flags.h"
 #include "server/connection_flags.h"
 #include "server/unix_socket.h"
 
@@ -49,6 +50,7 @@ struct FlagTexts {
   std::string grace_period = "0s";
   std::string drain_timeout = "30s";
   ConnectionFlagTexts connections;
+  AdmissionFlagTexts admission;
 };
 
 CLI::Option* AddText(CLI::App& app, const char* flag, std::string& text, const char* help) {
@@ -123,6 +125,7 @@ void AddFlags(CLI::App& app, FlagTexts& texts) {
       ->type_name("DEVICE")
       ->group("Devices");
   AddSessionFlags(app, texts);
+  AddAdmissionFlags(app, texts.admission);
   AddConnectionFlags(app, texts.connections);
   AddText(app, "--log-level", texts.log_level, "debug, info, warning or error.")
       ->type_name("LEVEL")
@@ -241,6 +244,7 @@ absl::StatusOr<ServerConfig> Interpret(const FlagTexts& texts) {
   OPSERVE_ASSIGN_OR_RETURN(config.max_message_bytes, ParseMessageLimit(texts.max_message_bytes));
   OPSERVE_ASSIGN_OR_RETURN(config.memory_limit_bytes,
                            ParseByteSize(texts.memory_limit, "--memory-limit"));
+  OPSERVE_ASSIGN_OR_RETURN(config.admission, InterpretAdmissionFlags(texts.admission));
   OPSERVE_ASSIGN_OR_RETURN(config.connections, InterpretConnectionFlags(texts.connections));
   OPSERVE_ASSIGN_OR_RETURN(config.grace_period, ParseTimeout(texts.grace_period, "--grace-period"));
   OPSERVE_ASSIGN_OR_RETURN(config.drain_timeout,

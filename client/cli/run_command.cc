@@ -204,9 +204,11 @@ absl::Status Plan(const Arguments& arguments, const Remote& remote) {
   OPSERVE_ASSIGN_OR_RETURN(const client::Plan plan,
                            remote.client().GetWorkspaceSize(call, remote.options()));
   if (arguments.format == OutputFormat::kJson) return WriteOutput(PlanJson(arguments.op, plan));
-  std::string text = absl::StrCat("device     ", plan.device, "\nworkspace  ", plan.workspace_bytes,
-                                  " bytes\ninputs     ", plan.input_bytes, " bytes\noutputs    ",
-                                  plan.output_bytes, " bytes\n");
+  std::string text = absl::StrCat(
+      "device     ", plan.device, "\nworkspace  ", plan.workspace_bytes, " bytes\ninputs     ",
+      plan.input_bytes, " bytes\noutputs    ", plan.output_bytes, " bytes\nestimate   ",
+      absl::FormatDuration(absl::Trunc(plan.cost.time, absl::Nanoseconds(100))),
+      plan.cost.runs_inline ? ", run at once\n" : ", queued\n");
   for (const client::PlannedOutput& output : plan.outputs) {
     absl::StrAppend(&text, output.name, " ", TypeText(output.desc.dtype, output.desc.shape), "\n");
   }

@@ -144,6 +144,7 @@ class Run {
 
   absl::StatusOr<std::string> RunOnStreams() {
     std::vector<std::unique_ptr<StreamScript>> scripts;
+    scripts.reserve(static_cast<size_t>(options_.connections));
     for (int i = 0; i < options_.connections; ++i)
       scripts.push_back(MakeScript(options_, workload_));
     return Measure({.calls_per_message = 1,

@@ -102,6 +102,7 @@ class OpenLoop {
 
   void Run() {
     std::vector<std::thread> threads;
+    threads.reserve(static_cast<size_t>(options_.threads));
     for (int i = 0; i < options_.threads; ++i) threads.emplace_back([this, i] { SendAll(i); });
     for (std::thread& thread : threads) thread.join();
     outstanding_.WaitForNone();
