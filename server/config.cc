@@ -87,7 +87,7 @@ void AddSessionFlags(CLI::App& app, FlagTexts& texts) {
       ->group("Sessions");
 }
 
-void AddFlags(CLI::App& app, FlagTexts& texts) {
+void AddNetworkFlags(CLI::App& app, FlagTexts& texts) {
   AddList(app, "--listen", texts.listen,
           "Address to serve on: host:port (port 0 = a free one) or unix:path. Repeatable.")
       ->type_name("ADDRESS")
@@ -96,6 +96,10 @@ void AddFlags(CLI::App& app, FlagTexts& texts) {
           "Once all addresses are bound, write them to this file, one a line, atomically.")
       ->type_name("PATH")
       ->group("Network");
+}
+
+void AddFlags(CLI::App& app, FlagTexts& texts) {
+  AddNetworkFlags(app, texts);
   AddText(app, "--max-message-bytes", texts.max_message_bytes,
           "Largest request or answer; clients learn it from GetServerInfo.\n"
           "Bytes, or with a unit: KiB, MiB, GiB, kB, MB, GB. 4KiB up to one byte below 2GiB.")

@@ -37,13 +37,15 @@ Json EngineJson(const client::EngineStatistics& engine) {
           {"output_bytes", engine.output_bytes},
           {"refused_calls", engine.refused_calls},
           {"refused_bytes", engine.refused_bytes},
+          {"refused_wait", engine.refused_wait},
           {"refused_deadline", engine.refused_deadline},
           {"expired_calls", engine.expired_calls},
           {"cancelled_calls", engine.cancelled_calls},
           {"queue_wait", absl::ToDoubleSeconds(engine.queue_wait)},
           {"execution", absl::ToDoubleSeconds(engine.execution)},
           {"calls_in_flight", engine.calls_in_flight},
-          {"bytes_in_flight", engine.bytes_in_flight}};
+          {"bytes_in_flight", engine.bytes_in_flight},
+          {"expected_wait", absl::ToDoubleSeconds(engine.expected_wait)}};
 }
 
 Json DeviceJson(const client::DeviceStatistics& device) {

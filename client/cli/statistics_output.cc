@@ -68,13 +68,14 @@ std::string SessionsText(const client::SessionStatistics& sessions) {
 std::string EngineText(const client::EngineStatistics& engine) {
   return absl::StrFormat(
       "engine             %d calls at once, %d queued, %d failed; %d in flight (%s)\n"
-      "                   refused: %d by calls, %d by bytes, %d by deadline; dropped: %d expired, "
-      "%d cancelled\n"
-      "                   mean wait %s, mean execution %s\n",
+      "                   refused: %d by calls, %d by bytes, %d by wait, %d by deadline\n"
+      "                   dropped: %d expired, %d cancelled\n"
+      "                   mean wait %s, mean execution %s; expected wait %s\n",
       engine.inline_calls, engine.queued_calls, engine.failed_calls, engine.calls_in_flight,
       Bytes(engine.bytes_in_flight), engine.refused_calls, engine.refused_bytes,
-      engine.refused_deadline, engine.expired_calls, engine.cancelled_calls,
-      Mean(engine.queue_wait, engine.queued_calls), Mean(engine.execution, Runs(engine)));
+      engine.refused_wait, engine.refused_deadline, engine.expired_calls, engine.cancelled_calls,
+      Mean(engine.queue_wait, engine.queued_calls), Mean(engine.execution, Runs(engine)),
+      Time(engine.expected_wait));
 }
 
 const client::MethodStatistics* Find(const client::Statistics& statistics,
@@ -137,11 +138,13 @@ std::string RatesText(const client::Statistics& before, const client::Statistics
                         now.sessions.open);
   const client::EngineStatistics& engine = now.engine;
   absl::StrAppendFormat(
-      &text, "\nengine             %d in flight (%s), mean wait %s, mean execution %s\n",
+      &text,
+      "\nengine             %d in flight (%s), mean wait %s, mean execution %s, expected wait %s\n",
       engine.calls_in_flight, Bytes(engine.bytes_in_flight),
       Mean(engine.queue_wait - from.engine.queue_wait,
            engine.queued_calls - from.engine.queued_calls),
-      Mean(engine.execution - from.engine.execution, Runs(engine) - Runs(from.engine)));
+      Mean(engine.execution - from.engine.execution, Runs(engine) - Runs(from.engine)),
+      Time(engine.expected_wait));
   return text + DevicesText(now);
 }
 

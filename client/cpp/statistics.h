@@ -38,6 +38,7 @@ struct EngineStatistics {
   int64_t output_bytes = 0;
   int64_t refused_calls = 0;
   int64_t refused_bytes = 0;
+  int64_t refused_wait = 0;
   int64_t refused_deadline = 0;
   int64_t expired_calls = 0;
   int64_t cancelled_calls = 0;
@@ -45,6 +46,7 @@ struct EngineStatistics {
   absl::Duration execution;
   int64_t calls_in_flight = 0;
   int64_t bytes_in_flight = 0;
+  absl::Duration expected_wait;
 };
 
 struct DeviceStatistics {

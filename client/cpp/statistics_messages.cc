@@ -34,13 +34,15 @@ EngineStatistics ReadEngine(const v1::EngineStatistics& message) {
           .output_bytes = message.output_bytes(),
           .refused_calls = message.refused_calls(),
           .refused_bytes = message.refused_bytes(),
+          .refused_wait = message.refused_wait(),
           .refused_deadline = message.refused_deadline(),
           .expired_calls = message.expired_calls(),
           .cancelled_calls = message.cancelled_calls(),
           .queue_wait = absl::Nanoseconds(message.queue_wait_ns()),
           .execution = absl::Nanoseconds(message.execution_ns()),
           .calls_in_flight = message.calls_in_flight(),
-          .bytes_in_flight = message.bytes_in_flight()};
+          .bytes_in_flight = message.bytes_in_flight(),
+          .expected_wait = absl::Nanoseconds(message.expected_wait_ns())};
 }
 
 DeviceStatistics ReadDeviceStatistics(const v1::DeviceStatistics& message) {

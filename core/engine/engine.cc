@@ -169,8 +169,8 @@ void Engine::Submit(OneShot shot) {
                     .now = clock_.Now()},
                    refusal);
     counters_.CountRefusal(refusal);
-    if (admitted.ok()) place = *std::move(admitted);
     status = WithOperator(admitted.status(), plan.call.op->name);
+    if (admitted.ok()) place = *std::move(admitted);
   }
   if (!status.ok()) return shot.done(std::move(status));
   EngineCounters::Add(counters_.queued_calls, 1);

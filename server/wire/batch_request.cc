@@ -19,7 +19,6 @@ namespace {
 using google::protobuf::Arena;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
-using google::protobuf::io::CodedOutputStream;
 using Entries = absl::InlinedVector<uint32_t, 4>;
 
 constexpr uint32_t kVarint = 0;

@@ -56,6 +56,7 @@ void EncodeEngine(const EngineStatistics& statistics, v1::EngineStatistics& mess
   message.set_output_bytes(statistics.output_bytes);
   message.set_refused_calls(statistics.refused_calls);
   message.set_refused_bytes(statistics.refused_bytes);
+  message.set_refused_wait(statistics.refused_wait);
   message.set_refused_deadline(statistics.refused_deadline);
   message.set_expired_calls(statistics.expired_calls);
   message.set_cancelled_calls(statistics.cancelled_calls);
@@ -63,6 +64,7 @@ void EncodeEngine(const EngineStatistics& statistics, v1::EngineStatistics& mess
   message.set_execution_ns(absl::ToInt64Nanoseconds(statistics.execution));
   message.set_calls_in_flight(statistics.calls_in_flight);
   message.set_bytes_in_flight(statistics.bytes_in_flight);
+  message.set_expected_wait_ns(absl::ToInt64Nanoseconds(statistics.expected_wait));
 }
 
 void EncodeDeviceStatistics(Device& device, v1::DeviceStatistics& message) {

@@ -1,6 +1,7 @@
 // GetStatistics against a real server.
 #include <gtest/gtest.h>
 
+#include "tests/server/held_worker.h"
 #include "tests/server/pending_call.h"
 #include "tests/server/requests.h"
 #include "tests/server/test_server.h"
@@ -10,6 +11,8 @@ namespace {
 
 class StatisticsTest : public ServerTest {
  protected:
+  StatisticsTest() { config_.devices[0].threads = 1; }
+
   v1::GetStatisticsResponse Now() {
     const auto answer = tcp().GetStatistics();
     EXPECT_TRUE(answer.ok()) << answer.message;
@@ -68,18 +71,28 @@ TEST_F(StatisticsTest, ErrorsByReasonAndCallsOfBatches) {
 }
 
 TEST_F(StatisticsTest, CallsInFlightAndDevices) {
-  PendingCall call(server().addresses()[0], LongRequest(int64_t{1} << 28));
-  while (used_bytes() == 0) call.RoundTrip();
+  HeldWorker worker(server().engine().devices()[0]->workers());
+  PendingCall call(server().addresses()[0], LongRequest(1 << 20));
+  for (int i = 0; i < 50; ++i) call.RoundTrip();
   const v1::GetStatisticsResponse during = Now();
   EXPECT_GT(during.uptime_ns(), 0);
   EXPECT_EQ(Of("Execute").in_flight(), 1);
+  EXPECT_EQ(during.engine().queued_calls(), 1);
+  EXPECT_EQ(during.engine().calls_in_flight(), 1);
+  EXPECT_GT(during.engine().bytes_in_flight(), 0);
+  EXPECT_GT(during.engine().expected_wait_ns(), 0);
   ASSERT_EQ(during.devices_size(), 1);
   EXPECT_EQ(during.devices(0).device(), "cpu:0");
-  EXPECT_GT(during.devices(0).memory_used_bytes(), 0);
   EXPECT_GT(during.devices(0).memory_limit_bytes(), 0);
+  EXPECT_EQ(during.devices(0).memory_hits() + during.devices(0).memory_misses(), 0);
+  worker.Release();
   EXPECT_TRUE(call.Wait().ok());
+  EXPECT_TRUE(tcp().Execute(SampleRequest()).ok());
   const v1::GetStatisticsResponse after = Now();
   EXPECT_GT(after.uptime_ns(), during.uptime_ns());
+  EXPECT_EQ(after.engine().inline_calls(), 1);
+  EXPECT_GT(after.engine().queue_wait_ns(), 0);
+  EXPECT_GT(after.engine().execution_ns(), 0);
   EXPECT_GT(after.devices(0).memory_hits() + after.devices(0).memory_misses(), 0);
 }
 

@@ -1,11 +1,11 @@
 // opserve-bench-echo: the same RPCs as opserve-server's, on the same stack, with nothing behind
 // them. What it reaches is what the transport allows.
 #include <malloc.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <deque>
 #include <fstream>
