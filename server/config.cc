@@ -17,6 +17,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "core/base/usable_memory.h"
+#include "server/admission_flags.h"
 #include "server/connection_flags.h"
 #include "server/unix_socket.h"
 
@@ -49,6 +50,7 @@ struct FlagTexts {
   std::string grace_period = "0s";
   std::string drain_timeout = "30s";
   ConnectionFlagTexts connections;
+  AdmissionFlagTexts admission;
 };
 
 CLI::Option* AddText(CLI::App& app, const char* flag, std::string& text, const char* help) {
@@ -85,7 +87,7 @@ void AddSessionFlags(CLI::App& app, FlagTexts& texts) {
       ->group("Sessions");
 }
 
-void AddFlags(CLI::App& app, FlagTexts& texts) {
+void AddNetworkFlags(CLI::App& app, FlagTexts& texts) {
   AddList(app, "--listen", texts.listen,
           "Address to serve on: host:port (port 0 = a free one) or unix:path. Repeatable.")
       ->type_name("ADDRESS")
@@ -94,6 +96,10 @@ void AddFlags(CLI::App& app, FlagTexts& texts) {
           "Once all addresses are bound, write them to this file, one a line, atomically.")
       ->type_name("PATH")
       ->group("Network");
+}
+
+void AddFlags(CLI::App& app, FlagTexts& texts) {
+  AddNetworkFlags(app, texts);
   AddText(app, "--max-message-bytes", texts.max_message_bytes,
           "Largest request or answer; clients learn it from GetServerInfo.\n"
           "Bytes, or with a unit: KiB, MiB, GiB, kB, MB, GB. 4KiB up to one byte below 2GiB.")
@@ -123,6 +129,7 @@ void AddFlags(CLI::App& app, FlagTexts& texts) {
       ->type_name("DEVICE")
       ->group("Devices");
   AddSessionFlags(app, texts);
+  AddAdmissionFlags(app, texts.admission);
   AddConnectionFlags(app, texts.connections);
   AddText(app, "--log-level", texts.log_level, "debug, info, warning or error.")
       ->type_name("LEVEL")
@@ -241,6 +248,7 @@ absl::StatusOr<ServerConfig> Interpret(const FlagTexts& texts) {
   OPSERVE_ASSIGN_OR_RETURN(config.max_message_bytes, ParseMessageLimit(texts.max_message_bytes));
   OPSERVE_ASSIGN_OR_RETURN(config.memory_limit_bytes,
                            ParseByteSize(texts.memory_limit, "--memory-limit"));
+  OPSERVE_ASSIGN_OR_RETURN(config.admission, InterpretAdmissionFlags(texts.admission));
   OPSERVE_ASSIGN_OR_RETURN(config.connections, InterpretConnectionFlags(texts.connections));
   OPSERVE_ASSIGN_OR_RETURN(config.grace_period, ParseTimeout(texts.grace_period, "--grace-period"));
   OPSERVE_ASSIGN_OR_RETURN(config.drain_timeout,

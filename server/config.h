@@ -32,7 +32,8 @@ struct ServerConfig {
   std::vector<DeviceSpec> devices = {DeviceSpec()};
   int64_t max_message_bytes = int64_t{256} << 20;
   int64_t memory_limit_bytes = int64_t{1} << 30;
-  SessionLimits session;  // of each
+  AdmissionLimits admission = {.max_bytes = 0};  // of each device
+  SessionLimits session;                         // of each
   int64_t max_sessions = 1024;
   absl::Duration session_stall_timeout = absl::Seconds(30);
   LogLevel log_level = LogLevel::kInfo;

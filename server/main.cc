@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "core/base/clock.h"
 #include "core/base/strings.h"
+#include "server/allocator.h"
 #include "server/config.h"
 #include "server/log.h"
 #include "server/server.h"
@@ -76,6 +77,7 @@ void StopServing(Server& server, const ServerConfig& config, int signal) {
 
 int Run(const ServerConfig& config) {
   SetLogLevel(config.log_level);
+  KeepFreedMemory();
   // Before any thread starts, so that all of them leave these signals to WaitForStop.
   const sigset_t signals = StopSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);

@@ -192,9 +192,10 @@ class GrpcServer final : public Server {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerConfig& config) {
-  OPSERVE_ASSIGN_OR_RETURN(
-      std::unique_ptr<Engine> engine,
-      Engine::Create({.devices = config.devices, .memory_limit_bytes = config.memory_limit_bytes}));
+  OPSERVE_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine,
+                           Engine::Create({.devices = config.devices,
+                                           .memory_limit_bytes = config.memory_limit_bytes,
+                                           .admission = config.admission}));
   auto server = std::make_unique<GrpcServer>(std::move(engine));
   OPSERVE_RETURN_IF_ERROR(server->Serve(config));
   return server;

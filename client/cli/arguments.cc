@@ -47,6 +47,9 @@ In place of VALUE a shape is enough: f32[4,2].)";
 
 constexpr char kRunFooter[] = R"(
 
+With --session, files are read and written while the tensors travel: neither this program nor the server holds a call of an
+element-wise operator as a whole, if its large inputs have the output's shape and lie dense, and -o names a file.
+
 Example:
   opserve run L1LossBackward -i grad_output=1 -i 'self=f32[2,2]{1,2,3,4}' -i 'target=f32[2,2]=2' -a reduction=2)";
 
@@ -59,6 +62,7 @@ struct Words {
   std::string timeout = "60s";
   bool json = false;
   bool full = false;
+  bool session = false;
   std::vector<std::string> inputs;
   std::vector<std::string> attributes;
   std::vector<std::string> dtypes;
@@ -134,6 +138,8 @@ void AddCommands(CLI::App& app, Words& words) {
   AddCallOptions(*run, words);
   AddList(*run, "-o,--output", words.files,
           "write an output to a .npy file, - for standard output; repeatable", "NAME=FILE");
+  run->add_flag("--session", words.session,
+                "send tensors in pieces: for calls larger than a message");
   run->add_flag("--full", words.full, "print all elements of large tensors");
   run->footer(absl::StrCat(kValues, kRunFooter));
   AddStats(*add("stats", "Show what the server has counted", Command::kStats), words);
@@ -171,6 +177,7 @@ absl::StatusOr<Arguments> Finish(Words words) {
   }
   arguments.watch = absl::Seconds(words.watch_seconds);
   arguments.format = words.json ? OutputFormat::kJson : OutputFormat::kText;
+  arguments.route = words.session ? Route::kSession : Route::kOneMessage;
   arguments.elements = words.full ? Elements::kAll : Elements::kShortened;
   return std::move(arguments);
 }

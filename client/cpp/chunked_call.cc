@@ -1,7 +1,6 @@
 #include "client/cpp/chunked_call.h"
 
 #include <algorithm>
-#include <atomic>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -9,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "client/cpp/call_messages.h"
 #include "client/cpp/incoming_outputs.h"
-#include "client/cpp/read_message.h"
 #include "client/cpp/session_command.h"
 #include "client/cpp/transfer.h"
 #include "core/base/op_error.h"
@@ -21,53 +19,6 @@ namespace {
 
 // Chunks of all inputs together that are on their way to the transport at once.
 constexpr int kChunksUnderWay = 8;
-
-// The answers to the call. Shared by the thread that makes it and the transport's.
-class ChunkedAnswer {
- public:
-  explicit ChunkedAnswer(OutputSink sink) : outputs_(std::move(sink)) {}
-
-  void OnAnswer(const SessionAnswer& answer) {
-    const MutexLock lock(mutex_);
-    if (status_.ok()) status_ = answer.status;
-    if (status_.ok()) status_ = Read(answer);
-    if (!status_.ok()) failed_.store(true, std::memory_order_relaxed);
-    if (!answer.last) return;
-    result_.Set(status_.ok() ? outputs_.Finish() : absl::StatusOr<ExecuteResult>(status_));
-  }
-
-  // Whether no more inputs are wanted.
-  bool failed() const { return failed_.load(std::memory_order_relaxed); }
-
-  // The sink is not called after this.
-  void Abandon() {
-    const MutexLock lock(mutex_);
-    if (status_.ok()) status_ = absl::CancelledError("abandoned");
-  }
-
-  std::optional<absl::StatusOr<ExecuteResult>> Wait(absl::Time deadline) {
-    return result_.Wait(deadline);
-  }
-
- private:
-  absl::Status Read(const SessionAnswer& answer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (answer.message.has_chunk()) return outputs_.Receive(answer);
-    if (!answer.message.has_outputs()) return absl::OkStatus();
-    std::vector<PlannedOutput> plans;
-    for (const v1::Tensor& output : answer.message.outputs().outputs()) {
-      OPSERVE_ASSIGN_OR_RETURN(TensorDesc desc, ReadDesc(output, "ExecuteOutputs"));
-      plans.push_back({output.name(), std::move(desc)});
-    }
-    outputs_.Expect(std::move(plans));
-    return absl::OkStatus();
-  }
-
-  Mutex mutex_;
-  IncomingOutputs outputs_ ABSL_GUARDED_BY(mutex_);
-  absl::Status status_ ABSL_GUARDED_BY(mutex_);
-  std::atomic<bool> failed_{false};
-  Waiter<absl::StatusOr<ExecuteResult>> result_;
-};
 
 // Room for a bounded number of chunks, each with memory that is used again.
 class Slots : public std::enable_shared_from_this<Slots> {
@@ -201,14 +152,13 @@ class ChunkedRun {
         parts_(std::move(parts)),
         deadline_(deadline),
         meaning_(absl::StrCat("ExecuteChunked of ", call.op())),
-        answer_(std::make_shared<ChunkedAnswer>(std::move(sink))) {}
+        answer_(std::make_shared<IncomingOutputs>(std::move(sink))) {}
 
   absl::StatusOr<ExecuteResult> Run() {
     SendHeader();
     const absl::Status sent = SendChunks();
     if (!sent.ok() || answer_->failed()) GiveUp();
     std::optional<absl::StatusOr<ExecuteResult>> result = answer_->Wait(deadline_);
-    answer_->Abandon();
     if (parts_.borrows) WaitForLoans();
     if (!sent.ok()) return sent;
     return result.has_value() ? *std::move(result) : channel_.TooLate(meaning_);
@@ -299,7 +249,7 @@ class ChunkedRun {
   ChunkedCallParts parts_;
   const absl::Time deadline_;
   const std::string meaning_;
-  const std::shared_ptr<ChunkedAnswer> answer_;
+  const std::shared_ptr<IncomingOutputs> answer_;
   const std::shared_ptr<Slots> slots_ = std::make_shared<Slots>();
   const std::shared_ptr<Waiter<bool>> whole_released_ = std::make_shared<Waiter<bool>>();
   uint64_t id_ = 0;

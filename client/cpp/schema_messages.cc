@@ -145,6 +145,10 @@ absl::StatusOr<Plan> ReadPlan(const Fragments& answer) {
   plan.input_bytes = message.input_bytes();
   plan.output_bytes = message.output_bytes();
   plan.device = message.device();
+  plan.cost = {.bytes = message.cost().bytes(),
+               .operations = message.cost().operations(),
+               .time = absl::Seconds(message.cost().seconds()),
+               .runs_inline = message.cost().inline_()};
   return plan;
 }
 

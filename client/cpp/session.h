@@ -70,6 +70,20 @@ struct SessionOptions {
 using BytesSink =
     absl::AnyInvocable<absl::Status(int64_t offset_bytes, std::span<const std::byte> bytes)>;
 
+// Takes an output's bytes as BytesSink does.
+using OutputSink = absl::AnyInvocable<absl::Status(
+    const PlannedOutput& output, int64_t offset_bytes, std::span<const std::byte> bytes)>;
+
+struct ReceiveOptions {
+  absl::Duration timeout = absl::InfiniteDuration();
+  // As in Stream::Execute.
+  DeviceBuffer workspace;
+  int64_t workspace_offset_bytes = 0;
+  // Where the outputs go, when they are not to be gathered: the tensors of the result are then
+  // without bytes.
+  OutputSink sink;
+};
+
 // What becomes of a stream's commands behind one that failed, until Synchronize has told of it.
 enum class OnFailure : uint8_t { kStop, kContinue };
 
@@ -158,7 +172,7 @@ class Stream {
                int64_t workspace_offset_bytes = 0);
   // Phase two, and sends all outputs back. Outputs that have tensors must be dense.
   absl::StatusOr<ExecuteResult> ExecuteAndReceive(const Executor& executor,
-                                                  const CallOptions& options = {});
+                                                  ReceiveOptions options = {});
 
   // Both phases at once in this stream's turn, as Session::Execute.
   absl::StatusOr<ExecuteResult> Execute(const Call& call, const CallOptions& options = {});
@@ -204,10 +218,6 @@ class Context {
 
 // Fills `chunk` with the bytes of an input from `offset_bytes` on; these grow from call to call.
 using ChunkSource = std::function<absl::Status(int64_t offset_bytes, std::span<std::byte> chunk)>;
-
-// Takes an output's bytes as BytesSink does.
-using OutputSink = absl::AnyInvocable<absl::Status(
-    const PlannedOutput& output, int64_t offset_bytes, std::span<const std::byte> bytes)>;
 
 struct ChunkedOptions {
   absl::Duration timeout = absl::InfiniteDuration();

@@ -67,7 +67,17 @@ void SessionChannel::Start(Connection& connection) {
 
 uint64_t SessionChannel::NewObject() {
   const MutexLock lock(mutex_);
-  return ++last_object_;
+  objects_.insert(++last_object_);
+  return last_object_;
+}
+
+void SessionChannel::Forget(uint64_t object) {
+  const MutexLock lock(mutex_);
+  objects_.erase(object);
+  std::vector<Failure> failures;
+  failures.swap(failures_);
+  for (const Failure& failure : failures)
+    KeepFailure(failure.status, failure.stream, failure.context);
 }
 
 uint64_t SessionChannel::Send(Command command) { return SendWith(std::move(command), nullptr); }
@@ -208,7 +218,8 @@ void SessionChannel::OnNotice(const SessionAnswer& answer) {
 }
 
 void SessionChannel::KeepFailure(const absl::Status& status, uint64_t stream, uint64_t context) {
-  if (stream == 0 && context == 0) return;
+  if (!objects_.contains(context)) return;
+  if (!objects_.contains(stream)) stream = 0;
   const auto same = [&](const Failure& failure) {
     return failure.stream == stream && failure.context == context;
   };

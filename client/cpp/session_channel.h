@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -45,8 +46,9 @@ class SessionChannel final : public MessageStream::Listener,
   // Once, before all else.
   void Start(Connection& connection);
 
-  // Ids of objects: contexts, streams, …
+  // Ids of objects: contexts, streams, …; and that one is there no more.
   uint64_t NewObject();
+  void Forget(uint64_t object);
 
   // Commands go out in the order of these calls, one by one as the transport takes them. The
   // first form is a quiet command: its failure is kept for TakeFailure. Returns the command's id,
@@ -75,7 +77,7 @@ class SessionChannel final : public MessageStream::Listener,
   absl::Status TooLate(const std::string& what) const;
 
   // The first failure that was kept for a stream, or for its context; forgets it. Stream 0: all of
-  // the context's.
+  // the context's. What was kept for a stream that is there no more is its context's.
   absl::Status TakeFailure(uint64_t stream, uint64_t context);
   // `status`, saying which command failed.
   absl::Status Explain(const absl::Status& status, uint64_t command) const;
@@ -123,6 +125,7 @@ class SessionChannel final : public MessageStream::Listener,
   CondVar changed_;
   absl::AnyInvocable<void()> on_draining_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_object_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::flat_hash_set<uint64_t> objects_ ABSL_GUARDED_BY(mutex_);  // that are there
   uint64_t last_command_ ABSL_GUARDED_BY(mutex_) = 0;
   std::deque<Request> queue_ ABSL_GUARDED_BY(mutex_);
   std::deque<Sent> sent_ ABSL_GUARDED_BY(mutex_);  // the latest commands

@@ -32,6 +32,7 @@ void RemoteObject::Destroy() {
       break;
   }
   channel_->Send(std::move(command));
+  channel_->Forget(id_);
 }
 
 Command RemoteObject::NewCommand(std::string meaning) const {
@@ -47,9 +48,10 @@ absl::Status SynchronizeAndWait(const std::shared_ptr<SessionChannel>& channel, 
   const auto waiter = std::make_shared<Waiter<absl::Status>>();
   channel->Send(std::move(command), [=](SessionAnswer& answer) {
     const absl::Status kept = channel->TakeFailure(stream, context);
-    waiter->Set(answer.status.ok()
-                    ? kept
-                    : channel->Explain(answer.status, answer.message.failed_command()));
+    const uint64_t failed = answer.message.failed_command();
+    // Where Synchronize itself failed, what was kept says why there is nothing to wait for.
+    const bool tells = !answer.status.ok() && (failed != 0 || kept.ok());
+    waiter->Set(tells ? channel->Explain(answer.status, failed) : kept);
   });
   std::optional<absl::Status> status = waiter->Wait(deadline);
   return status.has_value() ? *std::move(status) : channel->TooLate("Synchronize");

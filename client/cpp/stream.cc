@@ -20,24 +20,13 @@ absl::Status SameSize(const Rows& from, const Rows& to) {
                           absl::StrCat(to.size_bytes()));
 }
 
-// The answers to one execution.
-struct Execution {
-  IncomingOutputs outputs{nullptr};
-  absl::Status status;
-  Waiter<absl::StatusOr<ExecuteResult>> ended;
-
-  void OnAnswer(const SessionAnswer& answer) {
-    if (status.ok()) status = answer.status;
-    if (status.ok() && answer.message.has_chunk()) status = outputs.Receive(answer);
-    if (!answer.last) return;
-    ended.Set(status.ok() ? outputs.Finish() : absl::StatusOr<ExecuteResult>(status));
-  }
-};
-
-Command ExecuteCommand(const RemoteObject& stream, const std::string& op, uint64_t executor) {
+Command ExecuteCommand(const RemoteObject& stream, const std::string& op, uint64_t executor,
+                       const DeviceTensor& workspace) {
   Command command = stream.NewCommand(absl::StrCat("Execute of ", op));
-  command.message.mutable_execute()->set_executor(executor);
-  command.message.mutable_execute()->set_stream(stream.id());
+  v1::RunExecutor& execute = *command.message.mutable_execute();
+  execute.set_executor(executor);
+  execute.set_stream(stream.id());
+  if (workspace.buffer.object() != nullptr) FillBufferView(workspace, *execute.mutable_workspace());
   return command;
 }
 
@@ -88,28 +77,27 @@ void Stream::Wait(const Event& event) {
 
 void Stream::Execute(const Executor& executor, const DeviceBuffer& workspace,
                      int64_t workspace_offset_bytes) {
-  Command command = ExecuteCommand(*object_, executor.plan_->op(), executor.object_->id());
-  if (workspace.object() != nullptr) {
-    v1::BufferView& view = *command.message.mutable_execute()->mutable_workspace();
-    view.set_buffer(workspace.object()->id());
-    view.set_offset_bytes(workspace_offset_bytes);
-  }
-  object_->channel().Send(std::move(command));
+  object_->channel().Send(
+      ExecuteCommand(*object_, executor.plan_->op(), executor.object_->id(),
+                     {.buffer = workspace, .offset_bytes = workspace_offset_bytes}));
 }
 
 absl::StatusOr<ExecuteResult> Stream::ExecuteAndReceive(const Executor& executor,
-                                                        const CallOptions& options) {
-  const absl::Time deadline = object_->channel().Deadline(options.timeout);
-  OPSERVE_ASSIGN_OR_RETURN(ExecutorPlan plan, executor.plan(options));
-  const auto execution = std::make_shared<Execution>();
-  execution->outputs.Expect(std::move(plan.outputs));
-  Command command = ExecuteCommand(*object_, executor.plan_->op(), executor.object_->id());
+                                                        ReceiveOptions options) {
+  SessionChannel& channel = object_->channel();
+  const absl::Time deadline = channel.Deadline(options.timeout);
+  OPSERVE_ASSIGN_OR_RETURN(ExecutorPlan plan, executor.plan({.timeout = options.timeout}));
+  const auto outputs = std::make_shared<IncomingOutputs>(std::move(options.sink));
+  outputs->Expect(std::move(plan.outputs));
+  Command command =
+      ExecuteCommand(*object_, executor.plan_->op(), executor.object_->id(),
+                     {.buffer = options.workspace, .offset_bytes = options.workspace_offset_bytes});
   command.message.mutable_execute()->set_send_outputs(true);
+  command.message.mutable_execute()->set_chunk_bytes(ChunkBytes(channel.info()));
   const std::string meaning = command.meaning;
-  object_->channel().Send(std::move(command),
-                          [execution](SessionAnswer& answer) { execution->OnAnswer(answer); });
-  std::optional<absl::StatusOr<ExecuteResult>> result = execution->ended.Wait(deadline);
-  return result.has_value() ? *std::move(result) : object_->channel().TooLate(meaning);
+  channel.Send(std::move(command), [outputs](SessionAnswer& answer) { outputs->OnAnswer(answer); });
+  std::optional<absl::StatusOr<ExecuteResult>> result = outputs->Wait(deadline);
+  return result.has_value() ? *std::move(result) : channel.TooLate(meaning);
 }
 
 absl::StatusOr<ExecuteResult> Stream::Execute(const Call& call, const CallOptions& options) {

@@ -43,6 +43,10 @@ int64_t Sum(std::initializer_list<int64_t> numbers) {
 
 }  // namespace
 
+bool RunsInline(const Plan& plan, const Cost& cost) {
+  return cost.time <= kInlineTime && plan.device->uses_host_memory();
+}
+
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(const EngineOptions& options) {
   if (options.devices.empty()) return MissingParameter("devices", "at least one device");
   if (options.memory_limit_bytes <= 0) {
@@ -147,7 +151,7 @@ Admission& Engine::AdmissionOf(const Device& device) {
 void Engine::Submit(OneShot shot) {
   const Plan& plan = shot.plan;
   const Cost cost = EstimateCost(plan.call, plan.workspace_bytes);
-  if (cost.time <= kInlineTime && plan.device->uses_host_memory()) {
+  if (RunsInline(plan, cost)) {
     EngineCounters::Add(counters_.inline_calls, 1);
     return Run(std::move(shot));
   }
@@ -165,8 +169,8 @@ void Engine::Submit(OneShot shot) {
                     .now = clock_.Now()},
                    refusal);
     counters_.CountRefusal(refusal);
-    if (admitted.ok()) place = *std::move(admitted);
     status = WithOperator(admitted.status(), plan.call.op->name);
+    if (admitted.ok()) place = *std::move(admitted);
   }
   if (!status.ok()) return shot.done(std::move(status));
   EngineCounters::Add(counters_.queued_calls, 1);

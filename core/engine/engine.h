@@ -16,6 +16,7 @@
 #include "core/base/fragments.h"
 #include "core/device/device.h"
 #include "core/engine/admission.h"
+#include "core/engine/cost.h"
 #include "core/engine/counters.h"
 #include "core/op/named_call.h"
 
@@ -55,6 +56,9 @@ struct OneShot {
   // a worker. It must not block.
   absl::AnyInvocable<void(absl::StatusOr<Outputs>)> done;
 };
+
+// Whether Submit runs it on the thread that brings it.
+bool RunsInline(const Plan& plan, const Cost& cost);
 
 // Every input of a plan has a storage and lies inside it, and no output has memory of the caller's:
 // 161001, 161002 naming the tensor. Submit

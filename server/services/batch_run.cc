@@ -23,7 +23,7 @@ bool IsSharable(const v1::Call& call, const Operator& op) {
 }
 
 // A status that is an error in any case.
-absl::Status Refusal(absl::Status status) {
+absl::Status Refusal(const absl::Status& status) {
   return status.ok() ? absl::InternalError("a call that cannot run was accepted") : status;
 }
 

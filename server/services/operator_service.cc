@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
+#include "core/engine/cost.h"
 #include "core/op/op_table.h"
 #include "core/tensor/shape.h"
 #include "opserve/v1/operator_service.grpc.pb.h"
@@ -105,8 +106,18 @@ class OperatorService final : public Methods {
   }
 
  private:
-  static grpc::ServerUnaryReactor* FinishNow(grpc::CallbackServerContext& context, CallMeter& meter,
-                                             const absl::Status& status, size_t response_bytes) {
+  static v1::CostEstimate EncodeCost(const Plan& plan) {
+    const Cost cost = EstimateCost(plan.call, plan.workspace_bytes);
+    v1::CostEstimate estimate;
+    estimate.set_bytes(cost.bytes);
+    estimate.set_operations(cost.operations);
+    estimate.set_seconds(absl::ToDoubleSeconds(cost.time));
+    estimate.set_inline_(RunsInline(plan, cost));
+    return estimate;
+  }
+
+  grpc::ServerUnaryReactor* FinishNow(grpc::CallbackServerContext& context, CallMeter& meter,
+                                      const absl::Status& status, size_t response_bytes) {
     grpc::ServerUnaryReactor* reactor = context.DefaultReactor();
     reactor->Finish(meter.End(status, response_bytes));
     return reactor;
@@ -145,6 +156,7 @@ class OperatorService final : public Methods {
     response.set_input_bytes(plan.call.input_bytes());
     response.set_output_bytes(plan.call.output_bytes());
     response.set_device(plan.device->info().name);
+    *response.mutable_cost() = EncodeCost(plan);
     EncodeOutputs(plan.call, *response.mutable_outputs());
     response_bytes = WriteMessage(response);
     return absl::OkStatus();

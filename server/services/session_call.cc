@@ -22,7 +22,7 @@ constexpr absl::Duration kDrainGrace = absl::Milliseconds(100);
 std::shared_ptr<SessionCall> SessionCall::Start(Engine& engine,
                                                 const SessionServiceOptions& options,
                                                 grpc::CallbackServerContext& context) {
-  const std::shared_ptr<SessionCall> call(new SessionCall(engine, options, context));
+  std::shared_ptr<SessionCall> call(new SessionCall(engine, options, context));
   call->self_ = call;
   using Wake = absl::AnyInvocable<void() const>;
   call->flow_->Attach(std::make_shared<const Wake>([weak = std::weak_ptr<SessionCall>(call)] {

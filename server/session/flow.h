@@ -67,7 +67,7 @@ class Flow {
   void SendReserved(Answer answer, int64_t reserved);
   void Unreserve(int64_t bytes);
 
-  // Uploads that the session keeps for commands that wait.
+  // What the session keeps for commands that wait: their uploads above all.
   void Hold(int64_t bytes);
   void Release(int64_t bytes);
 

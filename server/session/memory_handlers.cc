@@ -69,7 +69,7 @@ absl::AnyInvocable<void(absl::Status)> FinishWith(std::shared_ptr<Ticket> ticket
 
 absl::Status Handle(SessionState& state, const v1::Allocate& command, Taken& taken) {
   OPSERVE_RETURN_IF_ERROR(state.buffers.CheckNew(command.buffer()));
-  const absl::Status status = AddBuffer(state, command);
+  absl::Status status = AddBuffer(state, command);
   if (!status.ok()) {
     state.buffers.AddFailed(command.buffer(), taken.ticket->id());
     return status;

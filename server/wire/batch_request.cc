@@ -19,7 +19,6 @@ namespace {
 using google::protobuf::Arena;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
-using google::protobuf::io::CodedOutputStream;
 using Entries = absl::InlinedVector<uint32_t, 4>;
 
 constexpr uint32_t kVarint = 0;
@@ -243,7 +242,12 @@ class BatchReader {
 
   v1::Call* Parse(std::string_view bytes) {
     auto* call = Arena::CreateMessage<v1::Call>(batch_.arena.get());
-    return call->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ? call : nullptr;
+    if (!call->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return nullptr;
+    for (const v1::Tensor& tensor : call->inputs()) {
+      // A call that will be refused for it need not use the entries that came for it.
+      if (!tensor.has_raw_index() && !tensor.has_values()) all_must_be_used_ = false;
+    }
+    return call;
   }
 
   size_t AddDistinct(const v1::Call* call) {
@@ -258,7 +262,7 @@ class BatchReader {
 
   absl::Status CheckAllUsed() const {
     const auto unused = std::find(used_.begin(), used_.end(), false);
-    if (unused == used_.end()) return absl::OkStatus();
+    if (unused == used_.end() || !all_must_be_used_) return absl::OkStatus();
     return InvalidParameter("raw", "entries that an input of a call uses",
                             absl::StrCat("entry ", unused - used_.begin(), ", which none uses"));
   }
@@ -266,6 +270,7 @@ class BatchReader {
   const std::string header_;
   BatchRequest batch_;
   std::vector<bool> used_;
+  bool all_must_be_used_ = true;
   CallSplitter splitter_;
   absl::flat_hash_map<std::string, size_t> known_;
 };

@@ -119,6 +119,16 @@ TEST(SessionFailureTest, SynchronizeNamesTheCommandThatTheServerTells) {
               HasSubstr("got -1 (GetWorkspaceSize of Op, command 3 of the session)"));
 }
 
+TEST(SessionFailureTest, FailuresOfStreamsThatAreGoneAreTheContexts) {
+  const FakeSessionServer server(Failing(Request::kFill));
+  Session session = Open(server);
+  Context context = session.CreateContext();
+  const DeviceTensor x = context.NewTensor(DType::kFloat32, {1});
+  EXPECT_EQ(context.CreateStream().Fill(x, 1.0f), absl::OkStatus());
+  EXPECT_THAT(Message(context.Synchronize()), HasSubstr("(Fill, command 4 of the session)"));
+  EXPECT_EQ(context.Synchronize(), absl::OkStatus());
+}
+
 TEST(SessionFailureTest, FailuresToDestroyConcernNobody) {
   const FakeSessionServer server(Failing(Request::kFree));
   Session session = Open(server);

@@ -17,8 +17,8 @@ constexpr int kRoundTrips = 50;      // by then the server knows what its transp
 v1::ErrorInfo InfoOf(const v1::BatchResult& result) {
   v1::ErrorInfo info;
   EXPECT_EQ(result.error().details_size(), 1);
-  if (result.error().details_size() == 1)
-    EXPECT_TRUE(info.ParseFromString(result.error().details(0).value()));
+  EXPECT_TRUE(result.error().details_size() != 1 ||
+              info.ParseFromString(result.error().details(0).value()));
   return info;
 }
 

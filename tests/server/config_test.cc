@@ -182,6 +182,18 @@ TEST(SessionConfigTest, Defaults) {
   EXPECT_EQ(config.session_stall_timeout, absl::Seconds(30));
 }
 
+TEST(AdmissionConfigTest, Flags) {
+  EXPECT_EQ(Accepted({}).admission.max_bytes, 0);
+  const ServerConfig config = Accepted(
+      {"--max-calls-in-flight", "7", "--max-bytes-in-flight", "3MiB", "--max-queue-wait", "20ms"});
+  EXPECT_EQ(config.admission.max_calls, 7);
+  EXPECT_EQ(config.admission.max_bytes, int64_t{3} << 20);
+  EXPECT_EQ(config.admission.max_wait, absl::Milliseconds(20));
+  ExpectRefused({"--max-calls-in-flight", "0"}, "--max-calls-in-flight");
+  ExpectRefused({"--max-bytes-in-flight", "0"}, "--max-bytes-in-flight: want a size");
+  ExpectRefused({"--max-queue-wait", "long"}, "--max-queue-wait: want a time");
+}
+
 TEST(SessionConfigTest, AllFlags) {
   const ServerConfig config = Accepted(
       {"--max-sessions", "7", "--session-memory-limit", "3MiB", "--session-max-handles=4294967296",

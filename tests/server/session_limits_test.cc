@@ -103,18 +103,46 @@ TEST_F(SessionLimitsTest, MemoryOfTheDevice) {
 }
 
 TEST_F(SessionLimitsTest, ReadingStopsForUploadsThatWait) {
-  limits_.window_bytes = 1000;
+  limits_.window_bytes = 10'000;
   MakeStreams();
-  session().Do("allocate { buffer: 1 context: 1 size_bytes: 600 }");
+  session().Do("allocate { buffer: 1 context: 1 size_bytes: 6000 }");
   device().Hold(Work::kUpload);
-  const uint64_t one = Upload(600);
+  const uint64_t one = Upload(6000);
   EXPECT_TRUE(session().MayRead());
-  const uint64_t two = Upload(600);
+  const uint64_t two = Upload(6000);
   EXPECT_FALSE(session().MayRead());
   device().Release(Work::kUpload);
   session().AwaitThat([this] { return session().MayRead(); });
   session().Await(one);
   session().Await(two);
+}
+
+// Sixteen thousand headers of 4 MiB would be much.
+TEST_F(SessionLimitsTest, ReadingStopsForLargeHeadersThatWait) {
+  limits_.window_bytes = 100'000;
+  MakeStreams();
+  session().Do("allocate { buffer: 1 context: 1 size_bytes: 8 }");
+  v1::SessionRequest call;
+  call.mutable_inline_execute()->set_stream(1);
+  call.mutable_inline_execute()->mutable_call()->set_operator_("Hardshrink");
+  v1::Tensor& self = *call.mutable_inline_execute()->mutable_call()->add_inputs();
+  self.set_name("self");
+  self.set_dtype(v1::DTYPE_FLOAT32);
+  self.add_shape(7000);
+  self.mutable_values()->mutable_floats()->Resize(7000, 1.0);
+  v1::Attribute& lambd = *call.mutable_inline_execute()->mutable_call()->add_attributes();
+  lambd.set_name("lambd");
+  lambd.set_float_value(0.5);
+  device().Hold(Work::kUpload);
+  Upload(8);
+  const uint64_t one = session().Send(call);
+  EXPECT_TRUE(session().MayRead());
+  const uint64_t two = session().Send(call);
+  EXPECT_FALSE(session().MayRead());
+  device().Release(Work::kUpload);
+  session().Await(one);
+  session().Await(two);
+  EXPECT_TRUE(session().MayRead());
 }
 
 TEST_F(SessionLimitsTest, ReadingStopsForAnswersThatWere) {

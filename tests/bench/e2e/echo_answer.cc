@@ -55,9 +55,9 @@ size_t AppendPart(const std::vector<grpc::Slice>& slices, size_t begin, size_t e
 }
 
 void AppendZeros(size_t bytes, std::vector<grpc::Slice>& out) {
-  static const auto* const kZeros = new std::vector<std::byte>(kZeroBytes);
+  static const auto* const zeros = new std::vector<std::byte>(kZeroBytes);
   for (; bytes > 0; bytes -= std::min(bytes, kZeroBytes))
-    out.emplace_back(kZeros->data(), std::min(bytes, kZeroBytes), grpc::Slice::STATIC_SLICE);
+    out.emplace_back(zeros->data(), std::min(bytes, kZeroBytes), grpc::Slice::STATIC_SLICE);
 }
 
 }  // namespace

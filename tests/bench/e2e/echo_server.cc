@@ -1,11 +1,11 @@
 // opserve-bench-echo: the same RPCs as opserve-server's, on the same stack, with nothing behind
 // them. What it reaches is what the transport allows.
 #include <malloc.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <deque>
 #include <fstream>
@@ -217,7 +217,7 @@ int Main(int argc, const char* const* argv) {
   EchoFlags flags;
   if (const std::optional<int> status = ParseFlags(argc, argv, flags)) return *status;
   if (flags.freed == "keep") {
-    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that glibc takes
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
   }
   sigset_t stopping;

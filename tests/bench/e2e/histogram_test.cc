@@ -74,6 +74,7 @@ TEST(HistogramTest, MergeIsRecordingBoth) {
 TEST(HistogramTest, ThreadsLoseNothing) {
   Histogram histogram;
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&histogram, t] {
       for (int i = 0; i < 10'000; ++i) histogram.Record(absl::Nanoseconds(t * 10'000 + i));

@@ -14,11 +14,11 @@ def small_group(sizes):
     modes = []
     for socket in ("tcp", "unix"):
         modes.append(loop_mode(f"unary 8 floats, 1 in flight, {socket}", ["--load", "unary"],
-                               plain | {"p50": Figure("us", ((ECHOES[0], "<=", 1.10),))}, latency_values, socket))
+                               plain | {"p50": Figure("us", ((ECHOES[0], "<=", 1.10),))}, latency_values, socket=socket))
         modes.append(loop_mode(f"unary 8 floats, {sizes.in_flight} in flight, {socket}",
                                ["--load", "unary", "--in-flight", sizes.in_flight],
                                plain | {"calls/s": Figure("calls/s", ((ECHOES[0], ">=", 0.90),))}, latency_values,
-                               socket))
+                               socket=socket))
     unary = (modes[1].name, "calls/s")
     modes.append(loop_mode(f"session 8 floats, {sizes.session_in_flight} in flight",
                            ["--load", "session", "--in-flight", sizes.session_in_flight],
@@ -62,9 +62,10 @@ def large_groups():
         return {name: value for name, value in transfer_values(report).items() if name in figures}
 
     for load, gib, limit in (("download", 3, "4GiB"), ("pass-through", 4, "256MiB")):
-        arguments = ["--load", load, "--total-bytes", gib << 30, "--timeout", "300s"]
+        arguments = ["--load", load, "--total-bytes", gib << 30]
         mode = loop_mode(f"session {load} of {gib} GiB, --memory-limit {limit}", arguments, figures, values,
-                         peers=("opserve",))
+                         peers=("opserve",),
+                         timeout=300)
         yield Group([mode], flags=("--memory-limit", limit), seconds=30)
 
 

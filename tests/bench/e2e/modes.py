@@ -59,11 +59,11 @@ def check_all_served(report):
     return report
 
 
-def loop_mode(name, arguments, figures, values, socket="tcp", peers=PEERS):
-    """A closed loop; `values` takes the figures from the report."""
+def loop_mode(name, arguments, figures, values, peers=PEERS, **options):
+    """A closed loop; `values` takes the figures from the report, `options` are Bench.measure's."""
 
     def measure(bench, server, seconds):
-        report = check_all_served(bench.measure(server, arguments, seconds, socket=socket))
+        report = check_all_served(bench.measure(server, arguments, seconds, **options))
         return values(report)
 
     return Mode(name, figures, measure, peers)

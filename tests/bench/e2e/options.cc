@@ -89,12 +89,12 @@ void AddFlags(CLI::App& app, FlagTexts& texts) {
 }
 
 absl::StatusOr<LoadKind> ParseLoad(const std::string& text) {
-  static const auto* const kLoads = new std::map<std::string, LoadKind>{
+  static const auto* const loads = new std::map<std::string, LoadKind>{
       {"unary", LoadKind::kUnary},       {"batch", LoadKind::kBatch},
       {"session", LoadKind::kSession},   {"upload", LoadKind::kUpload},
       {"download", LoadKind::kDownload}, {"pass-through", LoadKind::kPassThrough}};
-  const auto found = kLoads->find(text);
-  if (found != kLoads->end()) return found->second;
+  const auto found = loads->find(text);
+  if (found != loads->end()) return found->second;
   return InvalidParameter("--load", "unary, batch, session, upload, download or pass-through",
                           text);
 }

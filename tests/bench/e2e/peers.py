@@ -10,7 +10,7 @@ import time
 
 START_SECONDS = 60
 STOP_SECONDS = 60
-CLIENT_GRACE_SECONDS = 60  # beyond what a run should take: building, connecting, a busy machine
+CLIENT_GRACE_SECONDS = 60  # beyond the client's own deadlines: starting, connecting, a busy machine
 NO_SUCH_METHOD = 77
 
 ECHOES = ("zero-copy", "gather")
@@ -94,15 +94,16 @@ class Bench:
             for server in running.values():
                 server.check_alive()
 
-    def start(self, server, arguments, seconds, socket="tcp", warm_up=None):
-        """A run of the client under way; finish() gives its report."""
+    def start(self, server, arguments, seconds, socket="tcp", warm_up=None, timeout=10):
+        """A run of the client under way; finish() gives its report. `timeout`: of each call, in seconds."""
         warm_up = self.warm_up if warm_up is None else warm_up
         command = [self.bin / "opserve-bench-client", "--target", getattr(server, socket), "--peer", server.kind,
-                   "--server-pid", server.pid, "--duration", f"{seconds}s", "--warm-up", f"{warm_up}s", *arguments]
+                   "--server-pid", server.pid, "--duration", f"{seconds}s", "--warm-up", f"{warm_up}s",
+                   "--timeout", f"{timeout}s", *arguments]
         command = [str(word) for word in command]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True, preexec_fn=_pin_to(self.client_core))
-        return ClientRun(process, command, seconds + warm_up + CLIENT_GRACE_SECONDS)
+        return ClientRun(process, command, seconds + warm_up + timeout + CLIENT_GRACE_SECONDS)
 
     def measure(self, server, arguments, seconds, **options):
         return self.start(server, arguments, seconds, **options).finish()

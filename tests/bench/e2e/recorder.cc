@@ -32,17 +32,25 @@ void Recorder::Visit(absl::Time moment, Visitor visit) {
   visit(*intervals_[std::min(static_cast<size_t>(index), intervals_.size() - 1)]);
 }
 
-void Recorder::Record(absl::Time moment, absl::Duration latency, const absl::Status& status) {
+void Recorder::Record(absl::Time sent, absl::Time answered, const absl::Status& status) {
+  if (sent >= layout_.end) return;
   if (status.ok())
-    served_billionths_.fetch_add(static_cast<int64_t>(PartInside(moment, latency) * 1e9));
+    served_billionths_.fetch_add(static_cast<int64_t>(PartInside(sent, answered) * 1e9));
+  RecordAt(std::min(answered, layout_.end - absl::Nanoseconds(1)), answered - sent, status);
+}
+
+void Recorder::RecordDue(absl::Time due, absl::Time answered, const absl::Status& status) {
+  RecordAt(due, answered - due, status);
+}
+
+void Recorder::RecordAt(absl::Time moment, absl::Duration latency, const absl::Status& status) {
   Visit(moment, [&](Tally& tally) { tally.Add(latency, status); });
 }
 
-double Recorder::PartInside(absl::Time moment, absl::Duration latency) const {
-  const absl::Duration inside =
-      std::min(moment, layout_.end) - std::max(moment - latency, layout_.start);
+double Recorder::PartInside(absl::Time sent, absl::Time answered) const {
+  const absl::Duration inside = std::min(answered, layout_.end) - std::max(sent, layout_.start);
   if (inside <= absl::ZeroDuration()) return 0;
-  return inside >= latency ? 1 : absl::FDivDuration(inside, latency);
+  return absl::FDivDuration(inside, answered - sent);
 }
 
 double Recorder::ServedPerSecond() const {
@@ -50,8 +58,8 @@ double Recorder::ServedPerSecond() const {
          absl::ToDoubleSeconds(layout_.end - layout_.start);
 }
 
-void Recorder::RecordUnsent(absl::Time moment) {
-  Visit(moment, [](Tally& tally) { ++tally.unsent; });
+void Recorder::RecordUnsent(absl::Time due) {
+  Visit(due, [](Tally& tally) { ++tally.unsent; });
 }
 
 void Recorder::Fault(const absl::Status& status) {

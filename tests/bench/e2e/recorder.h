@@ -32,18 +32,20 @@ struct Tally {
 class Recorder {
  public:
   struct Layout {
-    absl::Time start;  // what came before is not recorded
-    absl::Time end;    // nor is what comes from here on
+    absl::Time start;
+    absl::Time end;
     std::vector<absl::Time> phase_ends;
     absl::Duration interval;  // 0 = no tallies by time
   };
 
   explicit Recorder(Layout layout);
 
-  // A message that belongs to `moment`: when it was answered in a closed loop, when it should have
-  // been sent in an open one.
-  void Record(absl::Time moment, absl::Duration latency, const absl::Status& status);
-  void RecordUnsent(absl::Time moment);
+  // Of a closed loop: a message that was under way at any time of the recording, even if it ends
+  // later.
+  void Record(absl::Time sent, absl::Time answered, const absl::Status& status);
+  // Of an open loop: a message that was due during the recording.
+  void RecordDue(absl::Time due, absl::Time answered, const absl::Status& status);
+  void RecordUnsent(absl::Time due);
 
   // The first wrong answer or other defect, not a refusal: the run is worth nothing then.
   void Fault(const absl::Status& status);
@@ -61,7 +63,8 @@ class Recorder {
  private:
   template <typename Visitor>
   void Visit(absl::Time moment, Visitor visit);
-  double PartInside(absl::Time moment, absl::Duration latency) const;
+  void RecordAt(absl::Time moment, absl::Duration latency, const absl::Status& status);
+  double PartInside(absl::Time sent, absl::Time answered) const;
 
   const Layout layout_;
   Tally total_;

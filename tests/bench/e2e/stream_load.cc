@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
+#include "opserve/v1/session.pb.h"
 #include "tests/bench/e2e/load.h"
 #include "tests/bench/e2e/stream_answer.h"
 
@@ -64,7 +65,7 @@ class StreamLoad final : public StreamHandler {
     const auto start = ReadStreamAnswer(peer_, answer.Prefix(kStreamAnswerStart));
     if (!start.has_value()) return recorder_.Fault(absl::InternalError("not an answer"));
     if (start->id == 0) return;  // a notice
-    if (start->failed) return Fail(*start, answer);
+    if (start->failed) return Fail(answer);
     if (checks_left_ > 0) {
       --checks_left_;
       recorder_.Fault(script_.Check(answer.Prefix(answer.size_bytes())));
@@ -85,18 +86,19 @@ class StreamLoad final : public StreamHandler {
   }
 
   void EndUnit(uint64_t id) {
-    const absl::Time now = absl::Now();
-    recorder_.Record(now, now - starts_.Get(id), absl::OkStatus());
+    recorder_.Record(starts_.Get(id), absl::Now(), absl::OkStatus());
     --outstanding_;
     stream_.load()->Wake();
   }
 
   // No command of a load may fail.
-  void Fail(const StreamAnswer& start, const Answer& answer) {
+  void Fail(const Answer& answer) {
+    v1::SessionResponse response;
+    response.ParseFromString(answer.Prefix(answer.size_bytes()));
+    recorder_.Fault(absl::InternalError(
+        absl::StrCat("message ", response.id(), ": ", response.error().message())));
     failed_ = true;
     stream_.load()->Wake();
-    recorder_.Fault(absl::InternalError(
-        absl::StrCat("message ", start.id, " failed: ", answer.Prefix(answer.size_bytes()))));
   }
 
   StreamScript& script_;

@@ -216,8 +216,7 @@ class PassThroughScript final : public StreamScript {
     if (response.raw_size() != 1) return absl::InternalError("wrong answer: a chunk without bytes");
     const auto offset = static_cast<size_t>(response.chunk().offset_bytes() % size_.chunk_bytes);
     const std::string twice = workload_.output + workload_.output;
-    return CheckFloats(std::string_view(twice).substr(offset, response.raw(0).size()),
-                       response.raw(0));
+    return CheckFloats(twice.substr(offset, response.raw(0).size()), response.raw(0));
   }
 
  private:

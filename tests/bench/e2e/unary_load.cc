@@ -76,7 +76,7 @@ class ClosedLoop {
             const Answer& answer) {
     const absl::Time now = absl::Now();
     size_.Check(status, answer);
-    recorder_.Record(now, now - sent, status);
+    recorder_.Record(sent, now, status);
     if (now < recorder_.layout().end) return Send(connection);
     outstanding_.Remove();
   }
@@ -102,6 +102,7 @@ class OpenLoop {
 
   void Run() {
     std::vector<std::thread> threads;
+    threads.reserve(static_cast<size_t>(options_.threads));
     for (int i = 0; i < options_.threads; ++i) threads.emplace_back([this, i] { SendAll(i); });
     for (std::thread& thread : threads) thread.join();
     outstanding_.WaitForNone();
@@ -132,7 +133,7 @@ class OpenLoop {
     connection.Call(task_.method, message_, left,
                     [this, due](const absl::Status& status, const Answer& answer) {
                       size_.Check(status, answer);
-                      recorder_.Record(due, absl::Now() - due, status);
+                      recorder_.RecordDue(due, absl::Now(), status);
                       outstanding_.Remove();
                     });
   }
