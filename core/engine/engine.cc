@@ -133,6 +133,11 @@ class Engine::QueuedCall final : public WorkerPool::Task {
   void Run() override {
     place_.Start(engine_.clock_.Now());
     EngineCounters::Add(engine_.counters_.queue_wait_ns, absl::ToInt64Nanoseconds(place_.waited()));
+    // Who hears of the end finds the place free.
+    shot_.done = [this, done = std::move(shot_.done)](absl::StatusOr<Outputs> outputs) mutable {
+      place_ = Admission::Place();
+      done(std::move(outputs));
+    };
     engine_.Run(std::move(shot_));
   }
 

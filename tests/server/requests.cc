@@ -1,5 +1,7 @@
 #include "tests/server/requests.h"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "core/tensor/element.h"
@@ -72,8 +74,11 @@ v1::Call& AddToBatch(v1::ExecuteBatchRequest& batch, const v1::ExecuteRequest& s
   v1::Call& call = *batch.add_calls();
   call = single.call();
   for (v1::Tensor& tensor : *call.mutable_inputs()) {
-    if (tensor.has_raw_index())
-      tensor.set_raw_index(tensor.raw_index() + static_cast<uint32_t>(batch.raw_size()));
+    if (!tensor.has_raw_index()) continue;
+    // One that is outside of its message stays so.
+    const bool inside = tensor.raw_index() < static_cast<uint32_t>(single.raw_size());
+    const auto index = tensor.raw_index() + static_cast<uint32_t>(batch.raw_size());
+    tensor.set_raw_index(inside ? index : std::numeric_limits<uint32_t>::max());
   }
   batch.mutable_raw()->MergeFrom(single.raw());
   return call;

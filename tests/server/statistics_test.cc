@@ -20,7 +20,8 @@ class StatisticsTest : public ServerTest {
   }
 
   v1::MethodStatistics Of(const std::string& method) {
-    for (const v1::MethodStatistics& statistics : Now().methods())
+    const v1::GetStatisticsResponse now = Now();
+    for (const v1::MethodStatistics& statistics : now.methods())
       if (statistics.method() == method) return statistics;
     ADD_FAILURE() << method;
     return {};
