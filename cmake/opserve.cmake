@@ -24,7 +24,7 @@
 #   opserve_library(opserve_base
 #     SRCS clock.cc
 #     HDRS clock.h mutex.h
-#     DEPS TBB::tbb
+#     DEPS Threads::Threads
 #     PUBLIC_DEPS absl::status)
 #
 # Includes are written from the repository's root ("core/base/mutex.h"), generated ones from their import root
@@ -40,7 +40,6 @@ option(OPSERVE_FUZZ "Build the libFuzzer targets (clang only)" OFF)
 option(OPSERVE_BENCH "Build the benchmarks" OFF)
 option(OPSERVE_TIDY "Run clang-tidy on every source of ours as it is compiled" OFF)
 option(OPSERVE_WERROR "Treat warnings as errors" OFF)
-option(OPSERVE_PLAIN_THREADS "Use plain threads instead of oneTBB: ThreadSanitizer cannot follow Debian's oneTBB" OFF)
 set(OPSERVE_SANITIZE "" CACHE STRING "Sanitizers: 'address,undefined', 'thread' or empty")
 set_property(CACHE OPSERVE_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
 
@@ -102,9 +101,6 @@ if(OPSERVE_SANITIZE)
 endif()
 if(OPSERVE_FUZZ)
   target_compile_options(opserve_own_code INTERFACE -fsanitize=fuzzer-no-link)
-endif()
-if(OPSERVE_PLAIN_THREADS)
-  target_compile_definitions(opserve_own_code INTERFACE OPSERVE_PLAIN_THREADS=1)
 endif()
 
 add_library(opserve_version INTERFACE)

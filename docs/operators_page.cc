@@ -36,7 +36,8 @@ constexpr char kHead[] = R"(# Operators
 
 Each operator with its inputs, attributes and outputs, as `opserve ops NAME` shows it. Dtypes are in short form: f32 is
 float32, bf16 bfloat16, i64 int64, b8 bool. A *profile* is what a device accepts (`--device cpu,profile=atlas-a2`): `host` accepts
-everything that is here, the others what that product accepts.
+everything that is here, the others what that product accepts. *Streams in chunks*: its element-wise calls (of a loss: those with
+reduction none) can be sent as a ChunkedExecute of a session.
 
 | operator |)";
 
@@ -125,6 +126,7 @@ void AppendOperator(const OperatorSchema& schema, std::string& page) {
   AppendAttributes(schema.attributes, page);
   AppendTensors("Outputs", schema.outputs, page);
   AppendSupport(schema, page);
+  if (schema.streams_in_chunks) page.append("\nStreams in chunks: yes.\n");
 }
 
 // Operators by profiles.

@@ -17,6 +17,8 @@
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "core/base/usable_memory.h"
+#include "server/admission_flags.h"
+#include "server/connection_flags.h"
 #include "server/unix_socket.h"
 
 namespace opserve::server {
@@ -25,6 +27,8 @@ namespace {
 constexpr int kBadFlags = 2;
 constexpr int64_t kMaxMessageBytes = std::numeric_limits<int32_t>::max();  // gRPC counts in int
 constexpr int64_t kMinMessageBytes = 4096;
+
+constexpr absl::Duration kMaxConnectionTime = absl::Hours(24 * 24);  // below 2^31 ms
 
 constexpr std::string_view kUnix = "unix:";
 constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
@@ -39,11 +43,14 @@ struct FlagTexts {
   std::string session_memory_limit;
   std::string session_window = "16MiB";
   std::string session_stall_timeout = "30s";
-  int64_t session_max_handles = SessionLimits().max_handles;
-  int64_t session_max_queued = SessionLimits().max_queued_commands;
-  int64_t max_sessions = ServerConfig().max_sessions;
+  std::string session_max_handles = absl::StrCat(SessionLimits().max_handles);
+  std::string session_max_queued = absl::StrCat(SessionLimits().max_queued_commands);
+  std::string max_sessions = absl::StrCat(ServerConfig().max_sessions);
   std::string log_level = "info";
+  std::string grace_period = "0s";
   std::string drain_timeout = "30s";
+  ConnectionFlagTexts connections;
+  AdmissionFlagTexts admission;
 };
 
 CLI::Option* AddText(CLI::App& app, const char* flag, std::string& text, const char* help) {
@@ -55,12 +62,8 @@ CLI::Option* AddList(CLI::App& app, const char* flag, std::vector<std::string>& 
   return app.add_option(flag, texts, help)->allow_extra_args(false)->default_str(texts.front());
 }
 
-void AddCount(CLI::App& app, const char* flag, int64_t& count, const char* help) {
-  app.add_option(flag, count, help)
-      ->capture_default_str()
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 32))
-      ->type_name("N")
-      ->group("Sessions");
+void AddCount(CLI::App& app, const char* flag, std::string& text, const char* help) {
+  AddText(app, flag, text, help)->type_name("N")->group("Sessions");
 }
 
 void AddSessionFlags(CLI::App& app, FlagTexts& texts) {
@@ -84,7 +87,7 @@ void AddSessionFlags(CLI::App& app, FlagTexts& texts) {
       ->group("Sessions");
 }
 
-void AddFlags(CLI::App& app, FlagTexts& texts) {
+void AddNetworkFlags(CLI::App& app, FlagTexts& texts) {
   AddList(app, "--listen", texts.listen,
           "Address to serve on: host:port (port 0 = a free one) or unix:path. Repeatable.")
       ->type_name("ADDRESS")
@@ -93,6 +96,10 @@ void AddFlags(CLI::App& app, FlagTexts& texts) {
           "Once all addresses are bound, write them to this file, one a line, atomically.")
       ->type_name("PATH")
       ->group("Network");
+}
+
+void AddFlags(CLI::App& app, FlagTexts& texts) {
+  AddNetworkFlags(app, texts);
   AddText(app, "--max-message-bytes", texts.max_message_bytes,
           "Largest request or answer; clients learn it from GetServerInfo.\n"
           "Bytes, or with a unit: KiB, MiB, GiB, kB, MB, GB. 4KiB up to one byte below 2GiB.")
@@ -104,9 +111,14 @@ void AddFlags(CLI::App& app, FlagTexts& texts) {
           "cgroup included, if that is less.")
       ->type_name("SIZE")
       ->group("Limits");
+  AddText(app, "--grace-period", texts.grace_period,
+          "After SIGTERM or SIGINT, how long to go on serving, new calls too, while health checks\n"
+          "are told NOT_SERVING, so that balancers send calls elsewhere.")
+      ->type_name("TIME")
+      ->group("Limits");
   AddText(app, "--drain-timeout", texts.drain_timeout,
-          "After SIGTERM or SIGINT, how long calls in flight may take to finish before they\n"
-          "are cancelled: 30s, 500ms, 2m; seconds without a unit.")
+          "Then, how long calls in flight may take to finish before they are cancelled:\n"
+          "30s, 500ms, 2m; seconds without a unit.")
       ->type_name("TIME")
       ->group("Limits");
   AddList(app, "--device", texts.devices,
@@ -117,6 +129,8 @@ void AddFlags(CLI::App& app, FlagTexts& texts) {
       ->type_name("DEVICE")
       ->group("Devices");
   AddSessionFlags(app, texts);
+  AddAdmissionFlags(app, texts.admission);
+  AddConnectionFlags(app, texts.connections);
   AddText(app, "--log-level", texts.log_level, "debug, info, warning or error.")
       ->type_name("LEVEL")
       ->group("Logging");
@@ -137,7 +151,8 @@ void SetUp(CLI::App& app, FlagTexts& texts) {
   app.allow_config_extras(CLI::config_extras_mode::error);
   app.allow_extras();  // refused below, in our words
   app.footer(
-      "SIGTERM or SIGINT stops accepting, finishes what is in flight and exits 0; a second one "
+      "SIGTERM or SIGINT, after --grace-period, stops accepting, finishes what is in flight and "
+      "exits 0; a second one "
       "exits at once.");
 }
 
@@ -187,6 +202,13 @@ absl::Status CheckDistinct(const std::vector<std::string>& addresses) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<int64_t> ParseCount(const std::string& text, std::string_view flag) {
+  constexpr int64_t kMost = int64_t{1} << 32;
+  int64_t count = 0;
+  if (absl::SimpleAtoi(text, &count) && count >= 1 && count <= kMost) return count;
+  return InvalidParameter(flag, absl::StrCat("1 to ", kMost), absl::StrCat("\"", text, "\""));
+}
+
 // The rest of `config` is known already.
 absl::Status InterpretSessionFlags(const FlagTexts& texts, ServerConfig& config) {
   SessionLimits& limits = config.session;
@@ -204,12 +226,15 @@ absl::Status InterpretSessionFlags(const FlagTexts& texts, ServerConfig& config)
   limits.chunk_bytes =
       std::min({limits.chunk_bytes, limits.window_bytes, config.max_message_bytes / 2});
   limits.max_skew_bytes = std::min(limits.max_skew_bytes, limits.window_bytes);
-  limits.max_handles = texts.session_max_handles;
-  limits.max_queued_commands = texts.session_max_queued;
-  config.max_sessions = texts.max_sessions;
+  OPSERVE_ASSIGN_OR_RETURN(limits.max_handles,
+                           ParseCount(texts.session_max_handles, "--session-max-handles"));
+  OPSERVE_ASSIGN_OR_RETURN(limits.max_queued_commands,
+                           ParseCount(texts.session_max_queued, "--session-max-queued"));
+  OPSERVE_ASSIGN_OR_RETURN(config.max_sessions, ParseCount(texts.max_sessions, "--max-sessions"));
   OPSERVE_ASSIGN_OR_RETURN(config.session_stall_timeout,
                            ParseTimeout(texts.session_stall_timeout, "--session-stall-timeout"));
-  return absl::OkStatus();
+  if (config.session_stall_timeout > absl::ZeroDuration()) return absl::OkStatus();
+  return InvalidParameter("--session-stall-timeout", "more than 0", texts.session_stall_timeout);
 }
 
 absl::StatusOr<ServerConfig> Interpret(const FlagTexts& texts) {
@@ -223,6 +248,9 @@ absl::StatusOr<ServerConfig> Interpret(const FlagTexts& texts) {
   OPSERVE_ASSIGN_OR_RETURN(config.max_message_bytes, ParseMessageLimit(texts.max_message_bytes));
   OPSERVE_ASSIGN_OR_RETURN(config.memory_limit_bytes,
                            ParseByteSize(texts.memory_limit, "--memory-limit"));
+  OPSERVE_ASSIGN_OR_RETURN(config.admission, InterpretAdmissionFlags(texts.admission));
+  OPSERVE_ASSIGN_OR_RETURN(config.connections, InterpretConnectionFlags(texts.connections));
+  OPSERVE_ASSIGN_OR_RETURN(config.grace_period, ParseTimeout(texts.grace_period, "--grace-period"));
   OPSERVE_ASSIGN_OR_RETURN(config.drain_timeout,
                            ParseTimeout(texts.drain_timeout, "--drain-timeout"));
   OPSERVE_RETURN_IF_ERROR(InterpretSessionFlags(texts, config));
@@ -326,6 +354,15 @@ absl::StatusOr<absl::Duration> ParseTimeout(std::string_view text, std::string_v
     return timeout;
   }
   return InvalidParameter(flag, "a time such as 30s, 500ms or 2m", Quoted(text));
+}
+
+absl::StatusOr<absl::Duration> ParseConnectionTime(std::string_view text, std::string_view flag) {
+  OPSERVE_ASSIGN_OR_RETURN(const absl::Duration time, ParseTimeout(text, flag));
+  if (time == absl::ZeroDuration() ||
+      (time >= absl::Milliseconds(1) && time <= kMaxConnectionTime)) {
+    return time;
+  }
+  return InvalidParameter(flag, "0, or 1ms to 24 days (576h)", Quoted(text));
 }
 
 absl::Status CheckListenAddress(std::string_view address) {

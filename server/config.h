@@ -15,17 +15,31 @@
 
 namespace opserve::server {
 
+// How connections live. Zero is "never" and "no bound".
+struct ConnectionConfig {
+  absl::Duration max_age;  // then told to go (GOAWAY), and cut `max_age_grace` later
+  absl::Duration max_age_grace = absl::Seconds(30);
+  absl::Duration max_idle;  // without a call; then told to go
+  absl::Duration keepalive_time = absl::Seconds(60);
+  absl::Duration keepalive_timeout = absl::Seconds(20);
+  int max_concurrent_streams = 128;  // of each
+  int64_t memory_quota_bytes = 0;    // of all; soft
+};
+
 struct ServerConfig {
   std::vector<std::string> listen = {"localhost:8500"};  // host:port or unix:path
   std::string port_file;                                 // empty = none
   std::vector<DeviceSpec> devices = {DeviceSpec()};
   int64_t max_message_bytes = int64_t{256} << 20;
   int64_t memory_limit_bytes = int64_t{1} << 30;
-  SessionLimits session;  // of each
+  AdmissionLimits admission = {.max_bytes = 0};  // of each device
+  SessionLimits session;                         // of each
   int64_t max_sessions = 1024;
   absl::Duration session_stall_timeout = absl::Seconds(30);
   LogLevel log_level = LogLevel::kInfo;
+  absl::Duration grace_period;
   absl::Duration drain_timeout = absl::Seconds(30);
+  ConnectionConfig connections;
 };
 
 // Instead of serving: what to print and the exit status. 0 (--help, --version) goes to stdout, 2 (a
@@ -48,6 +62,9 @@ absl::StatusOr<int64_t> ParseByteSize(std::string_view text, std::string_view fl
 
 // "30s", "500ms", "2m", or a number of seconds; >= 0. Errors (161002) name `flag`.
 absl::StatusOr<absl::Duration> ParseTimeout(std::string_view text, std::string_view flag);
+
+// A time of 1ms to 24 days, which is what gRPC counts in, or 0. Errors (161002) name `flag`.
+absl::StatusOr<absl::Duration> ParseConnectionTime(std::string_view text, std::string_view flag);
 
 // OK for "unix:PATH" (a path that fits a socket's address), "host:port", "[v6]:port" with 0 <= port
 // <= 65535. Errors (161002) name --listen.

@@ -7,7 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "core/base/clock.h"
 #include "core/base/strings.h"
+#include "server/allocator.h"
 #include "server/config.h"
 #include "server/log.h"
 #include "server/server.h"
@@ -43,8 +46,38 @@ void RestoreSignals(const sigset_t& signals) {
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }
 
+std::string InFlight(const Server& server) { return absl::StrCat(server.in_flight()); }
+
+// From the first signal to the end. A second one ends the process meanwhile.
+void StopServing(Server& server, const ServerConfig& config, int signal) {
+  if (config.grace_period > absl::ZeroDuration()) {
+    server.AnnounceStop();
+    Log(LogLevel::kInfo, "grace period",
+        {{"signal", absl::StrCat(signal)},
+         {"grace_period", absl::FormatDuration(config.grace_period)},
+         {"in_flight", InFlight(server)}});
+    absl::SleepFor(config.grace_period);
+    Log(LogLevel::kInfo, "grace period over", {{"in_flight", InFlight(server)}});
+  }
+  Log(LogLevel::kInfo, "draining",
+      {{"signal", absl::StrCat(signal)},
+       {"drain_timeout", absl::FormatDuration(config.drain_timeout)},
+       {"in_flight", InFlight(server)}});
+  const absl::Time start = Clock::Real().Now();
+  server.Shutdown(config.drain_timeout);
+  const ServerCounts counts = server.counts();
+  int64_t calls = 0;
+  for (const ServerCounts::OfMethod& method : counts.methods) calls += method.begun;
+  Log(LogLevel::kInfo, "drained",
+      {{"took", absl::FormatDuration(Clock::Real().Now() - start)},
+       {"calls", absl::StrCat(calls)},
+       {"sessions", absl::StrCat(counts.sessions_opened)}});
+  Log(LogLevel::kInfo, "stopped");
+}
+
 int Run(const ServerConfig& config) {
   SetLogLevel(config.log_level);
+  KeepFreedMemory();
   // Before any thread starts, so that all of them leave these signals to WaitForStop.
   const sigset_t signals = StopSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
@@ -68,12 +101,8 @@ int Run(const ServerConfig& config) {
        {"memory_limit_bytes", absl::StrCat(config.memory_limit_bytes)}});
 
   const int signal = WaitForStop(server.engine(), signals);
-  Log(LogLevel::kInfo, "draining",
-      {{"signal", absl::StrCat(signal)},
-       {"drain_timeout", absl::FormatDuration(config.drain_timeout)}});
   RestoreSignals(signals);
-  server.Shutdown(config.drain_timeout);
-  Log(LogLevel::kInfo, "stopped");
+  StopServing(server, config, signal);
   return 0;
 }
 

@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <limits>
 #include <utility>
 
 #include <google/protobuf/stubs/logging.h>
@@ -13,6 +15,7 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
@@ -65,6 +68,29 @@ absl::Status WritePortFile(const std::string& path, const std::vector<std::strin
   return InvalidParameter("--port-file", "a path that can be written", path);
 }
 
+// Zero is "never", which is gRPC's largest number.
+void AddTime(grpc::ServerBuilder& builder, const char* argument, absl::Duration time) {
+  const int never = std::numeric_limits<int>::max();
+  const bool is_set = time > absl::ZeroDuration();
+  builder.AddChannelArgument(argument,
+                             is_set ? static_cast<int>(absl::ToInt64Milliseconds(time)) : never);
+}
+
+void SetUpConnections(const ConnectionConfig& config, grpc::ServerBuilder& builder) {
+  // Two servers on one port would share its calls silently.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, config.max_concurrent_streams);
+  AddTime(builder, GRPC_ARG_MAX_CONNECTION_AGE_MS, config.max_age);
+  AddTime(builder, GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, config.max_age_grace);
+  AddTime(builder, GRPC_ARG_MAX_CONNECTION_IDLE_MS, config.max_idle);
+  AddTime(builder, GRPC_ARG_KEEPALIVE_TIME_MS, config.keepalive_time);
+  AddTime(builder, GRPC_ARG_KEEPALIVE_TIMEOUT_MS, config.keepalive_timeout);
+  if (config.memory_quota_bytes == 0) return;
+  grpc::ResourceQuota quota("opserve");
+  quota.Resize(static_cast<size_t>(config.memory_quota_bytes));
+  builder.SetResourceQuota(quota);
+}
+
 class GrpcServer final : public Server {
  public:
   explicit GrpcServer(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
@@ -72,19 +98,20 @@ class GrpcServer final : public Server {
 
   absl::Status Serve(const ServerConfig& config) {
     SetUpGrpc();
-    service_ = MakeOperatorService(
-        *engine_, {.max_message_bytes = config.max_message_bytes, .executing = &executing_});
+    service_ = MakeOperatorService(*engine_, {.max_message_bytes = config.max_message_bytes,
+                                              .executing = &executing_,
+                                              .counters = &counters_});
     grpc::ServerBuilder builder;
     sessions_ = MakeSessionServer(*engine_, {.limits = config.session,
                                              .max_sessions = config.max_sessions,
                                              .stall_timeout = config.session_stall_timeout,
-                                             .executing = &executing_});
+                                             .executing = &executing_,
+                                             .counters = &counters_});
     builder.RegisterService(service_.get());
     builder.RegisterService(&sessions_->service());
     builder.SetMaxReceiveMessageSize(static_cast<int>(config.max_message_bytes));
     builder.SetMaxSendMessageSize(static_cast<int>(config.max_message_bytes));
-    // Two servers on one port would share its calls silently.
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    SetUpConnections(config.connections, builder);
     std::vector<int> ports(config.listen.size(), 0);
     for (size_t i = 0; i < config.listen.size(); ++i) {
       const std::string path = UnixSocketPath(config.listen[i]);
@@ -102,6 +129,19 @@ class GrpcServer final : public Server {
 
   const std::vector<std::string>& addresses() const override { return addresses_; }
   Engine& engine() override { return *engine_; }
+
+  ServerCounts counts() const override { return counters_.Sum(); }
+  int64_t in_flight() const override {
+    const ServerCounts counts = counters_.Sum();
+    int64_t calls = counts.sessions_opened - counts.sessions_closed;
+    for (const ServerCounts::OfMethod& method : counts.methods) {
+      calls += method.begun;
+      for (const int64_t ended : method.ended) calls -= ended;
+    }
+    return std::max<int64_t>(calls, 0);
+  }
+
+  void AnnounceStop() override { SetServing(false); }
 
   void Shutdown(absl::Duration drain) override {
     if (server_ == nullptr) return;
@@ -141,6 +181,7 @@ class GrpcServer final : public Server {
   // Destroyed in the order that is safe: server, service, engine.
   std::unique_ptr<Engine> engine_;
   std::atomic<int64_t> executing_ = 0;
+  ServerCounters counters_;
   std::unique_ptr<grpc::Service> service_;
   std::unique_ptr<SessionServer> sessions_;
   std::unique_ptr<grpc::Server> server_;
@@ -151,9 +192,10 @@ class GrpcServer final : public Server {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerConfig& config) {
-  OPSERVE_ASSIGN_OR_RETURN(
-      std::unique_ptr<Engine> engine,
-      Engine::Create({.devices = config.devices, .memory_limit_bytes = config.memory_limit_bytes}));
+  OPSERVE_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine,
+                           Engine::Create({.devices = config.devices,
+                                           .memory_limit_bytes = config.memory_limit_bytes,
+                                           .admission = config.admission}));
   auto server = std::make_unique<GrpcServer>(std::move(engine));
   OPSERVE_RETURN_IF_ERROR(server->Serve(config));
   return server;

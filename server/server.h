@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/config.h"
+#include "server/counters/server_counters.h"
 
 namespace opserve::server {
 
@@ -23,6 +24,13 @@ class Server {
   // In the order of --listen, as clients dial them; with the port that was taken for port 0.
   virtual const std::vector<std::string>& addresses() const = 0;
   virtual Engine& engine() = 0;
+
+  // Calls and sessions that are not over now.
+  virtual int64_t in_flight() const = 0;
+  virtual ServerCounts counts() const = 0;
+
+  // Tells health checks that it will stop, and goes on serving.
+  virtual void AnnounceStop() = 0;
 
   // Tells health checks, accepts no more calls, waits up to `drain` for those in flight, then
   // cancels them and waits for what is running. Streams that outlast the calls (health watches,

@@ -47,8 +47,14 @@ In place of VALUE a shape is enough: f32[4,2].)";
 
 constexpr char kRunFooter[] = R"(
 
+With --session, files are read and written while the tensors travel: neither this program nor the server holds a call of an
+element-wise operator as a whole, if its large inputs have the output's shape and lie dense, and -o names a file.
+
 Example:
   opserve run L1LossBackward -i grad_output=1 -i 'self=f32[2,2]{1,2,3,4}' -i 'target=f32[2,2]=2' -a reduction=2)";
+
+constexpr double kShortestWatchSeconds = 0.01;
+constexpr double kLongestWatchSeconds = 86400;
 
 // What CLI11 fills in.
 struct Words {
@@ -56,10 +62,12 @@ struct Words {
   std::string timeout = "60s";
   bool json = false;
   bool full = false;
+  bool session = false;
   std::vector<std::string> inputs;
   std::vector<std::string> attributes;
   std::vector<std::string> dtypes;
   std::vector<std::string> files;
+  double watch_seconds = 0;
 };
 
 CLI::Option* AddList(CLI::App& command, const char* flags, std::vector<std::string>& list,
@@ -94,6 +102,23 @@ void AddCallOptions(CLI::App& command, Words& words) {
       ->type_name("DEVICE");
 }
 
+void AddStats(CLI::App& command, Words& words) {
+  CLI::Option* watch =
+      command
+          .add_option("--watch", words.watch_seconds,
+                      "go on, and show what happens a second; looks every so many seconds, 1 if "
+                      "nothing is said")
+          ->expected(0, 1)
+          ->check(CLI::Range(kShortestWatchSeconds, kLongestWatchSeconds))
+          ->type_name("[SECONDS]");
+  watch->default_str("1");
+  command.add_option("--count", words.arguments.count, "with --watch: stop after so many looks")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 32))
+      ->needs(watch)
+      ->type_name("N");
+  command.footer("\nWith --watch, --timeout bounds each look; --json prints an object a line.");
+}
+
 void AddCommands(CLI::App& app, Words& words) {
   const auto add = [&](const char* name, const char* help, Command command) {
     CLI::App* added = app.add_subcommand(name, help)->fallthrough();
@@ -113,8 +138,11 @@ void AddCommands(CLI::App& app, Words& words) {
   AddCallOptions(*run, words);
   AddList(*run, "-o,--output", words.files,
           "write an output to a .npy file, - for standard output; repeatable", "NAME=FILE");
+  run->add_flag("--session", words.session,
+                "send tensors in pieces: for calls larger than a message");
   run->add_flag("--full", words.full, "print all elements of large tensors");
   run->footer(absl::StrCat(kValues, kRunFooter));
+  AddStats(*add("stats", "Show what the server has counted", Command::kStats), words);
   app.require_subcommand(1);
 }
 
@@ -147,7 +175,9 @@ absl::StatusOr<Arguments> Finish(Words words) {
     return UsageError(absl::StrCat("--timeout: want a duration such as 500ms, 10s or inf, got '",
                                    words.timeout, "'"));
   }
+  arguments.watch = absl::Seconds(words.watch_seconds);
   arguments.format = words.json ? OutputFormat::kJson : OutputFormat::kText;
+  arguments.route = words.session ? Route::kSession : Route::kOneMessage;
   arguments.elements = words.full ? Elements::kAll : Elements::kShortened;
   return std::move(arguments);
 }

@@ -11,8 +11,9 @@
 
 namespace opserve::cli {
 
-enum class Command : uint8_t { kOps, kDevices, kInfo, kPlan, kRun };
+enum class Command : uint8_t { kOps, kDevices, kInfo, kPlan, kRun, kStats };
 enum class OutputFormat : uint8_t { kText, kJson };
+enum class Route : uint8_t { kOneMessage, kSession };
 enum class Elements : uint8_t { kShortened, kAll };
 
 // "name=text".
@@ -33,6 +34,9 @@ struct Arguments {
   std::vector<NamedText> files;   // output = path
   std::string device;
   Elements elements = Elements::kShortened;
+  Route route = Route::kOneMessage;
+  absl::Duration watch;  // stats: time between looks; zero = one look
+  int64_t count = 0;     // stats: looks; 0 = until interrupted
 };
 
 // --help or --version was asked for: print it and stop.

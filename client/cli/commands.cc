@@ -79,6 +79,8 @@ absl::Status RunCommand(const Arguments& arguments) {
       return Plan(arguments, remote);
     case Command::kRun:
       return Run(arguments, remote);
+    case Command::kStats:
+      return Stats(arguments, remote.client());
   }
   return absl::InternalError("unknown command");
 }

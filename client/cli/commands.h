@@ -27,5 +27,7 @@ absl::Status RunCommand(const Arguments& arguments);
 // `plan` and `run`.
 absl::Status Plan(const Arguments& arguments, const Remote& remote);
 absl::Status Run(const Arguments& arguments, const Remote& remote);
+// `stats`. The timeout is each call's, as the command may last.
+absl::Status Stats(const Arguments& arguments, const client::Client& client);
 
 }  // namespace opserve::cli

@@ -1,10 +1,16 @@
 #include "client/cli/files.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
 
 namespace opserve::cli {
 namespace {
@@ -40,6 +46,27 @@ absl::StatusOr<std::shared_ptr<const std::string>> ReadFile(const std::string& p
     if (std::ferror(file.get()) != 0) return Failed(path);
     if (read == 0) return contents;
   }
+}
+
+absl::StatusOr<MappedFile> MapFile(const std::string& path) {
+  struct stat status = {};
+  if (path == "-" || stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      status.st_size == 0) {
+    OPSERVE_ASSIGN_OR_RETURN(const std::shared_ptr<const std::string> contents, ReadFile(path));
+    return MappedFile{std::as_bytes(std::span(*contents)), contents};
+  }
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return Failed(path);
+  const auto size = static_cast<size_t>(status.st_size);
+  void* const memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+  const absl::Status mapped = memory == MAP_FAILED ? Failed(path) : absl::OkStatus();
+  close(file);
+  if (!mapped.ok()) return mapped;
+  madvise(memory, size, MADV_SEQUENTIAL);
+  const std::shared_ptr<const void> owner(
+      static_cast<const void*>(memory),
+      [memory, size](const void* /*same*/) { munmap(memory, size); });
+  return MappedFile{{static_cast<const std::byte*>(memory), size}, owner};
 }
 
 absl::Status WriteFile(const std::string& path, std::string_view head,

@@ -15,6 +15,15 @@ namespace opserve::cli {
 // the system said.
 absl::StatusOr<std::shared_ptr<const std::string>> ReadFile(const std::string& path);
 
+struct MappedFile {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;  // keeps `bytes`
+};
+
+// As ReadFile, but a regular file is mapped into memory: a page is read when it is looked at. The
+// file must stay as long as it is.
+absl::StatusOr<MappedFile> MapFile(const std::string& path);
+
 // Writes `head` and then `body` to the file at `path`, which is replaced; to standard output for
 // "-".
 absl::Status WriteFile(const std::string& path, std::string_view head,

@@ -92,7 +92,8 @@ Json SchemaJson(const client::OperatorSchema& schema) {
           {"inputs", TensorParametersJson(schema.inputs)},
           {"attributes", std::move(attributes)},
           {"outputs", TensorParametersJson(schema.outputs)},
-          {"support", std::move(support)}};
+          {"support", std::move(support)},
+          {"streams_in_chunks", schema.streams_in_chunks}};
 }
 
 Json TensorJson(const std::string& name, const TensorDesc& desc) {
@@ -144,6 +145,11 @@ std::string PlanJson(const std::string& op, const client::Plan& plan) {
                {"workspace_bytes", plan.workspace_bytes},
                {"input_bytes", plan.input_bytes},
                {"output_bytes", plan.output_bytes},
+               {"cost",
+                {{"bytes", plan.cost.bytes},
+                 {"operations", plan.cost.operations},
+                 {"seconds", absl::ToDoubleSeconds(plan.cost.time)},
+                 {"inline", plan.cost.runs_inline}}},
                {"outputs", std::move(outputs)}});
 }
 

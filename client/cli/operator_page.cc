@@ -198,6 +198,7 @@ std::string OperatorPage(const OperatorSchema& schema) {
   AppendRows("ATTRIBUTES", AttributeRows(schema.attributes), page);
   AppendRows("OUTPUTS", TensorRows(schema.outputs), page);
   AppendRows("PROFILES", ProfileRows(schema), page);
+  if (schema.streams_in_chunks) page.append("\nSTREAMS IN CHUNKS\n    yes\n");
   AppendExample(schema, page);
   return page;
 }

@@ -16,7 +16,9 @@
 #include "client/cli/files.h"
 #include "client/cli/json_output.h"
 #include "client/cli/npy.h"
+#include "client/cli/progress.h"
 #include "client/cli/report.h"
+#include "client/cli/session_run.h"
 #include "client/cli/tensor_argument.h"
 #include "client/cli/tensor_text.h"
 #include "core/base/op_error.h"
@@ -82,12 +84,14 @@ absl::Status AddDTypes(const Arguments& arguments, client::Call& call) {
   return absl::OkStatus();
 }
 
-// Output name → path, each checked against the schema.
-absl::StatusOr<std::map<std::string, std::string>> OutputFiles(const Arguments& arguments,
-                                                               const OperatorSchema& schema) {
+// Output name → path.
+using Files = std::map<std::string, std::string>;
+
+// Each is checked against the schema.
+absl::StatusOr<Files> PathsOfOutputs(const Arguments& arguments, const OperatorSchema& schema) {
   std::vector<std::string> known;
   for (const client::TensorParameter& output : schema.outputs) known.push_back(output.name);
-  std::map<std::string, std::string> files;
+  Files files;
   bool to_stdout = false;
   for (const NamedText& file : arguments.files) {
     if (std::find(known.begin(), known.end(), file.name) == known.end()) {
@@ -129,8 +133,7 @@ absl::StatusOr<client::Call> MakeCall(const Arguments& arguments, const Operator
   return call;
 }
 
-absl::Status SaveOutputs(const client::ExecuteResult& result,
-                         const std::map<std::string, std::string>& files) {
+absl::Status SaveOutputs(const client::ExecuteResult& result, const Files& files) {
   for (const client::NamedTensor& output : result.outputs) {
     const auto file = files.find(output.name);
     if (file == files.end()) continue;
@@ -141,8 +144,7 @@ absl::Status SaveOutputs(const client::ExecuteResult& result,
   return absl::OkStatus();
 }
 
-std::string ResultText(const client::ExecuteResult& result,
-                       const std::map<std::string, std::string>& files, Elements elements) {
+std::string ResultText(const client::ExecuteResult& result, const Files& files, Elements elements) {
   TensorTextOptions options;
   if (elements == Elements::kAll) options.max_elements = std::numeric_limits<int64_t>::max();
   std::string text;
@@ -159,9 +161,39 @@ std::string ResultText(const client::ExecuteResult& result,
   return text;
 }
 
-bool UsesStdout(const std::map<std::string, std::string>& files) {
+bool UsesStdout(const Files& files) {
   return std::any_of(files.begin(), files.end(),
                      [](const auto& file) { return file.second == "-"; });
+}
+
+// A call that is refused for its size alone is told of the way that has no bound on it.
+absl::Status HintAtSession(const absl::Status& status) {
+  std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  if (!detail.has_value() || detail->reason != ErrorReason::kResourceLimit) return status;
+  if (!detail->want.starts_with("a request of at most") &&
+      !detail->want.starts_with("an answer of at most"))
+    return status;
+  detail->got.append("; --session sends it in pieces");
+  return MakeError(*detail);
+}
+
+absl::StatusOr<client::ExecuteResult> RunInOneMessage(const Arguments& arguments,
+                                                      const OperatorSchema& schema,
+                                                      const Remote& remote, const Files& files) {
+  OPSERVE_ASSIGN_OR_RETURN(const client::Call call, MakeCall(arguments, schema, TensorUse::kRun));
+  absl::StatusOr<client::ExecuteResult> result = remote.client().Execute(call, remote.options());
+  if (!result.ok()) return HintAtSession(result.status());
+  OPSERVE_RETURN_IF_ERROR(SaveOutputs(*result, files));
+  return result;
+}
+
+absl::StatusOr<client::ExecuteResult> RunInPieces(const Arguments& arguments,
+                                                  const OperatorSchema& schema,
+                                                  const Remote& remote, const Files& files) {
+  OPSERVE_ASSIGN_OR_RETURN(const client::Call call,
+                           MakeCall(arguments, schema, TensorUse::kRunInPieces));
+  const Chunks chunks = schema.streams_in_chunks ? Chunks::kMay : Chunks::kNo;
+  return RunOnSession(call, chunks, remote, files, Progress::OnTerminal());
 }
 
 }  // namespace
@@ -172,9 +204,11 @@ absl::Status Plan(const Arguments& arguments, const Remote& remote) {
   OPSERVE_ASSIGN_OR_RETURN(const client::Plan plan,
                            remote.client().GetWorkspaceSize(call, remote.options()));
   if (arguments.format == OutputFormat::kJson) return WriteOutput(PlanJson(arguments.op, plan));
-  std::string text = absl::StrCat("device     ", plan.device, "\nworkspace  ", plan.workspace_bytes,
-                                  " bytes\ninputs     ", plan.input_bytes, " bytes\noutputs    ",
-                                  plan.output_bytes, " bytes\n");
+  std::string text = absl::StrCat(
+      "device     ", plan.device, "\nworkspace  ", plan.workspace_bytes, " bytes\ninputs     ",
+      plan.input_bytes, " bytes\noutputs    ", plan.output_bytes, " bytes\nestimate   ",
+      absl::FormatDuration(absl::Trunc(plan.cost.time, absl::Nanoseconds(100))),
+      plan.cost.runs_inline ? ", run at once\n" : ", queued\n");
   for (const client::PlannedOutput& output : plan.outputs) {
     absl::StrAppend(&text, output.name, " ", TypeText(output.desc.dtype, output.desc.shape), "\n");
   }
@@ -183,11 +217,11 @@ absl::Status Plan(const Arguments& arguments, const Remote& remote) {
 
 absl::Status Run(const Arguments& arguments, const Remote& remote) {
   OPSERVE_ASSIGN_OR_RETURN(const OperatorSchema schema, FetchSchema(arguments.op, remote));
-  OPSERVE_ASSIGN_OR_RETURN(const auto files, OutputFiles(arguments, schema));
-  OPSERVE_ASSIGN_OR_RETURN(const client::Call call, MakeCall(arguments, schema, TensorUse::kRun));
+  OPSERVE_ASSIGN_OR_RETURN(const Files files, PathsOfOutputs(arguments, schema));
   OPSERVE_ASSIGN_OR_RETURN(const client::ExecuteResult result,
-                           remote.client().Execute(call, remote.options()));
-  OPSERVE_RETURN_IF_ERROR(SaveOutputs(result, files));
+                           arguments.route == Route::kSession
+                               ? RunInPieces(arguments, schema, remote, files)
+                               : RunInOneMessage(arguments, schema, remote, files));
   if (arguments.format == OutputFormat::kJson)
     return WriteOutput(ResultJson(arguments.op, result, files));
   const std::string text = ResultText(result, files, arguments.elements);

@@ -38,12 +38,18 @@ absl::StatusOr<TensorView> FromLiteral(std::string_view text, TensorUse use) {
   return view;
 }
 
-absl::StatusOr<TensorView> FromFile(const std::string& path) {
-  OPSERVE_ASSIGN_OR_RETURN(const std::shared_ptr<const std::string> file, ReadFile(path));
-  OPSERVE_ASSIGN_OR_RETURN(const NpyTensor tensor, ParseNpy(std::as_bytes(std::span(*file))));
+absl::StatusOr<MappedFile> WholeFile(const std::string& path) {
+  OPSERVE_ASSIGN_OR_RETURN(const std::shared_ptr<const std::string> contents, ReadFile(path));
+  return MappedFile{std::as_bytes(std::span(*contents)), contents};
+}
+
+absl::StatusOr<TensorView> FromFile(const std::string& path, TensorUse use) {
+  OPSERVE_ASSIGN_OR_RETURN(const MappedFile file,
+                           use == TensorUse::kRun ? WholeFile(path) : MapFile(path));
+  OPSERVE_ASSIGN_OR_RETURN(const NpyTensor tensor, ParseNpy(file.bytes));
   TensorView view = TensorView::OfBytes(tensor.desc.dtype, tensor.desc.shape, tensor.data);
   if (!tensor.desc.IsPlain()) view.strides = tensor.desc.strides;
-  view.owner = file;
+  view.owner = file.owner;
   return view;
 }
 
@@ -64,7 +70,7 @@ absl::StatusOr<TensorView> ReadTensorArgument(std::string_view name, std::string
     absl::StatusOr<TensorView> view = FromLiteral(value, use);
     return view.ok() ? std::move(view) : Naming(name, view.status());
   }
-  absl::StatusOr<TensorView> view = FromFile(std::string(value));
+  absl::StatusOr<TensorView> view = FromFile(std::string(value), use);
   if (view.ok()) return view;
   if (absl::IsNotFound(view.status())) {
     return InvalidParameter(name, "a .npy file, - or a literal such as f32[2,2]{0,1,2,3}",

@@ -9,8 +9,9 @@
 
 namespace opserve::cli {
 
-// kRun wants data; for kPlan a literal may be a shape alone, and data is not looked at.
-enum class TensorUse : uint8_t { kPlan, kRun };
+// kRun wants data; so does kRunInPieces, which looks at it piece by piece, so that files are mapped
+// and not read; for kPlan a literal may be a shape alone, and data is not looked at.
+enum class TensorUse : uint8_t { kPlan, kRun, kRunInPieces };
 
 // The view owns its memory. Errors name `name` (161002, or what the system says about the file).
 absl::StatusOr<client::TensorView> ReadTensorArgument(std::string_view name, std::string_view value,

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "client/cpp/schema.h"
 #include "client/cpp/tensor.h"
 
@@ -85,5 +86,9 @@ struct ExecuteResult {
     return nullptr;
   }
 };
+
+// Of each call of a batch, in their order. Small outputs of one batch share their memory: as long
+// as one of them is kept, so are the others.
+using BatchResults = std::vector<absl::StatusOr<ExecuteResult>>;
 
 }  // namespace opserve::client

@@ -21,6 +21,8 @@ constexpr char kListOperators[] = "/opserve.v1.OperatorService/ListOperators";
 constexpr char kListDevices[] = "/opserve.v1.OperatorService/ListDevices";
 constexpr char kGetWorkspaceSize[] = "/opserve.v1.OperatorService/GetWorkspaceSize";
 constexpr char kExecute[] = "/opserve.v1.OperatorService/Execute";
+constexpr char kExecuteBatch[] = "/opserve.v1.OperatorService/ExecuteBatch";
+constexpr char kGetStatistics[] = "/opserve.v1.OperatorService/GetStatistics";
 
 constexpr size_t kTransportMaxBytes = std::numeric_limits<uint32_t>::max();
 constexpr absl::Duration kAskForLimits = absl::Seconds(5);
@@ -63,8 +65,9 @@ absl::Status TooLarge(const std::string& op, size_t bytes, std::string_view limi
 
 // The transport refuses a message by size with a bare status: asks the server for its limit, to
 // name it.
+template <typename T>
 void ExplainTooLarge(const std::shared_ptr<Connection>& connection, const std::string& op,
-                     size_t bytes, absl::Status status, Done<ExecuteResult> done) {
+                     size_t bytes, absl::Status status, Done<T> done) {
   auto explain = [connection, op, bytes, status,
                   done = std::move(done)](absl::StatusOr<ServerInfo> info) mutable {
     if (info.ok() && static_cast<int64_t>(bytes) > info->max_message_bytes) {
@@ -76,6 +79,27 @@ void ExplainTooLarge(const std::shared_ptr<Connection>& connection, const std::s
   };
   Start<ServerInfo>(*connection, kGetServerInfo, {}, {kAskForLimits}, &ReadServerInfo,
                     std::move(explain));
+}
+
+// Starts a call that can be too large for the transport. `op` is empty when it is a batch.
+template <typename T, typename Read>
+CallHandle StartLarge(const std::shared_ptr<Connection>& connection, const char* method,
+                      const Request& request, const std::string& op, const CallOptions& options,
+                      Read read, Done<T> done) {
+  const size_t bytes = request.size_bytes();
+  if (bytes > kTransportMaxBytes) {
+    done(TooLarge(op, bytes,
+                  absl::StrCat(kTransportMaxBytes, " bytes, which is all that gRPC carries")));
+    return {};
+  }
+  auto ended = [connection, op, bytes, read, done = std::move(done)](
+                   absl::Status status, const Fragments& answer) mutable {
+    if (status.ok()) return done(read(answer));
+    if (status.code() != absl::StatusCode::kResourceExhausted || GetErrorDetail(status).has_value())
+      return done(std::move(status));
+    ExplainTooLarge<T>(connection, op, bytes, std::move(status), std::move(done));
+  };
+  return CallHandle(connection->Start(method, request, options.timeout, std::move(ended)));
 }
 
 }  // namespace
@@ -116,21 +140,22 @@ CallHandle Client::GetWorkspaceSizeAsync(const Call& call, const CallOptions& op
 
 CallHandle Client::ExecuteAsync(const Call& call, const CallOptions& options,
                                 Done<ExecuteResult> done) const {
-  const Request request = MakeExecuteRequest(call);
-  const size_t bytes = request.size_bytes();
-  if (bytes > kTransportMaxBytes) {
-    done(TooLarge(call.op(), bytes,
-                  absl::StrCat(kTransportMaxBytes, " bytes, which is all that gRPC carries")));
-    return {};
-  }
-  auto ended = [connection = connection_, op = call.op(), bytes, done = std::move(done)](
-                   absl::Status status, const Fragments& answer) mutable {
-    if (status.ok()) return done(ReadExecuteResult(answer));
-    if (status.code() != absl::StatusCode::kResourceExhausted || GetErrorDetail(status).has_value())
-      return done(std::move(status));
-    ExplainTooLarge(connection, op, bytes, std::move(status), std::move(done));
+  return StartLarge<ExecuteResult>(connection_, kExecute, MakeExecuteRequest(call), call.op(),
+                                   options, &ReadExecuteResult, std::move(done));
+}
+
+CallHandle Client::ExecuteBatchAsync(std::span<const Call> calls, const CallOptions& options,
+                                     Done<BatchResults> done) const {
+  const auto read = [count = calls.size()](const Fragments& answer) {
+    return ReadBatchResults(answer, count);
   };
-  return CallHandle(connection_->Start(kExecute, request, options.timeout, std::move(ended)));
+  return StartLarge<BatchResults>(connection_, kExecuteBatch, MakeExecuteBatchRequest(calls), "",
+                                  options, read, std::move(done));
+}
+
+CallHandle Client::GetStatisticsAsync(const CallOptions& options, Done<Statistics> done) const {
+  return Start<Statistics>(*connection_, kGetStatistics, {}, options, &ReadStatistics,
+                           std::move(done));
 }
 
 absl::StatusOr<ServerInfo> Client::GetServerInfo(const CallOptions& options) const {
@@ -158,6 +183,17 @@ absl::StatusOr<Plan> Client::GetWorkspaceSize(const Call& call, const CallOption
 absl::StatusOr<ExecuteResult> Client::Execute(const Call& call, const CallOptions& options) const {
   return Wait<ExecuteResult>(
       [&](Done<ExecuteResult> done) { ExecuteAsync(call, options, std::move(done)); });
+}
+
+absl::StatusOr<BatchResults> Client::ExecuteBatch(std::span<const Call> calls,
+                                                  const CallOptions& options) const {
+  return Wait<BatchResults>(
+      [&](Done<BatchResults> done) { ExecuteBatchAsync(calls, options, std::move(done)); });
+}
+
+absl::StatusOr<Statistics> Client::GetStatistics(const CallOptions& options) const {
+  return Wait<Statistics>(
+      [&](Done<Statistics> done) { GetStatisticsAsync(options, std::move(done)); });
 }
 
 }  // namespace opserve::client

@@ -32,11 +32,14 @@
 #include "absl/time/time.h"
 #include "client/cpp/call.h"
 #include "client/cpp/schema.h"
+#include "client/cpp/statistics.h"
 
 namespace opserve::client {
 
 class Connection;
 class RunningCall;
+class Session;
+struct SessionOptions;
 
 struct CallOptions {
   // From now until the call must have ended; past it the call fails with DEADLINE_EXCEEDED.
@@ -106,6 +109,23 @@ class Client {
   absl::StatusOr<ExecuteResult> Execute(const Call& call, const CallOptions& options = {}) const;
   CallHandle ExecuteAsync(const Call& call, const CallOptions& options,
                           Done<ExecuteResult> done) const;
+
+  // Many calls in one message, each as Execute would run it, with a result or an error of its own:
+  // of hundreds of small calls, each costs a fraction of what it costs alone. Large ones run side
+  // by side. Fails as a whole, with no results, when the way there fails or the server refuses the
+  // batch (161002 naming `calls` for more calls than it takes).
+  absl::StatusOr<BatchResults> ExecuteBatch(std::span<const Call> calls,
+                                            const CallOptions& options = {}) const;
+  CallHandle ExecuteBatchAsync(std::span<const Call> calls, const CallOptions& options,
+                               Done<BatchResults> done) const;
+
+  // What the server has counted since it started.
+  absl::StatusOr<Statistics> GetStatistics(const CallOptions& options = {}) const;
+  CallHandle GetStatisticsAsync(const CallOptions& options, Done<Statistics> done) const;
+
+  // Opens a session, see client/cpp/session.h. Waits for the server's first word on it.
+  absl::StatusOr<Session> OpenSession() const;
+  absl::StatusOr<Session> OpenSession(SessionOptions options) const;
 
  private:
   explicit Client(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}

@@ -10,7 +10,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "client/cpp/status_details.h"
+#include "client/cpp/grpc_values.h"
+#include "client/cpp/message_stream.h"
 #include "core/base/op_error.h"
 #include "core/base/strings.h"
 
@@ -57,14 +58,9 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
 
  private:
   grpc::Slice MakeSlice(const Request::Piece& piece) {
-    if (piece.view.empty()) return grpc::Slice(piece.own);
+    if (piece.view.empty() || piece.owner != nullptr) return OwnedSlice(piece);
     // gRPC never writes to a slice it sends.
     void* bytes = const_cast<std::byte*>(piece.view.data());
-    if (piece.owner != nullptr) {
-      return {bytes, piece.view.size(),
-              [](void* owner) { delete static_cast<std::shared_ptr<const void>*>(owner); },
-              new std::shared_ptr<const void>(piece.owner)};
-    }
     pending_.fetch_add(1, std::memory_order_relaxed);
     return {bytes, piece.view.size(), &GrpcCall::OnRelease,
             new std::shared_ptr<GrpcCall>(shared_from_this())};
@@ -110,9 +106,7 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
     absl::Status status = ToStatus();
     if (status.ok() && !answer_.Dump(&slices).ok())
       status = absl::InternalError(absl::StrCat(target_, ": no answer came"));
-    for (const grpc::Slice& slice : slices) {
-      answer.Append({reinterpret_cast<const std::byte*>(slice.begin()), slice.size()});
-    }
+    answer = FragmentsOf(slices);
     EndOnce(std::move(status), answer);
   }
 
@@ -128,11 +122,9 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
   }
 
   absl::Status ToStatus() const {
-    absl::Status status = StatusFromWire(static_cast<int>(status_.error_code()),
-                                         status_.error_message(), status_.error_details());
-    if (status.ok() || GetErrorDetail(status).has_value()) return status;
-    if (absl::IsDeadlineExceeded(status)) return DeadlineExceeded();
-    return {status.code(), absl::StrCat(target_, ": ", status.message())};
+    absl::Status status = StatusOf(status_, target_);
+    const bool bare = absl::IsDeadlineExceeded(status) && !GetErrorDetail(status).has_value();
+    return bare ? DeadlineExceeded() : status;
   }
 
   const std::string target_;
@@ -182,18 +174,6 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target) {
 
 }  // namespace
 
-void Request::AppendCopy(std::string_view bytes) {
-  if (pieces_.empty() || !pieces_.back().view.empty()) pieces_.emplace_back();
-  pieces_.back().own.append(bytes);
-  size_bytes_ += bytes.size();
-}
-
-void Request::AppendView(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
-  if (bytes.empty()) return;
-  pieces_.push_back({.view = bytes, .owner = std::move(owner)});
-  size_bytes_ += bytes.size();
-}
-
 struct Connection::Channel {
   std::shared_ptr<grpc::Channel> grpc;
   std::shared_ptr<grpc::Channel> kept = KeptChannel();
@@ -209,6 +189,12 @@ std::shared_ptr<RunningCall> Connection::Start(const std::string& method, const 
   auto call = std::make_shared<GrpcCall>(target_, timeout, std::move(ended));
   call->Start(channel_->grpc, method, request);
   return call;
+}
+
+std::shared_ptr<MessageStream> Connection::NewStream(
+    const std::string& method, absl::Duration timeout,
+    std::shared_ptr<MessageStream::Listener> listener) {
+  return NewMessageStream(channel_->grpc, target_, method, timeout, std::move(listener));
 }
 
 }  // namespace opserve::client

@@ -1,41 +1,19 @@
-// One gRPC channel, as bytes in and bytes out: the only place of the library that knows gRPC.
+// One gRPC channel, as bytes in and bytes out. Only this and message_stream.h
+// know gRPC.
 #pragma once
 
-#include <cstddef>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "client/cpp/message_stream.h"
+#include "client/cpp/request.h"
 #include "core/base/fragments.h"
 
 namespace opserve::client {
-
-// A message to send, in pieces: bytes of its own and views of others' memory, in the order they
-// were appended.
-class Request {
- public:
-  struct Piece {
-    std::string own;  // used when `view` is empty
-    std::span<const std::byte> view;
-    std::shared_ptr<const void>
-        owner;  // keeps `view`; without it the call ends only after `view` was let go of
-  };
-
-  void AppendCopy(std::string_view bytes);
-  void AppendView(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
-
-  size_t size_bytes() const { return size_bytes_; }
-  const std::vector<Piece>& pieces() const { return pieces_; }
-
- private:
-  std::vector<Piece> pieces_;
-  size_t size_bytes_ = 0;
-};
 
 class RunningCall {
  public:
@@ -62,6 +40,10 @@ class Connection {
   // GiB.
   std::shared_ptr<RunningCall> Start(const std::string& method, const Request& request,
                                      absl::Duration timeout, Ended ended);
+
+  // A bidirectional call, not yet started.
+  std::shared_ptr<MessageStream> NewStream(const std::string& method, absl::Duration timeout,
+                                           std::shared_ptr<MessageStream::Listener> listener);
 
   const std::string& target() const { return target_; }
 

@@ -7,8 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "client/cpp/call.h"
-#include "client/cpp/connection.h"
+#include "client/cpp/request.h"
 #include "client/cpp/schema.h"
+#include "client/cpp/statistics.h"
 #include "core/base/fragments.h"
 
 namespace opserve::client {
@@ -18,6 +19,8 @@ namespace opserve::client {
 Request MakeListOperatorsRequest(std::span<const std::string> names);
 Request MakeGetWorkspaceSizeRequest(const Call& call);
 Request MakeExecuteRequest(const Call& call);
+// Views of the same storage share one entry whichever calls they belong to.
+Request MakeExecuteBatchRequest(std::span<const Call> calls);
 
 // Answers. INTERNAL, saying what is wrong, for bytes that are not such a message; dtypes and kinds
 // that this client does not know become kUndefined and kUnknown.
@@ -27,5 +30,8 @@ absl::StatusOr<std::vector<Device>> ReadDevices(const Fragments& answer);
 absl::StatusOr<Plan> ReadPlan(const Fragments& answer);
 // Copies each output's bytes once.
 absl::StatusOr<ExecuteResult> ReadExecuteResult(const Fragments& fragments);
+// One result for each of the `calls` that were sent.
+absl::StatusOr<BatchResults> ReadBatchResults(const Fragments& fragments, size_t calls);
+absl::StatusOr<Statistics> ReadStatistics(const Fragments& answer);
 
 }  // namespace opserve::client

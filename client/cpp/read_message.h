@@ -1,4 +1,4 @@
-// What both sources of messages.h share.
+// What the sources that read messages share.
 #pragma once
 
 #include <string>
@@ -30,7 +30,7 @@ absl::Status ReadMessage(const Fragments& answer, Message& message) {
   return BadAnswer(Message::descriptor()->name(), "malformed bytes");
 }
 
-// The enums have the same numbers, checked in execute_messages.cc.
+// The enums have the same numbers, checked in call_messages.cc.
 inline v1::DType ToWire(DType dtype) { return static_cast<v1::DType>(dtype); }
 
 inline DType FromWire(v1::DType dtype) {

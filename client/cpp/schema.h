@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "core/tensor/dtype.h"
 #include "core/tensor/tensor_desc.h"
 
@@ -57,6 +58,8 @@ struct OperatorSchema {
   std::vector<AttributeParameter> attributes;
   std::vector<TensorParameter> outputs;
   std::vector<ProfileSupport> support;  // a profile that is absent does not have the operator
+  // Its element-wise calls (of a loss: those with reduction none) may come in chunks.
+  bool streams_in_chunks = false;
 };
 
 struct MemoryInfo {
@@ -80,6 +83,14 @@ struct PlannedOutput {
   TensorDesc desc;  // dense
 };
 
+// What the server expects of an execution, from shapes alone.
+struct CostEstimate {
+  int64_t bytes = 0;         // read and written
+  int64_t operations = 0;    // arithmetic that does not hide behind the memory
+  absl::Duration time;       // on one thread
+  bool runs_inline = false;  // on the thread that brings it, without a queue
+};
+
 // Phase one's answer.
 struct Plan {
   int64_t workspace_bytes = 0;
@@ -87,6 +98,7 @@ struct Plan {
   int64_t input_bytes = 0;
   int64_t output_bytes = 0;
   std::string device;
+  CostEstimate cost;
 };
 
 }  // namespace opserve::client

@@ -82,6 +82,7 @@ OperatorSchema ReadSchema(const v1::OperatorSchema& message) {
   for (const v1::ProfileSupport& support : message.support()) {
     schema.support.push_back({support.profile(), ReadDTypes(support.dtypes())});
   }
+  schema.streams_in_chunks = message.streams_in_chunks();
   return schema;
 }
 
@@ -144,6 +145,10 @@ absl::StatusOr<Plan> ReadPlan(const Fragments& answer) {
   plan.input_bytes = message.input_bytes();
   plan.output_bytes = message.output_bytes();
   plan.device = message.device();
+  plan.cost = {.bytes = message.cost().bytes(),
+               .operations = message.cost().operations(),
+               .time = absl::Seconds(message.cost().seconds()),
+               .runs_inline = message.cost().inline_()};
   return plan;
 }
 

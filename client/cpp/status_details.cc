@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
 #include "core/base/op_error.h"
 #include "core/base/strings.h"
 #include "opserve/v1/errors.pb.h"
@@ -24,6 +25,13 @@ std::optional<v1::ErrorInfo> FindErrorInfo(const std::string& details) {
   return std::nullopt;
 }
 
+// Nothing where it is not the number of milliseconds that it should be.
+std::optional<absl::Duration> ReadWait(const std::string& text) {
+  int64_t milliseconds = 0;
+  if (!absl::SimpleAtoi(text, &milliseconds) || milliseconds < 0) return std::nullopt;
+  return absl::Milliseconds(milliseconds);
+}
+
 std::optional<ErrorDetail> ToDetail(const v1::ErrorInfo& info) {
   for (const ErrorReasonInfo& row : ErrorReasons()) {
     if (row.name != info.reason()) continue;
@@ -31,7 +39,8 @@ std::optional<ErrorDetail> ToDetail(const v1::ErrorInfo& info) {
       const auto found = info.metadata().find(key);
       return found == info.metadata().end() ? std::string() : found->second;
     };
-    return ErrorDetail{row.reason, text("operator"), text("parameter"), text("want"), text("got")};
+    return ErrorDetail{row.reason,   text("operator"), text("parameter"),
+                       text("want"), text("got"),      ReadWait(text("retry_after_ms"))};
   }
   return std::nullopt;
 }

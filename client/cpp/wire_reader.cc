@@ -27,6 +27,10 @@ bool WireReader::Skip(size_t count) {
   return Advance(count, [](std::span<const std::byte>) {});
 }
 
+bool WireReader::Slice(size_t count, Fragments& pieces) {
+  return Advance(count, [&pieces](std::span<const std::byte> bytes) { pieces.Append(bytes); });
+}
+
 bool WireReader::Read(std::byte* destination, size_t count) {
   return Advance(count, [&destination](std::span<const std::byte> bytes) {
     std::memcpy(destination, bytes.data(), bytes.size());

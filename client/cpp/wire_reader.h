@@ -35,6 +35,8 @@ class WireReader {
   // Copies the next `count` bytes to `destination`. False when fewer remain.
   bool Read(std::byte* destination, size_t count);
   bool Skip(size_t count);
+  // Appends the next `count` bytes to `pieces`, without a copy. False when fewer remain.
+  bool Slice(size_t count, Fragments& pieces);
 
  private:
   // Calls take(piece) with the next `count` bytes, piece by piece.

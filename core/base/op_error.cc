@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/strings.h"
 
@@ -90,6 +91,8 @@ absl::Status MakeError(const ErrorDetail& detail) {
   AppendText(payload, absl::StrCat(static_cast<int>(detail.reason)));
   for (const std::string* text : {&detail.op, &detail.parameter, &detail.want, &detail.got})
     AppendText(payload, *text);
+  const std::optional<absl::Duration> wait = detail.retry_after;
+  AppendText(payload, wait.has_value() ? absl::StrCat(absl::ToInt64Microseconds(*wait)) : "");
   status.SetPayload(kPayloadUrl, absl::Cord(payload));
   return status;
 }
@@ -131,7 +134,7 @@ std::optional<ErrorDetail> GetErrorDetail(const absl::Status& status) {
   if (!payload.has_value()) return std::nullopt;
   const std::string bytes(*payload);
   std::string_view in = bytes;
-  std::array<std::string, 5> texts;
+  std::array<std::string, 6> texts;
   for (std::string& text : texts) {
     std::optional<std::string> taken = TakeText(in);
     if (!taken.has_value()) return std::nullopt;
@@ -140,8 +143,14 @@ std::optional<ErrorDetail> GetErrorDetail(const absl::Status& status) {
   int reason = -1;
   std::from_chars(texts[0].data(), texts[0].data() + texts[0].size(), reason);
   if (reason < 0 || static_cast<size_t>(reason) >= kReasons.size()) return std::nullopt;
-  return ErrorDetail{static_cast<ErrorReason>(reason), std::move(texts[1]), std::move(texts[2]),
-                     std::move(texts[3]), std::move(texts[4])};
+  ErrorDetail detail{.reason = static_cast<ErrorReason>(reason),
+                     .op = std::move(texts[1]),
+                     .parameter = std::move(texts[2]),
+                     .want = std::move(texts[3]),
+                     .got = std::move(texts[4])};
+  int64_t wait_us = 0;
+  if (absl::SimpleAtoi(texts[5], &wait_us)) detail.retry_after = absl::Microseconds(wait_us);
+  return detail;
 }
 
 }  // namespace opserve

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 
 namespace opserve {
 
@@ -47,6 +48,8 @@ struct ErrorDetail {
   std::string parameter;  // input, attribute, output, option; empty when unknown
   std::string want;       // in words
   std::string got;        // in words
+  // Of a refusal that passes by itself: when to try again.
+  std::optional<absl::Duration> retry_after = {};
 };
 
 // The status of `detail`: its code, its message, and `detail` as payload.

@@ -1,9 +1,10 @@
 // The worker threads of a device, and the one way in which kernels use more than one of them.
 //
-// Behind it is a oneTBB arena (or, with OPSERVE_PLAIN_THREADS, plain threads that TSan
-// understands); neither shows.
+// There is one queue of tasks and of chunks. A thread that is free takes what waits, tasks and the
+// loops' chunks in turns, so calls share the threads chunk by chunk however large they are.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -33,19 +34,53 @@ class WorkerPool {
 
   int threads() const { return threads_; }
 
-  // Runs `task` on a worker, soon; tasks start in about the order in which they came.
-  void Enqueue(std::unique_ptr<Task> task);
+  enum class Size : uint8_t {
+    kAny,
+    kTiny,  // takes no longer than a chunk: goes before the others, and runs between their chunks
+  };
+
+  // Runs `task` on a worker, soon; tasks of one size start in the order in which they came.
+  void Enqueue(std::unique_ptr<Task> task, Size size = Size::kAny);
 
   // Runs body(0) … body(chunks - 1), each once, on the caller and the workers; returns when all are
   // done. Order and placement are not defined, so a chunk must not depend on another, and what a
   // chunk is must follow from shapes alone: then the result is the same bits for any number of
-  // threads. Bodies must not throw. May be called from a task.
+  // threads. Bodies must not throw. May be called from a task. Between its chunks the caller runs
+  // tiny tasks of others, so it must not hold a lock that they may want.
   void ParallelFor(int64_t chunks, absl::FunctionRef<void(int64_t)> body);
 
  private:
   class Threads;
   const int threads_;
   std::unique_ptr<Threads> workers_;
+};
+
+// The workers that one call may use, for as long as somebody wants its result.
+class Workers {
+ public:
+  // `stop` is asked before every chunk, by any thread; once it said true no chunk is run any more.
+  // Both must outlive this.
+  Workers(WorkerPool& pool, absl::FunctionRef<bool()> stop) : pool_(pool), stop_(stop) {}
+  // Never stops.
+  explicit Workers(WorkerPool& pool) : pool_(pool), stop_(kNever) {}
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  int threads() const { return pool_.threads(); }
+  const WorkerPool& pool() const { return pool_; }
+
+  // As WorkerPool's, but chunks may be left out when the call is stopped: then so are those of all
+  // later loops, and what they should have made must not be used.
+  void ParallelFor(int64_t chunks, absl::FunctionRef<void(int64_t)> body) const;
+
+  bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr bool (*kNever)() = [] { return false; };
+
+  WorkerPool& pool_;
+  const absl::FunctionRef<bool()> stop_;
+  mutable std::atomic<bool> stopped_{false};
 };
 
 }  // namespace opserve

@@ -47,6 +47,7 @@ Context::Context(Device& device, std::shared_ptr<MemoryBudget> budget, const Clo
 Context::~Context() { Abandon(); }
 
 void Context::Abandon() {
+  abandoned_ = true;
   std::vector<std::shared_ptr<Stream>> streams;
   {
     MutexLock lock(mutex_);

@@ -1,6 +1,7 @@
 // What a client owns on a device: streams and memory, freed together.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -71,8 +72,10 @@ class Context {
   // What the end does, for who cannot wait for the last to let go of the context: destroys all of
   // its streams.
   void Abandon();
+  bool is_abandoned() const { return abandoned_.load(std::memory_order_relaxed); }
 
  private:
+  std::atomic<bool> abandoned_{false};
   Device& device_;
   const uint64_t id_;
   const std::shared_ptr<MemoryBudget> budget_;

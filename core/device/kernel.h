@@ -29,7 +29,7 @@ struct KernelArgs {
   std::span<std::byte* const> outputs;
   // At least what `workspace_bytes` asked for, 64-byte aligned, contents undefined.
   std::span<std::byte> workspace;
-  WorkerPool& workers;
+  const Workers& workers;
   // Of the output, where it is to be made in part; only for calls of which Operator::runs_in_pieces
   // is true. The output, and each input that is marked in `windowed` (schema order; empty = none),
   // is plain, has the output's shape, and its address is that of element range.begin: its memory

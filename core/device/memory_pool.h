@@ -73,7 +73,8 @@ class MemoryPool {
   // source has none.
   absl::StatusOr<PooledBuffer> Acquire(size_t bytes);
 
-  // Gives back to the source what has lain unused for `age`.
+  // Gives back to the source what has lain unused for `age`: of each size class, all beyond the
+  // most that was leased at once within that time.
   void TrimIdle(absl::Duration age);
 
   Stats stats() const;

@@ -1,5 +1,8 @@
 #include "core/engine/engine.h"
 
+#include <algorithm>
+#include <initializer_list>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -7,36 +10,42 @@
 #include "core/backends/cpu/cpu_device.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
+#include "core/engine/cost.h"
 #include "core/engine/one_shot_run.h"
 #include "core/op/op_table.h"
 
 namespace opserve {
 namespace {
 
-// Bytes of inputs, outputs and workspace up to which a call is run by the thread that brings it.
-constexpr int64_t kInlineBytes = 64 << 10;
+int64_t StorageBytes(const OneShot& shot) {
+  int64_t bytes = 0;
+  for (const Fragments& storage : shot.storages)
+    bytes += static_cast<int64_t>(storage.size_bytes());
+  return bytes;
+}
 
-class RunTask final : public WorkerPool::Task {
- public:
-  explicit RunTask(OneShot shot, const Clock& clock) : shot_(std::move(shot)), clock_(clock) {}
-  void Run() override { RunOneShot(std::move(shot_), clock_); }
-
- private:
-  OneShot shot_;
-  const Clock& clock_;
-};
-
-// Whether the call is over sooner than it is handed over, and waits for no device.
-bool RunsHere(const Plan& plan) {
-  if (!plan.device->uses_host_memory()) return false;
-  int64_t bytes = static_cast<int64_t>(plan.workspace_bytes);
-  for (const int64_t more : {plan.call.input_bytes(), plan.call.output_bytes()}) {
-    if (__builtin_add_overflow(bytes, more, &bytes)) return false;
+int64_t OutputBytes(const OpCall& call) {
+  int64_t bytes = 0;
+  for (const OutputSlot& output : call.outputs) {
+    if (output.wanted) bytes += output.desc.size_bytes();
   }
-  return bytes <= kInlineBytes;
+  return bytes;
+}
+
+// The sum of a few numbers of bytes, or the most that there is.
+int64_t Sum(std::initializer_list<int64_t> numbers) {
+  int64_t sum = 0;
+  for (const int64_t number : numbers) {
+    if (__builtin_add_overflow(sum, number, &sum)) return std::numeric_limits<int64_t>::max();
+  }
+  return sum;
 }
 
 }  // namespace
+
+bool RunsInline(const Plan& plan, const Cost& cost) {
+  return cost.time <= kInlineTime && plan.device->uses_host_memory();
+}
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(const EngineOptions& options) {
   if (options.devices.empty()) return MissingParameter("devices", "at least one device");
@@ -53,17 +62,26 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(const EngineOptions& opti
              options.memory_limit_bytes / static_cast<int64_t>(options.devices.size())},
         *options.clock));
   }
-  return std::unique_ptr<Engine>(
-      new Engine(std::move(devices), options.memory_limit_bytes, *options.clock));
+  return Create(std::move(devices), *options.clock, options.admission);
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(std::vector<std::unique_ptr<Device>> devices,
-                                                       const Clock& clock) {
+                                                       const Clock& clock,
+                                                       const AdmissionLimits& admission) {
   if (devices.empty()) return MissingParameter("devices", "at least one device");
-  int64_t limit = 0;
-  for (const std::unique_ptr<Device>& device : devices)
-    limit += device->memory().stats().limit_bytes;
-  return std::unique_ptr<Engine>(new Engine(std::move(devices), limit, clock));
+  return std::unique_ptr<Engine>(new Engine(std::move(devices), admission, clock));
+}
+
+Engine::Engine(std::vector<std::unique_ptr<Device>> devices, const AdmissionLimits& admission,
+               const Clock& clock)
+    : clock_(clock), devices_(std::move(devices)) {
+  for (const std::unique_ptr<Device>& device : devices_) {
+    const int64_t memory = device->memory().stats().limit_bytes;
+    AdmissionLimits limits = admission;
+    if (limits.max_bytes == 0) limits.max_bytes = memory;
+    admissions_.push_back(std::make_unique<Admission>(limits, device->workers().threads()));
+    memory_limit_bytes_ += memory;
+  }
 }
 
 // A device's workers finish what they have before they go.
@@ -106,24 +124,112 @@ absl::StatusOr<Plan> Engine::MakePlan(const NamedCall& call) const {
   return plan;
 }
 
-void Engine::Submit(OneShot shot) {
-  if (RunsHere(shot.plan)) {
-    RunOneShot(std::move(shot), clock_);
-    return;
+// A call between Submit and its end.
+class Engine::QueuedCall final : public WorkerPool::Task {
+ public:
+  QueuedCall(Engine& engine, OneShot shot, Admission::Place place)
+      : engine_(engine), shot_(std::move(shot)), place_(std::move(place)) {}
+
+  void Run() override {
+    place_.Start(engine_.clock_.Now());
+    EngineCounters::Add(engine_.counters_.queue_wait_ns, absl::ToInt64Nanoseconds(place_.waited()));
+    // Who hears of the end finds the place free.
+    shot_.done = [this, done = std::move(shot_.done)](absl::StatusOr<Outputs> outputs) mutable {
+      place_ = Admission::Place();
+      done(std::move(outputs));
+    };
+    engine_.Run(std::move(shot_));
   }
-  Device& device = *shot.plan.device;
-  // What cannot run is refused here and now, before it waits for a worker.
-  absl::Status status = CheckStorages(shot.plan, shot.storages);
-  if (!status.ok()) {
-    shot.done(std::move(status));
-    return;
-  }
-  device.workers().Enqueue(std::make_unique<RunTask>(std::move(shot), clock_));
+
+ private:
+  Engine& engine_;
+  OneShot shot_;
+  Admission::Place place_;
+};
+
+Admission& Engine::AdmissionOf(const Device& device) {
+  size_t at = 0;
+  while (devices_[at].get() != &device) ++at;
+  return *admissions_[at];
 }
 
-void Engine::RunHere(OneShot shot) const { RunOneShot(std::move(shot), clock_); }
+void Engine::Submit(OneShot shot) {
+  const Plan& plan = shot.plan;
+  const Cost cost = EstimateCost(plan.call, plan.workspace_bytes);
+  if (RunsInline(plan, cost)) {
+    EngineCounters::Add(counters_.inline_calls, 1);
+    return Run(std::move(shot));
+  }
+  // What cannot run is refused here and now, before it waits for a worker.
+  absl::Status status = CheckStorages(plan, shot.storages);
+  Admission::Refusal refusal = Admission::Refusal::kNone;
+  Admission::Place place;
+  if (status.ok()) {
+    absl::StatusOr<Admission::Place> admitted =
+        AdmissionOf(*plan.device)
+            .Admit({.bytes = Sum({StorageBytes(shot), OutputBytes(plan.call),
+                                  static_cast<int64_t>(plan.workspace_bytes)}),
+                    .time = cost.time,
+                    .deadline = shot.deadline,
+                    .now = clock_.Now()},
+                   refusal);
+    counters_.CountRefusal(refusal);
+    status = WithOperator(admitted.status(), plan.call.op->name);
+    if (admitted.ok()) place = *std::move(admitted);
+  }
+  if (!status.ok()) return shot.done(std::move(status));
+  EngineCounters::Add(counters_.queued_calls, 1);
+  WorkerPool& workers = plan.device->workers();
+  const auto size = cost.time <= kTinyTime ? WorkerPool::Size::kTiny : WorkerPool::Size::kAny;
+  workers.Enqueue(std::make_unique<QueuedCall>(*this, std::move(shot), std::move(place)), size);
+}
 
-EngineStatistics Engine::statistics() const { return {}; }
+void Engine::RunHere(OneShot shot) {
+  EngineCounters::Add(counters_.queued_calls, 1);
+  Run(std::move(shot));
+}
+
+void Engine::Run(OneShot shot) {
+  const absl::Time start = clock_.Now();
+  const int64_t output_bytes = OutputBytes(shot.plan.call);
+  EngineCounters::Add(counters_.input_bytes, StorageBytes(shot));
+  shot.done = [this, start, output_bytes,
+               done = std::move(shot.done)](absl::StatusOr<Outputs> outputs) mutable {
+    EngineCounters::Add(counters_.execution_ns, absl::ToInt64Nanoseconds(clock_.Now() - start));
+    if (outputs.ok()) {
+      EngineCounters::Add(counters_.output_bytes, output_bytes);
+    } else {
+      counters_.CountFailure(outputs.status().code());
+    }
+    done(std::move(outputs));
+  };
+  RunOneShot(std::move(shot), clock_);
+}
+
+EngineStatistics Engine::statistics() const {
+  EngineStatistics statistics{
+      .inline_calls = counters_.inline_calls,
+      .queued_calls = counters_.queued_calls,
+      .failed_calls = counters_.failed_calls,
+      .expired_calls = counters_.expired_calls,
+      .cancelled_calls = counters_.cancelled_calls,
+      .refused_calls = counters_.refused_calls,
+      .refused_bytes = counters_.refused_bytes,
+      .refused_wait = counters_.refused_wait,
+      .refused_deadline = counters_.refused_deadline,
+      .input_bytes = counters_.input_bytes,
+      .output_bytes = counters_.output_bytes,
+      .queue_wait = absl::Nanoseconds(counters_.queue_wait_ns.load()),
+      .execution = absl::Nanoseconds(counters_.execution_ns.load()),
+  };
+  for (const std::unique_ptr<Admission>& admission : admissions_) {
+    const Admission::Load load = admission->load();
+    statistics.calls_in_flight += load.calls;
+    statistics.bytes_in_flight += load.bytes;
+    statistics.expected_wait = std::max(statistics.expected_wait, load.expected_wait);
+  }
+  return statistics;
+}
 
 void Engine::TrimIdleMemory(absl::Duration age) {
   for (const std::unique_ptr<Device>& device : devices_) {

@@ -15,6 +15,9 @@
 #include "core/base/clock.h"
 #include "core/base/fragments.h"
 #include "core/device/device.h"
+#include "core/engine/admission.h"
+#include "core/engine/cost.h"
+#include "core/engine/counters.h"
 #include "core/op/named_call.h"
 
 namespace opserve {
@@ -54,6 +57,9 @@ struct OneShot {
   absl::AnyInvocable<void(absl::StatusOr<Outputs>)> done;
 };
 
+// Whether Submit runs it on the thread that brings it.
+bool RunsInline(const Plan& plan, const Cost& cost);
+
 // Every input of a plan has a storage and lies inside it, and no output has memory of the caller's:
 // 161001, 161002 naming the tensor. Submit
 // checks this itself; services that want to refuse earlier may too.
@@ -73,26 +79,30 @@ struct EngineOptions {
   std::vector<DeviceSpec> devices = {DeviceSpec()};
   // Bound on tensors and workspaces, over all devices in equal parts.
   int64_t memory_limit_bytes = int64_t{1} << 30;
+  // Of each device. `max_bytes` of 0: the device's part of the memory limit.
+  AdmissionLimits admission = {.max_bytes = 0};
   const Clock* clock = &Clock::Real();
 };
 
-// What an engine has done since it was made, and has under way. Counters only grow.
+// What an engine has done since it was made, and has under way. All but the last three only grow.
 struct EngineStatistics {
-  int64_t inline_calls = 0;      // run on the thread that brought them
-  int64_t queued_calls = 0;      // handed to a device's workers
-  int64_t failed_calls = 0;      // of both, that ended with an error
-  int64_t input_bytes = 0;       // of both
+  int64_t inline_calls = 0;  // run on the thread that brought them
+  int64_t queued_calls = 0;  // handed to a device's workers
+  int64_t failed_calls = 0;  // of both: ended with an error other than the next two
+  int64_t expired_calls =
+      0;  // dropped, before they ran or at a chunk's end, as their deadline passed
+  int64_t cancelled_calls = 0;   // likewise, as their caller went away
+  int64_t refused_calls = 0;     // by the bound on calls in flight
+  int64_t refused_bytes = 0;     // by the bound on bytes in flight (calls, not bytes)
+  int64_t refused_wait = 0;      // by the bound on the expected wait
+  int64_t refused_deadline = 0;  // as the expected wait was longer than the deadline
+  int64_t input_bytes = 0;       // that came with calls that ran
   int64_t output_bytes = 0;      // of those that succeeded
-  int64_t refused_calls = 0;     // by the bound on calls
-  int64_t refused_bytes = 0;     // by the bound on bytes (calls, not bytes)
-  int64_t refused_deadline = 0;  // as the wait would have been too long
-  int64_t expired_calls = 0;     // dropped before they ran: their deadline had passed
-  int64_t cancelled_calls =
-      0;                      // dropped before they ran or at a chunk's end: their caller went away
-  absl::Duration queue_wait;  // of queued calls, from Submit to their start, summed up
-  absl::Duration execution;   // of both, from start to end, summed up
-  int64_t calls_in_flight = 0;  // not over now
-  int64_t bytes_in_flight = 0;  // of their inputs, outputs and workspaces
+  absl::Duration queue_wait;     // of queued calls, from Submit to their start, summed up
+  absl::Duration execution;      // of both, from start to end, summed up
+  int64_t calls_in_flight = 0;   // queued or running on workers now
+  int64_t bytes_in_flight = 0;   // of their inputs, outputs and workspaces
+  absl::Duration expected_wait;  // of a call that came now, on the busiest device
 };
 
 // Thread-safe.
@@ -101,7 +111,8 @@ class Engine {
   static absl::StatusOr<std::unique_ptr<Engine>> Create(const EngineOptions& options);
   // Of these devices, at least one. `clock` must outlive the engine.
   static absl::StatusOr<std::unique_ptr<Engine>> Create(
-      std::vector<std::unique_ptr<Device>> devices, const Clock& clock);
+      std::vector<std::unique_ptr<Device>> devices, const Clock& clock,
+      const AdmissionLimits& admission = {.max_bytes = 0});
   // Waits for the calls that were submitted.
   ~Engine();
   Engine(const Engine&) = delete;
@@ -112,12 +123,14 @@ class Engine {
   absl::StatusOr<Plan> MakePlan(const NamedCall& call) const;
 
   // Phase two: checks each input against its storage (161002), leases memory (RESOURCE_EXHAUSTED),
-  // runs, calls `done`. Small calls on memory of the host run here and now, others on the device's
-  // workers.
+  // runs, calls `done`. Tiny calls (EstimateCost) on memory of the host run here and now. Others
+  // are admitted (RESOURCE_EXHAUSTED, DEADLINE_EXCEEDED; see Admission) and queued for the device's
+  // workers. A call that runs is stopped between two chunks when it is cancelled or its deadline
+  // passes.
   void Submit(OneShot shot);
 
-  // The same on this thread: `done` was called when it returns.
-  void RunHere(OneShot shot) const;
+  // Runs it on this thread, whatever its cost: `done` was called when it returns.
+  void RunHere(OneShot shot);
 
   // The device of that name, the first for an empty one; NOT_FOUND (DEVICE_NOT_FOUND) otherwise.
   absl::StatusOr<Device*> FindDevice(std::string_view name) const;
@@ -131,13 +144,19 @@ class Engine {
   void TrimIdleMemory(absl::Duration age);
 
  private:
-  Engine(std::vector<std::unique_ptr<Device>> devices, int64_t memory_limit_bytes,
-         const Clock& clock)
-      : devices_(std::move(devices)), memory_limit_bytes_(memory_limit_bytes), clock_(clock) {}
+  class QueuedCall;
 
-  const std::vector<std::unique_ptr<Device>> devices_;
-  const int64_t memory_limit_bytes_;
+  Engine(std::vector<std::unique_ptr<Device>> devices, const AdmissionLimits& admission,
+         const Clock& clock);
+  Admission& AdmissionOf(const Device& device);
+  void Run(OneShot shot);
+
   const Clock& clock_;
+  int64_t memory_limit_bytes_ = 0;
+  EngineCounters counters_;
+  // The devices come after what their workers use.
+  std::vector<std::unique_ptr<Admission>> admissions_;  // of the device at the same place
+  const std::vector<std::unique_ptr<Device>> devices_;
 };
 
 }  // namespace opserve

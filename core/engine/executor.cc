@@ -139,7 +139,7 @@ struct Execution::State {
     return absl::OkStatus();
   }
 
-  absl::Status RunKernel() {
+  absl::Status RunKernel(const Context& on) {
     const Plan& plan = shared->plan;
     absl::InlinedVector<const std::byte*, 4> inputs;
     for (size_t i = 0; i < plan.call.inputs.size(); ++i) {
@@ -152,18 +152,22 @@ struct Execution::State {
     std::span<std::byte> scratch;
     if (plan.workspace_bytes > 0)
       scratch = {workspace.buffer->data() + workspace.offset_bytes, plan.workspace_bytes};
-    return plan.kernel->execute({.call = plan.call,
-                                 .inputs = inputs,
-                                 .outputs = outs,
-                                 .workspace = scratch,
-                                 .workers = plan.device->workers()});
+    const auto stop = [&on] { return on.is_abandoned(); };
+    const Workers workers(plan.device->workers(), stop);
+    OPSERVE_RETURN_IF_ERROR(plan.kernel->execute({.call = plan.call,
+                                                  .inputs = inputs,
+                                                  .outputs = outs,
+                                                  .workspace = scratch,
+                                                  .workers = workers}));
+    if (workers.stopped()) return MakeError({.reason = ErrorReason::kCancelled});
+    return absl::OkStatus();
   }
 
   absl::Status Run() {
     const std::shared_ptr<Context> alive = context.lock();
     if (alive == nullptr) return MakeError({.reason = ErrorReason::kCancelled});
     OPSERVE_RETURN_IF_ERROR(Lease(*alive));
-    return RunKernel();
+    return RunKernel(*alive);
   }
 
   const std::shared_ptr<Executor::Shared> shared;
@@ -236,7 +240,7 @@ absl::Status Executor::CheckApart(const OpCall& call, const Storages& storages, 
 absl::StatusOr<std::shared_ptr<Executor>> Executor::Create(const Engine& engine,
                                                            std::shared_ptr<Context> context,
                                                            NamedCall named,
-                                                           std::vector<StorageView> storages,
+                                                           const std::vector<StorageView>& storages,
                                                            Use use) {
   OPSERVE_ASSIGN_OR_RETURN(const Operator* op, FindOperator(named.op));
   const std::string& device = context->device().info().name;
@@ -323,7 +327,7 @@ absl::Status Executor::CheckWorkspace(const StorageView& workspace) const {
 }
 
 absl::StatusOr<Execution> Executor::Start(const std::shared_ptr<Stream>& stream,
-                                          const std::optional<StorageView>& workspace) {
+                                          std::optional<StorageView> workspace) {
   if (consumed_) {
     return InvalidParameter("executor", "one that was not executed yet, or is repeatable",
                             "one that was consumed");
@@ -335,14 +339,14 @@ absl::StatusOr<Execution> Executor::Start(const std::shared_ptr<Stream>& stream,
   }
   if (workspace.has_value()) OPSERVE_RETURN_IF_ERROR(CheckWorkspace(*workspace));
   OPSERVE_RETURN_IF_ERROR(shared_->TakeOff(stream));
-  return Execution(std::make_unique<Execution::State>(shared_, context_, storages_,
-                                                      workspace.value_or(StorageView())));
+  return Execution(std::make_unique<Execution::State>(
+      shared_, context_, storages_, std::move(workspace).value_or(StorageView())));
 }
 
 absl::StatusOr<Execution> Executor::Begin(const std::shared_ptr<Stream>& stream,
                                           std::optional<StorageView> workspace) {
   MutexLock lock(mutex_);
-  absl::StatusOr<Execution> execution = Start(stream, workspace);
+  absl::StatusOr<Execution> execution = Start(stream, std::move(workspace));
   if (execution.ok()) return execution;
   return WithOperator(execution.status(), plan().call.op->name);
 }

@@ -76,7 +76,7 @@ class Executor {
   static absl::StatusOr<std::shared_ptr<Executor>> Create(const Engine& engine,
                                                           std::shared_ptr<Context> context,
                                                           NamedCall named,
-                                                          std::vector<StorageView> storages,
+                                                          const std::vector<StorageView>& storages,
                                                           Use use);
   ~Executor();
   Executor(const Executor&) = delete;
@@ -124,7 +124,7 @@ class Executor {
   absl::Status CheckWorkspace(const StorageView& workspace) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Execution> Start(const std::shared_ptr<Stream>& stream,
-                                  const std::optional<StorageView>& workspace)
+                                  std::optional<StorageView> workspace)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::shared_ptr<Context> context_;

@@ -1,7 +1,6 @@
 #include "core/engine/one_shot_run.h"
 
 #include <utility>
-#include <vector>
 
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
@@ -38,9 +37,10 @@ absl::Status CheckInputStorages(const Plan& plan, std::span<const Fragments> sto
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<StagedOutput>> LeaseOutputs(const Plan& plan) {
-  std::vector<StagedOutput> outputs;
-  outputs.reserve(plan.call.outputs.size());
+using StagedOutputs = absl::InlinedVector<StagedOutput, 3>;
+
+absl::StatusOr<StagedOutputs> LeaseOutputs(const Plan& plan) {
+  StagedOutputs outputs;
   for (const OutputSlot& slot : plan.call.outputs) {
     const size_t bytes = slot.wanted ? static_cast<size_t>(slot.desc.size_bytes()) : 0;
     OPSERVE_ASSIGN_OR_RETURN(StagedOutput output, StagedOutput::Lease(*plan.device, bytes));
@@ -49,7 +49,7 @@ absl::StatusOr<std::vector<StagedOutput>> LeaseOutputs(const Plan& plan) {
   return outputs;
 }
 
-absl::StatusOr<Outputs> Fetch(const Plan& plan, std::vector<StagedOutput> written) {
+absl::StatusOr<Outputs> Fetch(const Plan& plan, StagedOutputs written) {
   Outputs outputs;
   outputs.reserve(written.size());
   for (size_t i = 0; i < written.size(); ++i) {
@@ -59,9 +59,9 @@ absl::StatusOr<Outputs> Fetch(const Plan& plan, std::vector<StagedOutput> writte
   return outputs;
 }
 
-absl::StatusOr<Outputs> Execute(const OneShot& shot) {
+absl::StatusOr<Outputs> Execute(OneShot& shot, const Clock& clock) {
   const Plan& plan = shot.plan;
-  OPSERVE_ASSIGN_OR_RETURN(std::vector<StagedOutput> outputs, LeaseOutputs(plan));
+  OPSERVE_ASSIGN_OR_RETURN(StagedOutputs outputs, LeaseOutputs(plan));
   OPSERVE_ASSIGN_OR_RETURN(const PooledBuffer workspace,
                            plan.device->memory().Acquire(plan.workspace_bytes));
   StagedInputs storages(*plan.device);
@@ -76,18 +76,21 @@ absl::StatusOr<Outputs> Execute(const OneShot& shot) {
   absl::InlinedVector<std::byte*, 4> output_starts;
   for (size_t i = 0; i < outputs.size(); ++i)
     output_starts.push_back(plan.call.outputs[i].wanted ? outputs[i].start() : nullptr);
+  const auto stop = [&] { return !CheckTimely(shot, clock).ok(); };
+  const Workers workers(plan.device->workers(), stop);
   OPSERVE_RETURN_IF_ERROR(plan.kernel->execute({.call = plan.call,
                                                 .inputs = input_starts,
                                                 .outputs = output_starts,
                                                 .workspace = {workspace.data(), workspace.size()},
-                                                .workers = plan.device->workers()}));
+                                                .workers = workers}));
+  if (workers.stopped()) return CheckTimely(shot, clock);
   return Fetch(plan, std::move(outputs));
 }
 
 absl::StatusOr<Outputs> CheckAndExecute(OneShot& shot, const Clock& clock) {
   OPSERVE_RETURN_IF_ERROR(CheckTimely(shot, clock));
   OPSERVE_RETURN_IF_ERROR(CheckInputStorages(shot.plan, shot.storages));
-  return Execute(shot);
+  return Execute(shot, clock);
 }
 
 }  // namespace

@@ -95,11 +95,12 @@ absl::StatusOr<PooledBuffer> Run(const Plan& plan, ElementRange range,
     starts.push_back(desc.has_value() ? staged.start(i) : nullptr);
   }
   std::byte* const target = output.start();
+  const Workers workers(plan.device->workers());
   OPSERVE_RETURN_IF_ERROR(plan.kernel->execute({.call = call,
                                                 .inputs = starts,
                                                 .outputs = {&target, 1},
                                                 .workspace = {workspace.data(), workspace.size()},
-                                                .workers = plan.device->workers(),
+                                                .workers = workers,
                                                 .range = range,
                                                 .windowed = chunked}));
   return std::move(output).Fetch();

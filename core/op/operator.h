@@ -76,8 +76,12 @@ struct Operator {
   absl::Status (*infer)(OpCall& call);
 
   // Whether a planned call is a map whose output elements can be made range by range
-  // (KernelArgs::range): each from the same element of its inputs, broadcast. nullptr = never.
+  // (KernelArgs::range): each from the same element of its inputs, broadcast. nullptr = of no call.
   bool (*runs_in_pieces)(const OpCall& call) = nullptr;
+
+  // About how many scalar operations a planned call takes, where the memory that it moves does not
+  // say enough. nullptr = it does.
+  int64_t (*operations)(const OpCall& call) = nullptr;
 
   // Index of the parameter of that name, or -1.
   int FindInput(std::string_view input) const;

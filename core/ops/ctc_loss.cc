@@ -1,5 +1,6 @@
 // CtcLoss and CtcLossBackward: schema and inference.
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -257,6 +258,28 @@ absl::Status InferBackward(OpCall& call) {
   return CheckDTypes(call, kBackwardLogProbs);
 }
 
+// A lattice has a cell for each element of log_alpha; the gradient takes an exponential of each of
+// log_probs besides.
+constexpr int64_t kOperationsOfCell = 4;
+constexpr int64_t kOperationsOfClass = 4;
+
+int64_t Operations(int64_t cells, int64_t classes) {
+  int64_t sum = 0;
+  int64_t rest = 0;
+  const bool overflow = __builtin_mul_overflow(cells, kOperationsOfCell, &sum) ||
+                        __builtin_mul_overflow(classes, kOperationsOfClass, &rest) ||
+                        __builtin_add_overflow(sum, rest, &sum);
+  return overflow ? std::numeric_limits<int64_t>::max() : sum;
+}
+
+int64_t ForwardOperations(const OpCall& call) {
+  return Operations(call.output(1).desc.num_elements(), 0);
+}
+
+int64_t BackwardOperations(const OpCall& call) {
+  return Operations(2 * call.input(4).num_elements(), call.input(kBackwardLogProbs).num_elements());
+}
+
 }  // namespace
 
 extern constinit const Operator kCtcLoss = {
@@ -279,6 +302,7 @@ extern constinit const Operator kCtcLoss = {
     .outputs = kForwardOutputs,
     .support = kSupport,
     .infer = InferForward,
+    .operations = ForwardOperations,
 };
 
 extern constinit const Operator kCtcLossBackward = {
@@ -300,6 +324,7 @@ extern constinit const Operator kCtcLossBackward = {
     .outputs = kBackwardOutputs,
     .support = kSupport,
     .infer = InferBackward,
+    .operations = BackwardOperations,
 };
 
 }  // namespace opserve

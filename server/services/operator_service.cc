@@ -1,6 +1,5 @@
 #include "server/services/operator_service.h"
 
-#include <chrono>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,17 +10,20 @@
 #include <grpcpp/support/server_callback.h>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
+#include "core/engine/cost.h"
 #include "core/op/op_table.h"
 #include "core/tensor/shape.h"
 #include "opserve/v1/operator_service.grpc.pb.h"
+#include "server/services/call_meter.h"
+#include "server/services/execute_batch_call.h"
+#include "server/services/execute_call.h"
 #include "server/wire/call_codec.h"
 #include "server/wire/output_codec.h"
 #include "server/wire/raw_message.h"
 #include "server/wire/schema_codec.h"
-#include "server/wire/status.h"
+#include "server/wire/statistics_codec.h"
 
 namespace opserve::server {
 namespace {
@@ -29,133 +31,98 @@ namespace {
 // Where large streams were fastest (256 KiB to 4 MiB).
 constexpr int64_t kRecommendedChunkBytes = 1 << 20;
 
-// One Execute. Owned by gRPC: lives until OnDone, which follows Finish, which follows the engine's
-// `done`.
-class ExecuteCall final : public grpc::ServerUnaryReactor {
- public:
-  ExecuteCall(const grpc::CallbackServerContext& context, grpc::ByteBuffer& response,
-              std::atomic<int64_t>& executing)
-      : context_(context), response_(response), executing_(executing) {
-    ++executing_;
-  }
-  ~ExecuteCall() override { --executing_; }
-
-  void Start(Engine& engine, const grpc::ByteBuffer& request, int64_t max_message_bytes) {
-    absl::StatusOr<OneShot> shot = Prepare(engine, request, max_message_bytes);
-    if (!shot.ok()) return Finish(ToGrpcStatus(shot.status()));
-    engine.Submit(*std::move(shot));
-  }
-
- private:
-  void OnDone() override { delete this; }
-
-  absl::StatusOr<OneShot> Prepare(const Engine& engine, const grpc::ByteBuffer& request,
-                                  int64_t max_message_bytes) {
-    OPSERVE_ASSIGN_OR_RETURN(request_, ReadExecuteRequest(request));
-    const v1::Call& call = request_.header.call();
-    OPSERVE_ASSIGN_OR_RETURN(const v1::TensorEncoding encoding,
-                             DecodeEncoding(request_.header.output_encoding()));
-    OPSERVE_ASSIGN_OR_RETURN(const NamedCall named, DecodeExecuteCall(call, request_.raw));
-    OneShot shot;
-    OPSERVE_ASSIGN_OR_RETURN(shot.plan, engine.MakePlan(named));
-    OPSERVE_ASSIGN_OR_RETURN(CallStorages storages, DecodeStorages(call, std::move(request_.raw)));
-    values_ = std::move(storages.values);
-    shot.storages = std::move(storages.fragments);
-    // First, so that a shape without bytes behind it is what it is, not a large answer.
-    OPSERVE_RETURN_IF_ERROR(CheckStorages(shot.plan, shot.storages));
-    OPSERVE_RETURN_IF_ERROR(PrepareAnswer(shot.plan.call, encoding, max_message_bytes));
-    shot.deadline = absl::FromChrono(context_.deadline());
-    shot.cancelled = [this] { return context_.IsCancelled(); };
-    shot.done = [this](absl::StatusOr<Outputs> outputs) { Answer(std::move(outputs)); };
-    return shot;
-  }
-
-  absl::Status PrepareAnswer(const OpCall& call, v1::TensorEncoding encoding,
-                             int64_t max_message_bytes) {
-    EncodeOutputs(call, *answer_.mutable_outputs());
-    encoder_ = OutputEncoder(call, encoding, *answer_.mutable_outputs());
-    const size_t bytes =
-        ExecuteResponseBytes(answer_, encoder_.raw_sizes()) + encoder_.values_bytes();
-    return CheckAnswerSize(call, bytes, max_message_bytes);
-  }
-
-  void Answer(absl::StatusOr<Outputs> outputs) {
-    request_.slices.clear();  // the engine is done with them; the answer may take long to leave
-    if (!outputs.ok()) return Finish(ToGrpcStatus(outputs.status()));
-    response_ = WriteExecuteResponse(
-        answer_, encoder_.Fill(*std::move(outputs), *answer_.mutable_outputs()));
-    Finish(grpc::Status::OK);
-  }
-
-  const grpc::CallbackServerContext& context_;
-  grpc::ByteBuffer& response_;
-  std::atomic<int64_t>& executing_;
-  RawExecuteRequest request_;
-  std::vector<std::vector<std::byte>> values_;
-  v1::ExecuteResponse answer_;
-  OutputEncoder encoder_;
-};
-
-grpc::ServerUnaryReactor* FinishNow(grpc::CallbackServerContext* context,
-                                    const absl::Status& status) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpcStatus(status));
-  return reactor;
-}
-
 // Requests that can be large are read by us, within our bounds.
+using ExecuteMethods = v1::OperatorService::WithRawCallbackMethod_Execute<
+    v1::OperatorService::WithRawCallbackMethod_ExecuteBatch<v1::OperatorService::Service>>;
 using Methods = v1::OperatorService::WithCallbackMethod_GetServerInfo<
     v1::OperatorService::WithRawCallbackMethod_ListOperators<
         v1::OperatorService::WithCallbackMethod_ListDevices<
             v1::OperatorService::WithRawCallbackMethod_GetWorkspaceSize<
-                v1::OperatorService::WithRawCallbackMethod_Execute<
-                    v1::OperatorService::Service>>>>>;
+                v1::OperatorService::WithCallbackMethod_GetStatistics<ExecuteMethods>>>>>;
 
 class OperatorService final : public Methods {
  public:
   OperatorService(Engine& engine, const OperatorServiceOptions& options)
-      : engine_(engine), options_(options) {}
+      : engine_(engine),
+        options_(options),
+        execute_{engine, *options.counters, *options.executing, options.max_message_bytes},
+        start_(options.clock->Now()) {}
 
   grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context,
                                           const v1::GetServerInfoRequest* /*request*/,
                                           v1::GetServerInfoResponse* response) override {
+    CallMeter meter(*options_.counters, Method::kGetServerInfo, *context, 0);
     response->set_version(OPSERVE_VERSION);
     response->set_max_message_bytes(options_.max_message_bytes);
     response->set_memory_limit_bytes(engine_.memory_limit_bytes());
     response->set_recommended_chunk_bytes(kRecommendedChunkBytes);
     response->set_max_rank(kMaxRank);
-    return FinishNow(context, absl::OkStatus());
+    return FinishNow(*context, meter, absl::OkStatus(), response->ByteSizeLong());
   }
 
   grpc::ServerUnaryReactor* ListOperators(grpc::CallbackServerContext* context,
                                           const grpc::ByteBuffer* request,
                                           grpc::ByteBuffer* response) override {
-    return FinishNow(context, AnswerOperators(*request, *response));
+    CallMeter meter(*options_.counters, Method::kListOperators, *context, request->Length());
+    const absl::Status status = AnswerOperators(*request, *response);
+    return FinishNow(*context, meter, status, response->Length());
   }
 
   grpc::ServerUnaryReactor* ListDevices(grpc::CallbackServerContext* context,
                                         const v1::ListDevicesRequest* /*request*/,
                                         v1::ListDevicesResponse* response) override {
+    CallMeter meter(*options_.counters, Method::kListDevices, *context, 0);
     for (const std::unique_ptr<Device>& device : engine_.devices())
       *response->add_devices() = EncodeDevice(*device);
-    return FinishNow(context, absl::OkStatus());
+    return FinishNow(*context, meter, absl::OkStatus(), response->ByteSizeLong());
   }
 
   grpc::ServerUnaryReactor* GetWorkspaceSize(grpc::CallbackServerContext* context,
                                              const grpc::ByteBuffer* request,
                                              grpc::ByteBuffer* response) override {
-    return FinishNow(context, AnswerPlan(*request, *response));
+    CallMeter meter(*options_.counters, Method::kGetWorkspaceSize, *context, request->Length());
+    const absl::Status status = AnswerPlan(*request, *response);
+    return FinishNow(*context, meter, status, response->Length());
+  }
+
+  grpc::ServerUnaryReactor* GetStatistics(grpc::CallbackServerContext* context,
+                                          const v1::GetStatisticsRequest* /*request*/,
+                                          v1::GetStatisticsResponse* response) override {
+    CallMeter meter(*options_.counters, Method::kGetStatistics, *context, 0);
+    *response = EncodeStatistics(options_.counters->Sum(), engine_, options_.clock->Now() - start_);
+    return FinishNow(*context, meter, absl::OkStatus(), response->ByteSizeLong());
   }
 
   grpc::ServerUnaryReactor* Execute(grpc::CallbackServerContext* context,
                                     const grpc::ByteBuffer* request,
                                     grpc::ByteBuffer* response) override {
-    auto* call = new ExecuteCall(*context, *response, *options_.executing);
-    call->Start(engine_, *request, options_.max_message_bytes);
-    return call;
+    return StartExecute(execute_, *context, *request, *response);
+  }
+
+  grpc::ServerUnaryReactor* ExecuteBatch(grpc::CallbackServerContext* context,
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) override {
+    return StartExecuteBatch(execute_, *context, *request, *response);
   }
 
  private:
+  static v1::CostEstimate EncodeCost(const Plan& plan) {
+    const Cost cost = EstimateCost(plan.call, plan.workspace_bytes);
+    v1::CostEstimate estimate;
+    estimate.set_bytes(cost.bytes);
+    estimate.set_operations(cost.operations);
+    estimate.set_seconds(absl::ToDoubleSeconds(cost.time));
+    estimate.set_inline_(RunsInline(plan, cost));
+    return estimate;
+  }
+
+  grpc::ServerUnaryReactor* FinishNow(grpc::CallbackServerContext& context, CallMeter& meter,
+                                      const absl::Status& status, size_t response_bytes) {
+    grpc::ServerUnaryReactor* reactor = context.DefaultReactor();
+    reactor->Finish(meter.End(status, response_bytes));
+    return reactor;
+  }
+
   static absl::Status AnswerOperators(const grpc::ByteBuffer& request_bytes,
                                       grpc::ByteBuffer& response_bytes) {
     v1::ListOperatorsRequest request;
@@ -189,6 +156,7 @@ class OperatorService final : public Methods {
     response.set_input_bytes(plan.call.input_bytes());
     response.set_output_bytes(plan.call.output_bytes());
     response.set_device(plan.device->info().name);
+    *response.mutable_cost() = EncodeCost(plan);
     EncodeOutputs(plan.call, *response.mutable_outputs());
     response_bytes = WriteMessage(response);
     return absl::OkStatus();
@@ -196,6 +164,8 @@ class OperatorService final : public Methods {
 
   Engine& engine_;
   const OperatorServiceOptions options_;
+  const ExecuteContext execute_;
+  const absl::Time start_;
 };
 
 }  // namespace

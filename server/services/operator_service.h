@@ -7,7 +7,9 @@
 
 #include <grpcpp/impl/service_type.h>
 
+#include "core/base/clock.h"
 #include "core/engine/engine.h"
+#include "server/counters/server_counters.h"
 
 namespace opserve::server {
 
@@ -15,8 +17,11 @@ struct OperatorServiceOptions {
   // Largest message in either direction; told by GetServerInfo. An answer that would be larger is
   // refused before the call runs.
   int64_t max_message_bytes = 0;
-  // Counts the Execute calls that are not over yet. Must outlive the service.
+  // Counts the calls of Execute and ExecuteBatch that are not over yet. Must outlive the service,
+  // as must the others.
   std::atomic<int64_t>* executing = nullptr;
+  ServerCounters* counters = nullptr;
+  const Clock* clock = &Clock::Real();
 };
 
 // `engine` must outlive the service, and the service the server that it is registered with.

@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include <grpc/grpc.h>
+
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
@@ -20,7 +22,7 @@ constexpr absl::Duration kDrainGrace = absl::Milliseconds(100);
 std::shared_ptr<SessionCall> SessionCall::Start(Engine& engine,
                                                 const SessionServiceOptions& options,
                                                 grpc::CallbackServerContext& context) {
-  const std::shared_ptr<SessionCall> call(new SessionCall(engine, options, context));
+  std::shared_ptr<SessionCall> call(new SessionCall(engine, options, context));
   call->self_ = call;
   using Wake = absl::AnyInvocable<void() const>;
   call->flow_->Attach(std::make_shared<const Wake>([weak = std::weak_ptr<SessionCall>(call)] {
@@ -35,9 +37,11 @@ SessionCall::SessionCall(Engine& engine, const SessionServiceOptions& options,
     : options_(options),
       context_(context),
       flow_(std::make_shared<Flow>(options.limits.window_bytes)),
-      session_(engine, *options.clock, options.limits, flow_) {}
+      session_(engine, *options.clock, options.limits, flow_) {
+  options_.counters->SessionOpened();
+}
 
-SessionCall::~SessionCall() = default;
+SessionCall::~SessionCall() { options_.counters->SessionClosed(); }
 
 void SessionCall::OnReadDone(bool ok) {
   if (ok) {
@@ -56,6 +60,7 @@ void SessionCall::OnReadDone(bool ok) {
 
 absl::Status SessionCall::TakeRead() {
   auto request = std::make_shared<RawSessionRequest>();
+  options_.counters->CommandCame(in_.Length());
   OPSERVE_ASSIGN_OR_RETURN(*request, ReadSessionRequest(in_));
   in_.Clear();
   Command command{
@@ -83,6 +88,7 @@ void SessionCall::OnDone() {
   session_.Close();
   {
     MutexLock lock(mutex_);
+    done_ = true;
     if (std::exchange(counted_, false)) --*options_.executing;
   }
   const std::shared_ptr<SessionCall> self = std::move(self_);
@@ -98,9 +104,14 @@ void SessionCall::Advance() {
     StartRead(&in_);
   }
   if (half_closed_ && !reading_ && !writing_ && flow_->IsIdle()) {
-    finished_ = true;
-    Finish(grpc::Status::OK);
+    FinishWith(grpc::Status::OK);
   }
+}
+
+void SessionCall::FinishWith(const grpc::Status& status) {
+  if (std::exchange(finished_, true)) return;
+  finish_start_ = options_.clock->Now();
+  Finish(status);
 }
 
 void SessionCall::AdvanceWrite() {
@@ -110,7 +121,9 @@ void SessionCall::AdvanceWrite() {
   writing_ = true;
   write_start_ = options_.clock->Now();
   out_bytes_ = answer->size_bytes();
+  if (answer->header.has_error()) options_.counters->CommandFailed();
   out_ = WriteSessionResponse(answer->header, std::move(answer->raw));
+  options_.counters->AnswerLeft(out_.Length());
   grpc::WriteOptions write;
   if (flow_->HasAnswer()) write.set_buffer_hint();
   StartWrite(&out_, write);
@@ -127,8 +140,13 @@ void SessionCall::CountWork() {
 void SessionCall::End(const grpc::Status& status) {
   session_.Close();
   MutexLock lock(mutex_);
-  if (std::exchange(finished_, true)) return;
-  Finish(status);
+  FinishWith(status);
+}
+
+// A status that is sent in the usual way waits behind the answers that nobody takes.
+void SessionCall::Cut() {
+  grpc_call_cancel_with_status(context_.c_call(), GRPC_STATUS_DEADLINE_EXCEEDED,
+                               "the client did not take its answers", nullptr);
 }
 
 void SessionCall::Drain() {
@@ -141,15 +159,14 @@ void SessionCall::Drain() {
 }
 
 void SessionCall::Tick(absl::Time now) {
-  bool stalled = false;
   bool drained = false;
   {
     MutexLock lock(mutex_);
-    if (finished_) return;
-    stalled = writing_ && now - write_start_ > options_.stall_timeout;
-    drained = draining_ && now - idle_since_ >= kDrainGrace;
+    if (done_) return;  // the context is gone
+    const absl::Time since = finished_ ? finish_start_ : writing_ ? write_start_ : now;
+    if (now - since > options_.stall_timeout) return Cut();
+    drained = !finished_ && draining_ && now - idle_since_ >= kDrainGrace;
   }
-  if (stalled) context_.TryCancel();
   if (drained) End(ToGrpcStatus(MakeError({.reason = ErrorReason::kDraining})));
 }
 

@@ -43,6 +43,8 @@ class SessionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   void AdvanceWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CountWork() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void End(const grpc::Status& status);
+  void FinishWith(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Cut() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const SessionServiceOptions options_;
   grpc::CallbackServerContext& context_;
@@ -59,8 +61,10 @@ class SessionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   bool half_closed_ ABSL_GUARDED_BY(mutex_) = false;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  bool done_ ABSL_GUARDED_BY(mutex_) = false;
   bool counted_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Time write_start_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
+  absl::Time finish_start_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
   absl::Time idle_since_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
 };
 

@@ -11,6 +11,7 @@
 #include "opserve/v1/session.grpc.pb.h"
 #include "server/services/session_call.h"
 #include "server/wire/status.h"
+#include "server/wire/status_details.h"
 
 namespace opserve::server {
 namespace {
@@ -106,7 +107,11 @@ class SessionService final : public Methods, public SessionServer {
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Session(
       grpc::CallbackServerContext* context) override {
     const absl::Status status = Admit();
-    if (!status.ok()) return new RefusedCall(status);
+    if (!status.ok()) {
+      options_.counters->SessionRefused();
+      options_.counters->Failed(ReasonOf(status));
+      return new RefusedCall(status);
+    }
     const std::shared_ptr<SessionCall> call = SessionCall::Start(engine_, options_, *context);
     keeper_.Add(call);
     if (draining_) call->Drain();

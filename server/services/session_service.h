@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "core/base/clock.h"
 #include "core/engine/engine.h"
+#include "server/counters/server_counters.h"
 #include "server/session/session_limits.h"
 
 namespace opserve::server {
@@ -21,6 +22,8 @@ struct SessionServiceOptions {
   absl::Duration stall_timeout = absl::Seconds(30);
   // Counts the sessions that have something under way. Must outlive the service.
   std::atomic<int64_t>* executing = nullptr;
+  // Must outlive the service.
+  ServerCounters* counters = nullptr;
   const Clock* clock = &Clock::Real();
 };
 

@@ -38,12 +38,21 @@ absl::Status PrepareAnswer(const SessionState& state, const v1::InlineExecute& c
   return CheckAnswerSize(planned, bytes, state.limits.max_message_bytes);
 }
 
+absl::StatusOr<std::string_view> DeviceOfStream(SessionState& state, uint64_t stream_id) {
+  OPSERVE_ASSIGN_OR_RETURN(const Owned<Stream>* stream, state.streams.Find(stream_id));
+  OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<Context> * context,
+                           state.contexts.Find(stream->context));
+  return (*context)->device().info().name;
+}
+
 absl::StatusOr<std::shared_ptr<InlineCall>> PrepareInline(SessionState& state,
                                                           const v1::InlineExecute& command,
                                                           Taken& taken) {
   auto call = std::make_shared<InlineCall>();
-  OPSERVE_ASSIGN_OR_RETURN(const NamedCall named,
-                           DecodeExecuteCall(command.call(), taken.command.raw));
+  OPSERVE_ASSIGN_OR_RETURN(NamedCall named, DecodeExecuteCall(command.call(), taken.command.raw));
+  if (named.device.empty() && command.stream() != 0) {
+    OPSERVE_ASSIGN_OR_RETURN(named.device, DeviceOfStream(state, command.stream()));
+  }
   OPSERVE_ASSIGN_OR_RETURN(call->shot.plan, state.engine.MakePlan(named));
   OPSERVE_ASSIGN_OR_RETURN(CallStorages storages,
                            DecodeStorages(command.call(), std::move(taken.command.raw)));
@@ -136,6 +145,7 @@ absl::Status Handle(SessionState& state, const v1::InlineExecute& command, Taken
   // What the answer will hold is under way as much as what came.
   taken.ticket->Hold(call->shot.plan.call.output_bytes());
   if (command.stream() != 0) return EnqueueInline(state, command.stream(), call, taken.ticket);
+  call->shot.cancelled = [ticket = taken.ticket] { return ticket->flow().is_closed(); };
   call->shot.done = [call, ticket = taken.ticket](absl::StatusOr<Outputs> outputs) {
     Deliver(*call, *ticket, std::move(outputs)).IgnoreError();
   };

@@ -12,6 +12,13 @@
 namespace opserve::server {
 namespace {
 
+// A smaller chunk is copied: its message would take many times as much memory.
+constexpr size_t kSmallChunkBytes = 4 << 10;
+constexpr size_t kBlockBytes = 64 << 10;
+
+// What a piece that waits takes besides its bytes.
+constexpr int64_t kPieceBytes = 1024;
+
 // Cuts the first `count` bytes off `from`.
 Fragments TakeFront(std::deque<OwnedBytes>& from, size_t count,
                     std::vector<std::shared_ptr<const void>>& owners) {
@@ -37,6 +44,29 @@ Fragments TakeFront(std::deque<OwnedBytes>& from, size_t count,
 
 }  // namespace
 
+void ChunkedCall::Input::Append(OwnedBytes bytes) {
+  const size_t size = bytes.bytes.size_bytes();
+  if (size == 0) return;
+  if (size >= kSmallChunkBytes) {
+    waiting.push_back(std::move(bytes));
+    return;
+  }
+  // Pieces read a block's beginning while it grows: it never moves.
+  if (block == nullptr || block->capacity() - block->size() < size) {
+    block = std::make_shared<std::vector<std::byte>>();
+    block->reserve(kBlockBytes);
+  }
+  const size_t at = block->size();
+  block->resize(at + size);
+  bytes.bytes.CopyTo(block->data() + at, 0, size);
+  const std::byte* begin = block->data() + at;
+  if (!waiting.empty() && waiting.back().owner == block) {
+    begin = waiting.back().bytes.pieces().front().data();
+    waiting.pop_back();
+  }
+  waiting.push_back({Fragments({begin, block->data() + block->size()}), block});
+}
+
 // A range of elements and its inputs' bytes.
 struct ChunkedCall::Piece {
   ElementRange range;
@@ -45,6 +75,7 @@ struct ChunkedCall::Piece {
   int64_t bytes = 0;  // of the chunks
 
   absl::Status Run(const Shared& shared) {
+    if (shared.ticket->flow().is_closed()) return MakeError({.reason = ErrorReason::kCancelled});
     OPSERVE_ASSIGN_OR_RETURN(PooledBuffer result,
                              RunPiece(shared.plan, range, shared.chunked, inputs));
     const OutputSlot& output = shared.plan.call.outputs[0];
@@ -111,7 +142,7 @@ absl::Status ChunkedCall::Accept(std::string_view input, OwnedBytes bytes) {
   const auto size = static_cast<int64_t>(bytes.bytes.size_bytes());
   OPSERVE_RETURN_IF_ERROR(CheckChunk(at, size));
   inputs_[at].received += size / static_cast<int64_t>(ElementBytes(at));
-  if (size > 0) inputs_[at].waiting.push_back(std::move(bytes));
+  inputs_[at].Append(std::move(bytes));
   IssuePieces();
   return absl::OkStatus();
 }
@@ -172,7 +203,7 @@ void ChunkedCall::IssuePiece(int64_t count) {
     }
   }
   issued_ += count;
-  const int64_t held = piece.bytes;
+  const int64_t held = piece.bytes + kPieceBytes;
   shared_->ticket->flow().Hold(held);
   stream_->Enqueue(Stream::Command{
       .id = shared_->ticket->id(),

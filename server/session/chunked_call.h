@@ -78,8 +78,11 @@ class ChunkedCall {
     std::shared_ptr<Ticket> ticket;
   };
   struct Input {
+    void Append(OwnedBytes bytes);
+
     std::deque<OwnedBytes> waiting;
-    int64_t received = 0;  // elements
+    int64_t received = 0;                           // elements
+    std::shared_ptr<std::vector<std::byte>> block;  // of small chunks, side by side
   };
   struct Piece;
 

@@ -35,10 +35,10 @@ absl::StatusOr<std::shared_ptr<Executor>> MakeExecutor(SessionState& state,
   for (const v1::BufferView& view : call.views) {
     absl::StatusOr<StorageView> storage = ResolveView(state, view, command.context());
     if (!storage.ok()) return WithOperator(storage.status(), call.named.op);
-    storages.push_back(*std::move(storage));
+    storages.push_back(*storage);
   }
   const auto use = command.repeatable() ? Executor::Use::kRepeatable : Executor::Use::kOnce;
-  return Executor::Create(state.engine, *context, std::move(call.named), std::move(storages), use);
+  return Executor::Create(state.engine, *context, call.named, std::move(storages), use);
 }
 
 Answer DescribePlan(const Plan& plan) {
@@ -101,7 +101,7 @@ struct Sending {
 
 // Outputs that only this execution has leave beside the stream's later work; the stream waits for
 // those in buffers.
-void EnqueueAndSend(Stream& stream, Execution execution, std::shared_ptr<Ticket> ticket,
+void EnqueueAndSend(Stream& stream, Execution execution, const std::shared_ptr<Ticket>& ticket,
                     Sending sending) {
   const bool waits = sending.sent == Sent::kAll;
   auto start = [execution = std::move(execution), ticket, sending = std::move(sending),

@@ -70,17 +70,24 @@ void Flow::Close() {
   for (Waiter& waiter : waiters) waiter.ready(false);
 }
 
+bool Flow::is_closed() const {
+  MutexLock lock(mutex_);
+  return closed_;
+}
+
 void Flow::Send(Answer answer) { SendReserved(std::move(answer), 0); }
 
 void Flow::SendReserved(Answer answer, int64_t reserved) {
-  const int64_t bytes = answer.size_bytes();
-  {
-    MutexLock lock(mutex_);
-    if (closed_) return;
-    unsent_bytes_ += bytes - reserved;
-    answers_.push_back(std::move(answer));
-  }
+  Post(std::move(answer), reserved);
   Wake();
+}
+
+void Flow::Post(Answer answer, int64_t reserved) {
+  const int64_t bytes = answer.size_bytes();
+  MutexLock lock(mutex_);
+  if (closed_) return;
+  unsent_bytes_ += bytes - reserved;
+  answers_.push_back(std::move(answer));
 }
 
 bool Flow::HasRoom(int64_t bytes) const {

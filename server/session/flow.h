@@ -50,10 +50,14 @@ class Flow {
   int64_t unsent_bytes() const;
   // Nothing is sent any more; who waits for room is told that there will be none. `wake` is let go.
   void Close();
+  bool is_closed() const;
 
   // ---- for commands ----
 
   void Send(Answer answer);
+  // As SendReserved, for who holds a lock: Wake must follow without it.
+  void Post(Answer answer, int64_t reserved);
+  void Wake();
 
   // Calls `ready`, here and now or later, when `bytes` more may be sent: they count as unsent from
   // then on, and SendReserved sends them. First come, first served. `ready(false)`: the session is
@@ -63,7 +67,7 @@ class Flow {
   void SendReserved(Answer answer, int64_t reserved);
   void Unreserve(int64_t bytes);
 
-  // Uploads that the session keeps for commands that wait.
+  // What the session keeps for commands that wait: their uploads above all.
   void Hold(int64_t bytes);
   void Release(int64_t bytes);
 
@@ -80,7 +84,6 @@ class Flow {
   bool HasRoom(int64_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Who may go on now; call them without the lock.
   std::vector<Waiter> TakeReady() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Wake();
 
   const int64_t window_bytes_;
   mutable Mutex mutex_;

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
+#include "core/tensor/overlap.h"
 #include "server/session/handlers.h"
 #include "server/session/pump.h"
 #include "server/wire/schema_codec.h"
@@ -37,14 +38,17 @@ absl::StatusOr<StreamAndRegion> Resolve(SessionState& state, uint64_t stream_id,
   return resolved;
 }
 
-const std::byte* EndOf(const MemoryRegion& region) {
-  if (region.size_bytes() == 0) return region.start;
-  return region.start + (region.rows - 1) * region.stride_bytes + region.row_bytes;
+TensorDesc DescOf(const MemoryRegion& region) {
+  return {.dtype = DType::kUint8,
+          .shape = {region.rows, region.row_bytes},
+          .strides = {region.stride_bytes, 1}};
 }
 
 bool Overlap(const BufferRegion& a, const BufferRegion& b) {
-  return a.buffer == b.buffer && a.memory.start < EndOf(b.memory) &&
-         b.memory.start < EndOf(a.memory);
+  if (a.buffer != b.buffer || a.memory.size_bytes() == 0) return false;
+  const std::byte* start = a.buffer->data();
+  return MayOverlap({DescOf(a.memory), a.memory.start - start},
+                    {DescOf(b.memory), b.memory.start - start});
 }
 
 absl::Status CheckPattern(const std::string& pattern, const MemoryRegion& region) {
@@ -65,7 +69,7 @@ absl::AnyInvocable<void(absl::Status)> FinishWith(std::shared_ptr<Ticket> ticket
 
 absl::Status Handle(SessionState& state, const v1::Allocate& command, Taken& taken) {
   OPSERVE_RETURN_IF_ERROR(state.buffers.CheckNew(command.buffer()));
-  const absl::Status status = AddBuffer(state, command);
+  absl::Status status = AddBuffer(state, command);
   if (!status.ok()) {
     state.buffers.AddFailed(command.buffer(), taken.ticket->id());
     return status;

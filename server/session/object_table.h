@@ -48,7 +48,8 @@ class ObjectTable {
     if (id == 0) return MissingParameter(kind_, "an id > 0");
     const auto at = objects_.find(id);
     if (at != objects_.end()) return &at->second;
-    std::string want = absl::StrCat("the id of one that is there (", std::string(kind_), ")");
+    std::string want =
+        absl::StrCat("the id of one that is there (", static_cast<std::string>(kind_), ")");
     const auto failed = failed_.find(id);
     if (failed == failed_.end()) {
       return InvalidParameter(kind_, want, absl::StrCat(id, ", which was never made or is gone"));

@@ -55,6 +55,13 @@ absl::Status SynchronizeEvent(SessionState& state, uint64_t id, const Taken& tak
   return absl::OkStatus();
 }
 
+absl::Status CheckReached(const Event& event, std::string_view parameter) {
+  const absl::StatusOr<bool> reached = event.Query();
+  if (reached.ok() && *reached) return absl::OkStatus();
+  return InvalidParameter(parameter, "an event that was recorded, and reached",
+                          reached.ok() ? "one that was not reached yet" : "one that never was");
+}
+
 }  // namespace
 
 absl::Status Handle(SessionState& state, const v1::CreateContext& command, Taken& taken) {
@@ -151,6 +158,8 @@ absl::Status Handle(SessionState& state, const v1::QueryElapsedTime& command, Ta
   // The tables keep what they have in place while nothing is added.
   OPSERVE_ASSIGN_OR_RETURN(const Owned<Event>* start, state.events.Find(command.start()));
   OPSERVE_ASSIGN_OR_RETURN(const Owned<Event>* end, state.events.Find(command.end()));
+  OPSERVE_RETURN_IF_ERROR(CheckReached(*start->object, "start"));
+  OPSERVE_RETURN_IF_ERROR(CheckReached(*end->object, "end"));
   OPSERVE_ASSIGN_OR_RETURN(const absl::Duration elapsed, ElapsedTime(*start->object, *end->object));
   Answer answer;
   answer.header.mutable_elapsed_time()->set_seconds(absl::ToDoubleSeconds(elapsed));

@@ -18,8 +18,8 @@ enum class Results : uint8_t { kNone, kSome };
 enum class Answered : uint8_t { kYes, kNever };
 
 struct Entry {
-  Request::CommandCase command;
-  absl::Status (*handle)(SessionState&, Taken&);
+  Request::CommandCase command = Request::COMMAND_NOT_SET;
+  absl::Status (*handle)(SessionState&, Taken&) = nullptr;
   Results results = Results::kNone;  // what `quiet` must not go with
   Answered answered = Answered::kYes;
 };
@@ -129,10 +129,12 @@ void Session::Perform(Command command) {
   Taken taken{
       .ticket = std::make_shared<Ticket>(
           flow_, command.header.id(),
-          silent ? Ticket::Answers::kOnFailure : Ticket::Answers::kAlways, command.raw_bytes()),
+          silent ? Ticket::Answers::kOnFailure : Ticket::Answers::kAlways, command.held_bytes()),
       .command = command};
   const absl::Status status = Dispatch(state_, entry, taken, admitted);
-  if (!status.ok()) taken.ticket->Finish(status);
+  if (status.ok()) return;
+  if (entry.command == Request::kChunkedExecute) state_.failed_calls.insert(command.header.id());
+  taken.ticket->Finish(status);
 }
 
 void Session::EndOfCommands() {

@@ -39,8 +39,8 @@ absl::Status CheckNumbers(const MemoryRegion& region, int64_t offset_bytes,
 
 }  // namespace
 
-int64_t Command::raw_bytes() const {
-  int64_t bytes = 0;
+int64_t Command::held_bytes() const {
+  auto bytes = static_cast<int64_t>(header.SpaceUsedLong());
   for (const Fragments& entry : raw) bytes += static_cast<int64_t>(entry.size_bytes());
   return bytes;
 }

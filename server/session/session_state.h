@@ -32,7 +32,8 @@ struct Command {
   std::vector<Fragments> raw;
   std::shared_ptr<const void> owner;
 
-  int64_t raw_bytes() const;
+  // What it takes while it waits.
+  int64_t held_bytes() const;
 };
 
 // The last few ids that were put in.

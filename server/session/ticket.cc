@@ -24,7 +24,16 @@ void Ticket::Send(Answer answer) { SendReserved(std::move(answer), 0); }
 void Ticket::SendReserved(Answer answer, int64_t reserved) {
   answer.header.set_id(id_);
   answer.header.set_more(true);
-  flow_->SendReserved(std::move(answer), reserved);
+  {
+    // Under the lock: nothing may come behind the last answer.
+    MutexLock lock(mutex_);
+    if (!finished_) {
+      flow_->Post(std::move(answer), reserved);
+      reserved = 0;
+    }
+  }
+  if (reserved > 0) return flow_->Unreserve(reserved);
+  flow_->Wake();
 }
 
 bool Ticket::TakeEnd() {

@@ -27,7 +27,8 @@ class Ticket {
   Flow& flow() const { return *flow_; }
   bool is_finished() const;
 
-  // An answer that is not the last. `answer.header` needs neither id nor `more`.
+  // An answer that is not the last: dropped when that was sent. `answer.header` needs neither id
+  // nor `more`.
   void Send(Answer answer);
   void SendReserved(Answer answer, int64_t reserved);
 

@@ -17,10 +17,7 @@ using google::protobuf::io::CodedOutputStream;
 
 constexpr uint32_t kNoBulk = 0;  // no field has this number
 
-template <typename Message>
-constexpr uint32_t RawTag() {
-  return Message::kRawFieldNumber << 3 | 2;
-}
+constexpr uint32_t TagOf(uint32_t raw_field) { return raw_field << 3 | 2; }
 
 // Up to here a copy costs less than a slice of its own.
 constexpr size_t kCopiedBytes = 2048;
@@ -32,11 +29,6 @@ grpc::Slice LeaseAsSlice(PooledBuffer buffer) {
       lease);
 }
 
-absl::Status NotAMessage(const google::protobuf::MessageLite& wanted) {
-  return InvalidParameter("message", absl::StrCat("an ", wanted.GetTypeName()),
-                          "malformed fields or names that are not UTF-8");
-}
-
 // No slices for an empty message, which may have no buffer either.
 std::vector<grpc::Slice> SlicesOf(const grpc::ByteBuffer& buffer) {
   std::vector<grpc::Slice> slices;
@@ -46,32 +38,53 @@ std::vector<grpc::Slice> SlicesOf(const grpc::ByteBuffer& buffer) {
   return slices;
 }
 
-absl::StatusOr<ScannedMessage> Scan(const std::vector<grpc::Slice>& slices, uint32_t bulk_field) {
+absl::StatusOr<ScannedMessage> Scan(const std::vector<grpc::Slice>& slices, uint32_t bulk_field,
+                                    size_t max_entries) {
   std::vector<std::span<const std::byte>> pieces;
   pieces.reserve(slices.size());
   for (const grpc::Slice& slice : slices)
     pieces.push_back(std::as_bytes(std::span(slice.begin(), slice.size())));
   return ScanMessage(pieces, bulk_field,
-                     {.max_header_bytes = kMaxHeaderBytes, .max_bulk_entries = kMaxRawEntries});
+                     {.max_header_bytes = kMaxHeaderBytes, .max_bulk_entries = max_entries});
 }
 
 template <typename Header>
 absl::StatusOr<RawRequest<Header>> ReadRequest(const grpc::ByteBuffer& buffer) {
   RawRequest<Header> request;
-  request.slices = SlicesOf(buffer);
-  OPSERVE_ASSIGN_OR_RETURN(ScannedMessage scanned, Scan(request.slices, Header::kRawFieldNumber));
-  if (!request.header.ParseFromString(scanned.header)) return NotAMessage(request.header);
-  request.raw = std::move(scanned.bulk);
+  OPSERVE_ASSIGN_OR_RETURN(SplitMessage split,
+                           ReadSplitMessage(buffer, Header::kRawFieldNumber, kMaxRawEntries));
+  if (!request.header.ParseFromString(split.header))
+    return NotAMessage(request.header.GetTypeName());
+  request.slices = std::move(split.slices);
+  request.raw = std::move(split.raw);
   return request;
 }
 
-template <typename Header>
-grpc::ByteBuffer WriteResponse(const Header& header, std::vector<PooledBuffer> raw) {
+}  // namespace
+
+absl::Status NotAMessage(std::string_view type) {
+  std::string want("an ");
+  want.append(type);
+  return InvalidParameter("message", want, "malformed fields or names that are not UTF-8");
+}
+
+absl::StatusOr<SplitMessage> ReadSplitMessage(const grpc::ByteBuffer& buffer, uint32_t raw_field,
+                                              size_t max_raw_entries) {
+  SplitMessage split;
+  split.slices = SlicesOf(buffer);
+  OPSERVE_ASSIGN_OR_RETURN(ScannedMessage scanned, Scan(split.slices, raw_field, max_raw_entries));
+  split.header = std::move(scanned.header);
+  split.raw = std::move(scanned.bulk);
+  return split;
+}
+
+grpc::ByteBuffer WriteSplitMessage(std::string header, uint32_t raw_field,
+                                   std::vector<PooledBuffer> raw) {
   std::vector<grpc::Slice> slices;
-  std::string copied = header.SerializeAsString();
+  std::string copied = std::move(header);
   for (PooledBuffer& entry : raw) {
     uint8_t prefix[16];
-    uint8_t* end = CodedOutputStream::WriteTagToArray(RawTag<Header>(), prefix);
+    uint8_t* end = CodedOutputStream::WriteTagToArray(TagOf(raw_field), prefix);
     end = CodedOutputStream::WriteVarint64ToArray(entry.size(), end);
     copied.append(reinterpret_cast<const char*>(prefix), static_cast<size_t>(end - prefix));
     if (entry.size() <= kCopiedBytes) {
@@ -87,8 +100,6 @@ grpc::ByteBuffer WriteResponse(const Header& header, std::vector<PooledBuffer> r
   return grpc::ByteBuffer(slices.data(), slices.size());
 }
 
-}  // namespace
-
 absl::StatusOr<RawExecuteRequest> ReadExecuteRequest(const grpc::ByteBuffer& buffer) {
   return ReadRequest<v1::ExecuteRequest>(buffer);
 }
@@ -98,8 +109,9 @@ absl::StatusOr<RawSessionRequest> ReadSessionRequest(const grpc::ByteBuffer& buf
 }
 
 absl::Status ReadMessage(const grpc::ByteBuffer& buffer, google::protobuf::MessageLite& message) {
-  OPSERVE_ASSIGN_OR_RETURN(const ScannedMessage scanned, Scan(SlicesOf(buffer), kNoBulk));
-  return message.ParseFromString(scanned.header) ? absl::OkStatus() : NotAMessage(message);
+  OPSERVE_ASSIGN_OR_RETURN(const SplitMessage split, ReadSplitMessage(buffer, kNoBulk, 0));
+  return message.ParseFromString(split.header) ? absl::OkStatus()
+                                               : NotAMessage(message.GetTypeName());
 }
 
 grpc::ByteBuffer WriteMessage(const google::protobuf::MessageLite& message) {
@@ -109,19 +121,21 @@ grpc::ByteBuffer WriteMessage(const google::protobuf::MessageLite& message) {
 
 size_t ExecuteResponseBytes(const v1::ExecuteResponse& header, std::span<const size_t> raw_sizes) {
   size_t bytes = header.ByteSizeLong();
-  const size_t tag = CodedOutputStream::VarintSize32(RawTag<v1::ExecuteResponse>());
+  const size_t tag = CodedOutputStream::VarintSize32(TagOf(v1::ExecuteResponse::kRawFieldNumber));
   for (const size_t size : raw_sizes) bytes += tag + CodedOutputStream::VarintSize64(size) + size;
   return bytes;
 }
 
 grpc::ByteBuffer WriteExecuteResponse(const v1::ExecuteResponse& header,
                                       std::vector<PooledBuffer> raw) {
-  return WriteResponse(header, std::move(raw));
+  return WriteSplitMessage(header.SerializeAsString(), v1::ExecuteResponse::kRawFieldNumber,
+                           std::move(raw));
 }
 
 grpc::ByteBuffer WriteSessionResponse(const v1::SessionResponse& header,
                                       std::vector<PooledBuffer> raw) {
-  return WriteResponse(header, std::move(raw));
+  return WriteSplitMessage(header.SerializeAsString(), v1::SessionResponse::kRawFieldNumber,
+                           std::move(raw));
 }
 
 }  // namespace opserve::server

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <grpcpp/support/byte_buffer.h>
@@ -33,6 +35,21 @@ struct RawRequest {
 using RawExecuteRequest = RawRequest<v1::ExecuteRequest>;
 using RawSessionRequest = RawRequest<v1::SessionRequest>;
 
+// A message before its header is parsed. Movable: moving keeps every address.
+struct SplitMessage {
+  std::string header;
+  std::vector<Fragments> raw;  // points into `slices`
+  std::vector<grpc::Slice> slices;
+};
+
+// Cuts the bytes of field `raw_field`, of at most `max_raw_entries` entries, out of a message.
+// Errors as ScanMessage's.
+absl::StatusOr<SplitMessage> ReadSplitMessage(const grpc::ByteBuffer& buffer, uint32_t raw_field,
+                                              size_t max_raw_entries);
+
+// 161002: a header that is no `type` ("opserve.v1.ExecuteRequest").
+absl::Status NotAMessage(std::string_view type);
+
 // Errors as ScanMessage's; and 161002 when the header is no such request.
 absl::StatusOr<RawExecuteRequest> ReadExecuteRequest(const grpc::ByteBuffer& buffer);
 absl::StatusOr<RawSessionRequest> ReadSessionRequest(const grpc::ByteBuffer& buffer);
@@ -43,11 +60,17 @@ absl::Status ReadMessage(const grpc::ByteBuffer& buffer, google::protobuf::Messa
 
 grpc::ByteBuffer WriteMessage(const google::protobuf::MessageLite& message);
 
+// The message that begins with `header`, then has `raw` as the entries of its field `raw_field`.
+// Large entries are not copied: the result owns their leases, which end when the transport is done
+// with them.
+grpc::ByteBuffer WriteSplitMessage(std::string header, uint32_t raw_field,
+                                   std::vector<PooledBuffer> raw);
+
 // Bytes of the message that WriteExecuteResponse makes of `header` and raw entries of these sizes.
 size_t ExecuteResponseBytes(const v1::ExecuteResponse& header, std::span<const size_t> raw_sizes);
 
-// The message `header` (whose `raw` is empty) with `raw` as its raw entries. Large entries are not
-// copied: the result owns their leases, which end when the transport is done with them.
+// The message `header` (whose `raw` is empty) with `raw` as its raw entries, as WriteSplitMessage
+// does it.
 grpc::ByteBuffer WriteExecuteResponse(const v1::ExecuteResponse& header,
                                       std::vector<PooledBuffer> raw);
 grpc::ByteBuffer WriteSessionResponse(const v1::SessionResponse& header,

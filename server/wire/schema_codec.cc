@@ -92,6 +92,7 @@ v1::OperatorSchema EncodeSchema(const Operator& op) {
     support.set_profile(std::string(ProfileName(static_cast<Profile>(i))));
     EncodeDTypes(op.support[i], *support.mutable_dtypes());
   }
+  schema.set_streams_in_chunks(op.runs_in_pieces != nullptr);
   return schema;
 }
 

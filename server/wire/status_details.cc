@@ -1,5 +1,6 @@
 #include "server/wire/status_details.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -58,10 +59,19 @@ v1::ErrorInfo ToErrorInfo(const ErrorDetail& detail) {
   AddMetadata(info, "parameter", detail.parameter);
   AddMetadata(info, "got", detail.got);
   AddMetadata(info, "want", detail.want);
+  if (detail.retry_after.has_value()) {
+    AddMetadata(info, "retry_after_ms",
+                absl::StrCat(absl::ToInt64Milliseconds(*detail.retry_after)));
+  }
   return info;
 }
 
 }  // namespace
+
+ErrorReason ReasonOf(const absl::Status& status) {
+  const std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  return detail.has_value() ? detail->reason : ReasonOfCode(status.code());
+}
 
 v1::StatusDetails EncodeStatusDetails(const absl::Status& status) {
   ErrorDetail foreign;

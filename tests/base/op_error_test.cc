@@ -61,5 +61,12 @@ TEST(OpErrorTest, AnUnsharedCopyIsTheSameError) {
   EXPECT_TRUE(Unshared(absl::OkStatus()).ok());
 }
 
+TEST(OpErrorTest, ARefusalSaysWhenToTryAgain) {
+  ErrorDetail detail{.reason = ErrorReason::kResourceLimit, .retry_after = absl::Milliseconds(20)};
+  const absl::Status status = WithOperator(MakeError(detail), "L1Loss");
+  EXPECT_EQ(GetErrorDetail(status)->retry_after, absl::Milliseconds(20));
+  EXPECT_EQ(GetErrorDetail(InvalidParameter("a", "b", "c"))->retry_after, std::nullopt);
+}
+
 }  // namespace
 }  // namespace opserve

@@ -1,8 +1,13 @@
 #include "core/base/parallel.h"
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <thread>
+#include <utility>
 #include <vector>
+
+#include "core/base/mutex.h"
 
 #include "gtest/gtest.h"
 
@@ -39,6 +44,84 @@ TEST_P(WorkerPoolTest, DestructionWaitsForTasksThatUseThePoolThemselves) {
     for (int i = 0; i < 100; ++i) pool.Enqueue(std::make_unique<CountTask>(runs, pool));
   }
   EXPECT_EQ(runs.load(), 1000);
+}
+
+// Blocks until opened.
+class Gate {
+ public:
+  void Open() {
+    MutexLock lock(mutex_);
+    open_ = true;
+    opened_.NotifyAll();
+  }
+  void Wait() {
+    MutexLock lock(mutex_);
+    while (!open_) opened_.Wait(mutex_);
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar opened_;
+  bool open_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+class CallTask final : public WorkerPool::Task {
+ public:
+  explicit CallTask(std::function<void()> call) : call_(std::move(call)) {}
+  void Run() override { call_(); }
+
+ private:
+  const std::function<void()> call_;
+};
+
+TEST(WorkerPoolOrder, ATinyTaskRunsBetweenTheChunksOfALoop) {
+  WorkerPool pool(1 + 1);
+  Gate tiny_ran;
+  std::atomic<bool> queued = false;
+  // Every thread that there is works for the loop; its later chunks wait for the tiny task.
+  pool.ParallelFor(16, [&](int64_t) {
+    if (!queued.exchange(true)) {
+      pool.Enqueue(std::make_unique<CallTask>([&] { tiny_ran.Open(); }), WorkerPool::Size::kTiny);
+    }
+  });
+  tiny_ran.Wait();
+}
+
+TEST(WorkerPoolOrder, ATaskBehindALongLoopStartsBeforeTheLoopEnds) {
+  WorkerPool pool(2);
+  Gate task_ran;
+  std::atomic<bool> over = false;
+  std::atomic<bool> queued = false;
+  // One thread is stuck in a chunk until the task ran; the others have chunks for as long as it has
+  // not.
+  pool.ParallelFor(1'000'000, [&](int64_t chunk) {
+    if (!queued.exchange(true)) {
+      pool.Enqueue(std::make_unique<CallTask>([&] { task_ran.Open(); }));
+      task_ran.Wait();
+      over = true;
+    }
+    while (chunk > 1000 && !over) std::this_thread::yield();
+  });
+}
+
+TEST(WorkerPoolOrder, LoopsShareTheThreads) {
+  WorkerPool pool(3);
+  std::atomic<int> running = 0;
+  Gate both;
+  const auto loop = [&] {
+    std::atomic<bool> first = true;
+    pool.ParallelFor(64, [&](int64_t) {
+      if (first.exchange(false) && ++running == 2) both.Open();
+      both.Wait();
+    });
+  };
+  Gate done;
+  pool.Enqueue(std::make_unique<CallTask>([&] {
+    loop();
+    done.Open();
+  }));
+  loop();
+  done.Wait();
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, WorkerPoolTest, ::testing::Values(1, 2, 5));

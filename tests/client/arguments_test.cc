@@ -57,6 +57,25 @@ TEST(ArgumentsTest, ListOptionsLeaveTheOperatorAlone) {
   EXPECT_EQ(std::get<Arguments>(parsed).op, "Op");
 }
 
+TEST(ArgumentsTest, StatsLooksOnceOrAgainAndAgain) {
+  const auto watch = [](const std::vector<const char*>& words) {
+    const auto parsed = Parse(words);
+    const auto* arguments = std::get_if<Arguments>(&parsed);
+    if (arguments == nullptr) return std::pair(-absl::InfiniteDuration(), int64_t{-1});
+    EXPECT_EQ(arguments->command, Command::kStats);
+    return std::pair(arguments->watch, arguments->count);
+  };
+  EXPECT_EQ(watch({"stats"}), std::pair(absl::ZeroDuration(), int64_t{0}));
+  EXPECT_EQ(watch({"stats", "--watch"}), std::pair(absl::Seconds(1), int64_t{0}));
+  EXPECT_EQ(watch({"stats", "--watch", "--count", "3"}), std::pair(absl::Seconds(1), int64_t{3}));
+  EXPECT_EQ(watch({"stats", "--watch", "0.5", "--json"}),
+            std::pair(absl::Milliseconds(500), int64_t{0}));
+  EXPECT_THAT(MistakeOf({"stats", "--count", "3"}), HasSubstr("--watch"));
+  EXPECT_THAT(MistakeOf({"stats", "--watch", "0"}), HasSubstr("--watch"));
+  EXPECT_THAT(MistakeOf({"stats", "--watch", "soon"}), HasSubstr("--watch"));
+  EXPECT_THAT(MistakeOf({"stats", "--watch", "--count", "0"}), HasSubstr("--count"));
+}
+
 TEST(ArgumentsTest, TargetComesFromOptionEnvironmentDefault) {
   ASSERT_EQ(unsetenv("OPSERVE_TARGET"), 0);
   EXPECT_EQ(std::get<Arguments>(Parse({"info"})).target, "localhost:8500");

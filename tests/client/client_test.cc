@@ -160,6 +160,7 @@ TEST(ClientTest, ReadsSchemasOfNewerServersToo) {
   EXPECT_EQ(schema.attributes[1].kind, AttributeKind::kUnknown);
   EXPECT_EQ(schema.attributes[1].default_value, AttributeValue(0.5));
   EXPECT_EQ(schema.support[0].profile, "host");
+  EXPECT_TRUE(schema.streams_in_chunks);
 }
 
 TEST(ClientTest, PlansWithoutData) {

@@ -91,6 +91,23 @@ TEST_F(CommandTest, JsonIsOneObject) {
             "\"shape\":[4,2],\"values\":[-1.0,0.0,1.0,1.0,1.0,1.0,1.0,1.0]}]}\n");
 }
 
+TEST_F(CommandTest, StatsCountWhatWasRun) {
+  EXPECT_EQ(Sample({"-i", "grad_out=1"}).exit_code, 0);
+  const Finished text = Run({"stats"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("uptime "));
+  EXPECT_THAT(text.out, HasSubstr("\nExecute "));
+  const json counted = json::parse(Run({"stats", "--json"}).out, nullptr, false);
+  EXPECT_EQ(counted["methods"][4]["method"], "Execute");
+  EXPECT_GE(counted["methods"][4]["ended"]["OK"], 1);
+  EXPECT_EQ(counted["devices"][0]["device"], "cpu:0");
+  const Finished live = Run({"stats", "--watch", "0.05", "--count", "2"});
+  EXPECT_EQ(live.exit_code, 0) << live.err;
+  EXPECT_THAT(live.out, MatchesRegex("a second (.|\n)*\na second (.|\n)*"));
+  const Finished lines = Run({"stats", "--watch", "0.05", "--count", "2", "--json"});
+  EXPECT_EQ(std::count(lines.out.begin(), lines.out.end(), '\n'), 2);
+}
+
 TEST_F(CommandTest, ReductionsAndBroadcasting) {
   EXPECT_EQ(Values({"-i", "grad_out=1", "-a", "reduction=1"}),
             json({-0.125, 0.0, 0.125, 0.125, 0.125, 0.125, 0.125, 0.125}));
@@ -175,7 +192,8 @@ TEST_F(CommandTest, PlansFromShapes) {
   Finished done = Run({"plan", "SmoothL1LossBackward", "-i", "grad_out=f32[]", "-i",
                        "self=bf16[64,1024]", "-i", "target=bf16[1024]"});
   EXPECT_EQ(done.exit_code, 0) << done.err;
-  EXPECT_THAT(done.out, HasSubstr("outputs    262144 bytes\ngrad_input f32[64,1024]\n"));
+  EXPECT_THAT(done.out, HasSubstr("outputs    262144 bytes\nestimate   39.8us, queued\n"
+                                  "grad_input f32[64,1024]\n"));
   done = Run({"plan", "SmoothL1LossBackward", "-i", "grad_out=f32[]", "-i", "self=f32[2]=1", "-i",
               "target=1", "--json"});
   const json plan = json::parse(done.out, nullptr, false);
@@ -329,8 +347,9 @@ TEST_F(CommandTest, TooLargeRequestsNameTheLimit) {
       RunProgram("opserve", {"run", "L1LossBackward", "-i", "grad_output=f32[1000000]=1", "-i",
                              "self=1", "-i", "target=1", "--target", small.unix_target()});
   EXPECT_EQ(done.exit_code, 1);
-  EXPECT_THAT(done.err, MatchesRegex("opserve: L1LossBackward: want a request of at most 1048576 "
-                                     "bytes .*got 4000... bytes .RESOURCE_EXHAUSTED.\n"));
+  EXPECT_THAT(done.err,
+              MatchesRegex("opserve: L1LossBackward: want a request of at most 1048576 "
+                           "bytes .*got 4000... bytes; --session .*RESOURCE_EXHAUSTED.\n"));
 }
 
 }  // namespace

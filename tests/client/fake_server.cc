@@ -54,6 +54,7 @@ class FakeServer::Service final : public v1::OperatorService::Service {
       with_default.set_kind(static_cast<v1::AttributeKind>(99));
       with_default.mutable_default_value()->set_float_value(0.5);
       schema.add_support()->set_profile("host");
+      schema.set_streams_in_chunks(true);
     }
     return grpc::Status::OK;
   }
@@ -88,6 +89,46 @@ class FakeServer::Service final : public v1::OperatorService::Service {
     while (reply.hold && !context->IsCancelled()) absl::SleepFor(absl::Milliseconds(1));
     *response = std::move(reply.response);
     return {static_cast<grpc::StatusCode>(reply.code), reply.message, reply.details};
+  }
+
+  // Each call as Execute does it; an error of one is the whole's when it has no details.
+  grpc::Status ExecuteBatch(grpc::ServerContext* /*context*/,
+                            const v1::ExecuteBatchRequest* request,
+                            v1::ExecuteBatchResponse* response) override {
+    for (const v1::Call& call : request->calls()) {
+      v1::ExecuteRequest single;
+      *single.mutable_call() = call;
+      *single.mutable_raw() = request->raw();
+      const Reply reply = execute_(single);
+      v1::BatchResult& result = *response->add_results();
+      if (reply.code != 0) {
+        if (!result.mutable_error()->ParseFromString(reply.details))
+          return {static_cast<grpc::StatusCode>(reply.code), reply.message};
+        continue;
+      }
+      *result.mutable_outputs() = reply.response.outputs();
+      for (v1::Tensor& output : *result.mutable_outputs())
+        output.set_raw_index(output.raw_index() + static_cast<uint32_t>(response->raw_size()));
+      response->mutable_raw()->MergeFrom(reply.response.raw());
+    }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status GetStatistics(grpc::ServerContext* /*context*/,
+                             const v1::GetStatisticsRequest* /*request*/,
+                             v1::GetStatisticsResponse* response) override {
+    response->set_uptime_ns(1500000000);
+    v1::MethodStatistics& method = *response->add_methods();
+    method.set_method("Execute");
+    method.add_ended()->set_name("OK");
+    method.mutable_ended(0)->set_calls(7);
+    response->add_errors()->set_reason("DRAINING");
+    response->mutable_errors(0)->set_errors(2);
+    response->mutable_batches()->set_calls(3);
+    response->mutable_sessions()->set_open(4);
+    response->mutable_engine()->set_queue_wait_ns(5000);
+    response->add_devices()->set_device("cpu:0");
+    return grpc::Status::OK;
   }
 
  private:

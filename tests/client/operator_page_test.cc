@@ -25,6 +25,7 @@ client::OperatorSchema Schema() {
                         client::AttributeValue(std::vector<bool>{true, false})}};
   schema.outputs = {{"grad_input", "", false, {}, ""}};
   schema.support = {{"host", {DType::kFloat32}}, {"atlas-a2", {DType::kFloat16}}};
+  schema.streams_in_chunks = true;
   return schema;
 }
 
@@ -43,6 +44,7 @@ TEST(OperatorPageTest, HasAllSections) {
   EXPECT_THAT(page, HasSubstr("list of bools, default [true,false]\n"));
   EXPECT_THAT(page, HasSubstr("OUTPUTS\n    grad_input"));
   EXPECT_THAT(page, HasSubstr("PROFILES\n    host      float32\n    atlas-a2  float16\n"));
+  EXPECT_THAT(page, HasSubstr("STREAMS IN CHUNKS\n    yes\n"));
   EXPECT_THAT(page, HasSubstr("run FooBackward -i 'grad=f32[4,2]=1' -i gamma=gamma.npy -a "
                               "group=1 -a mask=[true,false]\n"));
 }

@@ -55,6 +55,18 @@ TEST(StatusDetailsTest, TheWiresCodeWins) {
   EXPECT_EQ(GetErrorDetail(status)->reason, ErrorReason::kRuntimeError);
 }
 
+TEST(StatusDetailsTest, ReadsWhenToTryAgain) {
+  v1::ErrorInfo info = Info("RESOURCE_LIMIT");
+  const auto wait = [&info](const std::string& text) {
+    (*info.mutable_metadata())["retry_after_ms"] = text;
+    return GetErrorDetail(StatusFromWire(8, "text", Details(info)))->retry_after;
+  };
+  EXPECT_EQ(wait("250"), absl::Milliseconds(250));
+  EXPECT_EQ(wait("0"), absl::ZeroDuration());
+  for (const char* text : {"-1", "soon", "", "99999999999999999999"})
+    EXPECT_EQ(wait(text), std::nullopt) << text;
+}
+
 TEST(StatusDetailsTest, LeavesOutWhatItCannotRead) {
   v1::ErrorInfo foreign = Info("ACLNN_ERR_PARAM_INVALID");
   foreign.set_domain("example.com");

@@ -1,5 +1,6 @@
 #include "core/engine/engine.h"
 
+#include <atomic>
 #include <cstring>
 #include <future>
 #include <optional>
@@ -124,6 +125,48 @@ TEST_F(EngineTest, ExpiredAndCancelledCallsDoNotRun) {
     gone.cancelled = [] { return true; };
     EXPECT_EQ(Submit(std::move(gone)).status().code(), absl::StatusCode::kCancelled);
   }
+}
+
+TEST_F(EngineTest, ACallThatIsCancelledWhileItRunsStopsAtAChunk) {
+  const OpCase op_case = Sample(1'000'000);  // 31 chunks
+  std::atomic<int> asked = 0;
+  OneShot shot = ShotOf(op_case);
+  shot.cancelled = [&asked] { return ++asked > 4; };
+  EXPECT_EQ(Submit(std::move(shot)).status().code(), absl::StatusCode::kCancelled);
+  EXPECT_LT(asked, 10);
+  EXPECT_EQ(used_bytes(), 0);
+  EXPECT_EQ(engine_->statistics().cancelled_calls, 1);
+}
+
+TEST_F(EngineTest, ADeadlineStopsACallThatRuns) {
+  const OpCase op_case = Sample(1'000'000);
+  std::atomic<int> asked = 0;
+  OneShot shot = ShotOf(op_case);
+  shot.deadline = clock_.Now() + absl::Seconds(1);
+  shot.cancelled = [&] {
+    if (++asked == 4) clock_.Advance(absl::Seconds(2));
+    return false;
+  };
+  EXPECT_EQ(Submit(std::move(shot)).status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_LT(asked, 10);
+  EXPECT_EQ(engine_->statistics().expired_calls, 1);
+}
+
+TEST_F(EngineTest, StatisticsCountWhatRan) {
+  const OpCase tiny = Sample(8);
+  const OpCase large = Sample(300'000);
+  ASSERT_TRUE(Submit(ShotOf(tiny)).ok());
+  ASSERT_TRUE(Submit(ShotOf(large)).ok());
+  OneShot bad = ShotOf(tiny);
+  bad.plan.storages[1] = -1;
+  ASSERT_FALSE(Submit(std::move(bad)).ok());
+  const EngineStatistics statistics = engine_->statistics();
+  EXPECT_EQ(statistics.inline_calls, 2);
+  EXPECT_EQ(statistics.queued_calls, 1);
+  EXPECT_EQ(statistics.failed_calls, 1);
+  EXPECT_EQ(statistics.output_bytes, (8 + 300'000) * 4);
+  EXPECT_EQ(statistics.calls_in_flight, 0);
+  EXPECT_EQ(statistics.bytes_in_flight, 0);
 }
 
 TEST_F(EngineTest, APlanIsForOneOfTheDevices) {

@@ -91,6 +91,26 @@ TEST(MemoryPoolTest, GivesIdleMemoryBack) {
   EXPECT_EQ(source.live, 0);
 }
 
+// Under a steady load, what lies beyond the most that was leased at once of late goes back, however
+// warm the rest is kept.
+TEST(MemoryPoolTest, KeepsNoMoreThanTheRecentHighWaterMark) {
+  CountingSource source;
+  FakeClock clock;
+  MemoryPool pool(1 << 20, source, clock);
+  const auto lease = [&](size_t count) {
+    std::vector<PooledBuffer> leases;
+    for (size_t i = 0; i < count; ++i) leases.push_back(*pool.Acquire(1024));
+  };
+  lease(10);
+  for (int second = 0; second < 20; ++second) {
+    clock.Advance(absl::Seconds(1));
+    lease(second == 5 ? 7 : 3);
+    pool.TrimIdle(absl::Seconds(10));
+    const int kept = second < 10 ? 10 : second < 16 ? 7 : 3;
+    EXPECT_EQ(source.live, kept * 1024) << second;
+  }
+}
+
 TEST(MemoryPoolTest, ASourceWithoutMemoryIsAnError) {
   CountingSource source;
   FakeClock clock;

@@ -254,14 +254,14 @@ TEST_F(StreamTest, AbandonDropsWhatWaitsAndReachesItsMarkers) {
   const auto stream = MakeStream();
   const auto other = MakeStream();
   Signal started;
-  Signal go;
+  const auto go = std::make_shared<Signal>();  // the command may outlive the test's frame
   Event event;
   stream->Enqueue(
       {.id = 1,
        .run =
-           [&] {
+           [&started, go] {
              started.Notify();
-             go.Wait();
+             go->Wait();
              return absl::OkStatus();
            },
        .done =
@@ -276,7 +276,7 @@ TEST_F(StreamTest, AbandonDropsWhatWaitsAndReachesItsMarkers) {
   stream->Enqueue(Note(3, "late"));
   EXPECT_THAT(log_.lines(), ElementsAre("dropped failed", "late failed"));
   EXPECT_FALSE(stream->IsIdle());
-  go.Notify();
+  go->Notify();
 }
 
 TEST_F(StreamTest, WhatACommandHeldIsFreeWhenItsEndIsTold) {

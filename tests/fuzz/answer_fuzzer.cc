@@ -16,6 +16,8 @@ void Check(const absl::StatusOr<T>& answer) {
   Require(!answer.status().message().empty(), "a bad answer says why");
 }
 
+constexpr size_t kCalls = 2;  // of the batch that is answered
+
 void CheckResult(const absl::StatusOr<client::ExecuteResult>& result) {
   Check(result);
   if (!result.ok()) return;
@@ -28,8 +30,15 @@ void CheckResult(const absl::StatusOr<client::ExecuteResult>& result) {
   }
 }
 
+void CheckBatch(const absl::StatusOr<client::BatchResults>& results) {
+  Check(results);
+  if (!results.ok()) return;
+  for (const absl::StatusOr<client::ExecuteResult>& result : *results)
+    if (result.ok()) CheckResult(result);
+}
+
 void Read(uint8_t message, const Fragments& bytes) {
-  switch (message % 5) {
+  switch (message % 7) {
     case 0:
       return CheckResult(client::ReadExecuteResult(bytes));
     case 1:
@@ -38,8 +47,12 @@ void Read(uint8_t message, const Fragments& bytes) {
       return Check(client::ReadOperators(bytes));
     case 3:
       return Check(client::ReadDevices(bytes));
-    default:
+    case 4:
       return Check(client::ReadPlan(bytes));
+    case 5:
+      return CheckBatch(client::ReadBatchResults(bytes, kCalls));
+    default:
+      return Check(client::ReadStatistics(bytes));
   }
 }
 

@@ -4,7 +4,6 @@
 // Input: two bytes that say how the message is cut into slices (fuzz_input.h), then the message.
 #include <grpcpp/support/byte_buffer.h>
 
-#include <algorithm>
 #include <semaphore>
 
 #include "client/cpp/messages.h"
@@ -18,51 +17,13 @@
 #include "server/wire/tensor_codec.h"
 #include "tests/fuzz/execute_mutator.h"
 #include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/small_engine.h"
 
 namespace opserve::fuzz {
 namespace {
 
 using server::CallStorages;
 using server::RawExecuteRequest;
-
-// A device of each profile, small enough to run out of memory.
-Engine& SmallEngine() {
-  static const std::unique_ptr<Engine> engine = [] {
-    EngineOptions options{.devices = {}, .memory_limit_bytes = int64_t{5} << 18};
-    for (int profile = 0; profile < kNumProfiles; ++profile)
-      options.devices.push_back({.threads = 1, .profile = static_cast<Profile>(profile)});
-    return *Engine::Create(options);
-  }();
-  return *engine;
-}
-
-void RequireNothingLent() {
-  for (const auto& device : SmallEngine().devices())
-    Require(device->memory().stats().used_bytes == 0, "the pool is empty after a call");
-}
-
-// Views repeat elements, so a few bytes can stand for a computation of hours: those are left out.
-bool IsQuick(const OpCall& call) {
-  constexpr int64_t kMaxElements = 1 << 16;
-  std::optional<Dims> broadcast = Dims();
-  int64_t most = 0;
-  for (const std::optional<TensorDesc>& input : call.inputs) {
-    if (!input.has_value()) continue;
-    most = std::max(most, input->num_elements());
-    if (broadcast.has_value()) broadcast = BroadcastShapes(*broadcast, input->shape);
-  }
-  if (broadcast.has_value())
-    most = std::max(most, NumElements(*broadcast).value_or(kMaxElements + 1));
-  for (const OutputSlot& output : call.outputs) most = std::max(most, output.desc.num_elements());
-  return most <= kMaxElements;
-}
-
-grpc::ByteBuffer BufferOf(const Pieces& pieces) {
-  std::vector<grpc::Slice> slices;
-  for (const auto& piece : pieces.spans())
-    slices.emplace_back(piece.data(), piece.size(), grpc::Slice::STATIC_SLICE);
-  return grpc::ByteBuffer(slices.data(), slices.size());
-}
 
 // What the scanner accepts is what protobuf itself reads.
 void CheckAgainstProtobuf(const RawExecuteRequest& request, std::string_view bytes) {

@@ -261,19 +261,52 @@ class Mutator {
   std::minstd_rand random_;
 };
 
+// One call changed, with the raw entries of all; at times left out, or there once more.
+void MutateBatch(v1::ExecuteBatchRequest& batch, unsigned seed) {
+  if (batch.calls().empty()) batch.add_calls();
+  const int index = static_cast<int>(seed / 16 % static_cast<unsigned>(batch.calls_size()));
+  if (seed % 16 == 1) return batch.mutable_calls()->DeleteSubrange(index, 1);
+  if (seed % 16 == 3) {
+    *batch.add_calls() = v1::Call(batch.calls(index));
+    return;
+  }
+  v1::ExecuteRequest single;
+  *single.mutable_call() = batch.calls(index);
+  single.set_output_encoding(batch.output_encoding());
+  single.mutable_raw()->Swap(batch.mutable_raw());
+  Mutator(single, seed).Mutate();
+  *batch.mutable_calls(index) = single.call();
+  batch.set_output_encoding(single.output_encoding());
+  batch.mutable_raw()->Swap(single.mutable_raw());
+}
+
+// Changes the message behind the control bytes where it is one and the seed is odd.
+template <typename Message, typename Change>
+size_t MutateMessage(uint8_t* data, size_t size, size_t max_size, unsigned seed, Change change) {
+  Message message;
+  if (seed % 2 == 0 || size < kControlBytes ||
+      !message.ParseFromArray(data + kControlBytes, static_cast<int>(size - kControlBytes))) {
+    return LLVMFuzzerMutate(data, size, max_size);
+  }
+  change(message);
+  const size_t bytes = message.ByteSizeLong();
+  if (kControlBytes + bytes > max_size) return LLVMFuzzerMutate(data, size, max_size);
+  message.SerializeToArray(data + kControlBytes, static_cast<int>(bytes));
+  return kControlBytes + bytes;
+}
+
 }  // namespace
 
 size_t MutateExecuteInput(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
-  v1::ExecuteRequest request;
-  if (seed % 2 == 0 || size < kControlBytes ||
-      !request.ParseFromArray(data + kControlBytes, static_cast<int>(size - kControlBytes))) {
-    return LLVMFuzzerMutate(data, size, max_size);
-  }
-  Mutator(request, seed).Mutate();
-  const size_t bytes = request.ByteSizeLong();
-  if (kControlBytes + bytes > max_size) return LLVMFuzzerMutate(data, size, max_size);
-  request.SerializeToArray(data + kControlBytes, static_cast<int>(bytes));
-  return kControlBytes + bytes;
+  return MutateMessage<v1::ExecuteRequest>(
+      data, size, max_size, seed,
+      [seed](v1::ExecuteRequest& request) { Mutator(request, seed).Mutate(); });
+}
+
+size_t MutateBatchInput(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
+  return MutateMessage<v1::ExecuteBatchRequest>(
+      data, size, max_size, seed,
+      [seed](v1::ExecuteBatchRequest& batch) { MutateBatch(batch, seed); });
 }
 
 }  // namespace opserve::fuzz

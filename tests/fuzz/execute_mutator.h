@@ -10,5 +10,7 @@ namespace opserve::fuzz {
 // libFuzzer's custom mutator for inputs of two bytes and an ExecuteRequest. Half of the time, and
 // for messages that cannot be parsed, libFuzzer's own mutations.
 size_t MutateExecuteInput(uint8_t* data, size_t size, size_t max_size, unsigned seed);
+// The same for an input that holds an ExecuteBatchRequest.
+size_t MutateBatchInput(uint8_t* data, size_t size, size_t max_size, unsigned seed);
 
 }  // namespace opserve::fuzz

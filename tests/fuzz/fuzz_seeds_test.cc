@@ -5,13 +5,18 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
+#include <set>
 
 #include "client/cli/npy.h"
 #include "core/base/op_error.h"
 #include "core/op/op_table.h"
+#include "opserve/v1/session.pb.h"
 #include "server/wire/schema_codec.h"
 #include "server/wire/status.h"
+#include "server/wire/status_details.h"
 #include "server/wire/tensor_codec.h"
+#include "tests/fuzz/session_script.h"
 #include "tests/server/malformed_calls.h"
 #include "tests/support/cases.h"
 
@@ -71,6 +76,36 @@ TEST(FuzzSeeds, ExecuteOfValues) {
   Seed("execute/values", Cut(1, 3, request));
 }
 
+// Calls of a batch, behind those that it has.
+void AddCall(v1::ExecuteBatchRequest& batch, const v1::ExecuteRequest& single) {
+  v1::Call& call = *batch.add_calls();
+  call = single.call();
+  for (v1::Tensor& tensor : *call.mutable_inputs())
+    tensor.set_raw_index(tensor.raw_index() + static_cast<uint32_t>(batch.raw_size()));
+  batch.mutable_raw()->MergeFrom(single.raw());
+}
+
+void SeedBatch(const std::string& name, const v1::ExecuteBatchRequest& batch) {
+  Seed("batch/" + name, std::string(2, '\0') + batch.SerializeAsString());
+  Seed("batch/" + name + "_in_pieces", std::string("\x09\x05") + batch.SerializeAsString());
+}
+
+TEST(FuzzSeeds, Batches) {
+  v1::ExecuteBatchRequest every;
+  for (const Operator* op : AllOperators()) AddCall(every, GoodCall(*op));
+  SeedBatch("every_operator", every);
+  v1::ExecuteBatchRequest alike;
+  for (int i = 0; i < 3; ++i) AddCall(alike, GoodCall(*AllOperators().front()));
+  *alike.add_calls() = alike.calls(0);
+  SeedBatch("alike", alike);
+  alike.mutable_calls(0)->mutable_inputs(0)->set_raw_index(99);
+  alike.mutable_calls(1)->set_operator_("Nothing");
+  alike.set_output_encoding(v1::TENSOR_ENCODING_VALUES);
+  *alike.add_calls() = every.calls(0);
+  SeedBatch("with_mistakes", alike);
+  SeedBatch("empty", {});
+}
+
 // An answer input: which message, how it is cut, then the message.
 template <typename Message>
 void SeedAnswer(const std::string& name, char kind, const Message& message) {
@@ -92,6 +127,17 @@ TEST(FuzzSeeds, Answers) {
   masked.set_dtype(v1::DTYPE_FLOAT32);
   masked.add_shape(0);
   SeedAnswer("result", 0, result);
+  v1::ExecuteBatchResponse batch;
+  *batch.add_results()->mutable_outputs() = result.outputs();
+  *batch.add_results()->mutable_error() =
+      server::EncodeStatusDetails(MissingParameter("self", "a tensor"));
+  *batch.mutable_raw() = result.raw();
+  SeedAnswer("batch", 5, batch);
+  v1::GetStatisticsResponse statistics;
+  statistics.add_methods()->add_ended()->set_name("OK");
+  statistics.add_errors()->set_reason("DRAINING");
+  statistics.add_devices()->set_device("cpu:0");
+  SeedAnswer("statistics", 6, statistics);
   v1::GetServerInfoResponse info;
   info.set_version("0.1.0");
   info.set_max_message_bytes(256 << 20);
@@ -109,6 +155,32 @@ TEST(FuzzSeeds, Answers) {
   plan.mutable_outputs(0)->clear_data();
   plan.set_workspace_bytes(64);
   SeedAnswer("plan", 4, plan);
+}
+
+// Scripts, and one message of each command that they make.
+TEST(FuzzSeeds, Sessions) {
+  std::mt19937 generator(7);  // the same bytes everywhere
+  std::set<std::string> seen;
+  for (int i = 0; i < 16; ++i) {
+    std::string bytes(400, '\0');
+    for (char& byte : bytes) byte = static_cast<char>(generator());
+    Seed("session/script_" + std::to_string(i),
+         std::string{static_cast<char>(0x20 + i), static_cast<char>(i * 16)} + bytes);
+    fuzz::SessionScript script(bytes);
+    for (auto command = script.Next(); command.has_value(); command = script.Next()) {
+      const google::protobuf::OneofDescriptor* oneof =
+          v1::SessionRequest::descriptor()->FindOneofByName("command");
+      const std::string name = v1::SessionRequest::GetReflection()
+                                   ->GetOneofFieldDescriptor(command->request, oneof)
+                                   ->name();
+      if (!seen.insert(name).second) continue;
+      for (const std::string& entry : command->raw) command->request.add_raw(entry);
+      command->request.set_id(1000);
+      Seed("session/message_" + name,
+           std::string("\0\x09\x03", 3) + command->request.SerializeAsString());
+    }
+  }
+  EXPECT_EQ(seen.size(), 26u);
 }
 
 TEST(FuzzSeeds, StatusDetails) {

@@ -31,7 +31,7 @@ MAY_INCLUDE = {
 RESTRICTED = [
     ("gRPC", r"(grpc|grpcpp|grpc\+\+)/|.*\.grpc\.pb\.h$", r"(server|client)/"),
     ("protobuf", r"google/protobuf/|.*\.pb\.h$", r"(server|client)/"),
-    ("oneTBB", r"(tbb|oneapi)/", r"core/base/parallel[^/]*\.(h|cc)$|core/backends/cpu/"),
+    ("oneTBB", r"(tbb|oneapi)/", r"core/backends/cpu/"),
 ]
 
 SOURCES = {".h", ".hpp", ".inc", ".c", ".cc", ".cpp"}

@@ -37,7 +37,6 @@ CASES = [
     ("core/base/a.cc", '"../tensor/shape.h"', "write the path from the repository's root"),
     ("core/utils/a.h", '"core/base/clock.h"', "this folder has no row"),
     ("client/rogue/a.h", '"core/base/clock.h"', "this folder has no row"),
-    ("core/base/parallel_tbb.cc", '"tbb/parallel_for.h"', None),
     ("core/backends/cpu/l1_loss.cc", "<tbb/parallel_for.h>", None),
     ("core/backends/cpu/l1_loss.cc", '"core/device/kernel.h"', None),
     ("core/op/op_table.cc", '"core/op/builtin_ops.inc"', None),

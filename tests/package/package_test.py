@@ -3,7 +3,7 @@
 Usage: package_test.py CMAKE find_package|pkg_config|components     (the programs are in $OPSERVE_BIN_DIR)
 
 find_package, pkg_config: builds client/cpp/example that way, and a source that includes each installed header by itself; then
-runs the example against the installed server. components: each component holds its own files and no other.
+runs the examples against the installed server. components: each component holds its own files and no other.
 """
 
 import os
@@ -20,7 +20,11 @@ import outside_build
 import running_server
 import toolchains
 
-GRADIENT = "grad_input -1 0 1 1 1 1 1 1\n"
+# What the programs of client/cpp/example print.
+PROGRAMS = {
+    "gradient": "grad_input -1 0 1 1 1 1 1 1\n",
+    "session": "".join(f"result[{i}] is: {value:f}\n" for i, value in enumerate([-1, 0, 1, 1, 1, 1, 1, 1])),
+}
 COMPONENTS = {
     "runtime": ["bin/opserve", "bin/opserve-server", "share/doc/opserve/LICENSE"],
     "development": ["include/opserve/client/cpp/client.h", "lib*/libopserve_client.a", "lib*/pkgconfig/opserve-client.pc",
@@ -82,7 +86,7 @@ def build_with_find_package(cmake, prefix, folder, env):
     copy_example(prefix, folder / "example")
     run(cmake, "-S", folder / "example", "-B", folder / "build", "-D", f"CMAKE_PREFIX_PATH={prefix}", env=env)
     run(cmake, "--build", folder / "build", env=env)
-    return folder / "build/gradient"
+    return folder / "build"
 
 
 def build_with_pkg_config(_cmake, prefix, folder, env):
@@ -95,21 +99,22 @@ def build_with_pkg_config(_cmake, prefix, folder, env):
     cflags = shlex.split(run("pkg-config", "--cflags", "opserve-client", env=env))
     libs = shlex.split(run("pkg-config", "--libs", "opserve-client", env=env))
     run(*compiler, "-fsyntax-only", *cflags, *sources, env=env)
-    run(*compiler, *cflags, folder / "example/gradient.cc", "-o", folder / "gradient", *libs, env=env)
-    return folder / "gradient"
+    for program in PROGRAMS:
+        run(*compiler, *cflags, folder / f"example/{program}.cc", "-o", folder / program, *libs, env=env)
+    return folder
 
 
 def check_example(build_example, cmake, build, work):
     installed = install(cmake, build, work / "first")
     prefix = installed.rename(work / "moved")
     check_names_no_folder(prefix, [ROOT, work])
-    example = build_example(cmake, prefix, work, outside_build.environment(build))
+    programs = build_example(cmake, prefix, work, outside_build.environment(build))
     os.environ["OPSERVE_BIN_DIR"] = str(prefix / "bin")
     with running_server.running_server(work) as address:
-        printed = run(example, address)
+        printed = {program: run(programs / program, address) for program in PROGRAMS}
         version = run(prefix / "bin/opserve", "info", "--target", address)
-    if printed != GRADIENT or "version" not in version:
-        sys.exit(f"want {GRADIENT!r} and a version, got {printed!r} and {version!r}")
+    if printed != PROGRAMS or "version" not in version:
+        sys.exit(f"want {PROGRAMS!r} and a version, got {printed!r} and {version!r}")
 
 
 def check_components(cmake, build, work):

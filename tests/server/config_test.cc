@@ -66,6 +66,14 @@ TEST(ConfigTest, Defaults) {
   EXPECT_LE(config.memory_limit_bytes, int64_t{1} << 30);
   EXPECT_EQ(config.log_level, LogLevel::kInfo);
   EXPECT_EQ(config.drain_timeout, absl::Seconds(30));
+  EXPECT_EQ(config.grace_period, absl::ZeroDuration());
+  EXPECT_EQ(config.connections.max_age, absl::ZeroDuration());
+  EXPECT_EQ(config.connections.max_age_grace, absl::Seconds(30));
+  EXPECT_EQ(config.connections.max_idle, absl::ZeroDuration());
+  EXPECT_EQ(config.connections.keepalive_time, absl::Seconds(60));
+  EXPECT_EQ(config.connections.keepalive_timeout, absl::Seconds(20));
+  EXPECT_EQ(config.connections.max_concurrent_streams, 128);
+  EXPECT_EQ(config.connections.memory_quota_bytes, 0);
 }
 
 TEST(ConfigTest, AllFlags) {
@@ -82,6 +90,36 @@ TEST(ConfigTest, AllFlags) {
   EXPECT_EQ(config.memory_limit_bytes, int64_t{2} << 30);
   EXPECT_EQ(config.log_level, LogLevel::kError);
   EXPECT_EQ(config.drain_timeout, absl::Milliseconds(1500));
+}
+
+TEST(ConfigTest, LifeFlags) {
+  const ServerConfig config = Accepted(
+      {"--grace-period", "5s", "--max-connection-age", "1h", "--max-connection-age-grace", "2m",
+       "--max-connection-idle", "300", "--keepalive-time", "0", "--keepalive-timeout", "1ms",
+       "--max-concurrent-streams", "7", "--grpc-memory-quota", "512MiB"});
+  EXPECT_EQ(config.grace_period, absl::Seconds(5));
+  EXPECT_EQ(config.connections.max_age, absl::Hours(1));
+  EXPECT_EQ(config.connections.max_age_grace, absl::Minutes(2));
+  EXPECT_EQ(config.connections.max_idle, absl::Minutes(5));
+  EXPECT_EQ(config.connections.keepalive_time, absl::ZeroDuration());
+  EXPECT_EQ(config.connections.keepalive_timeout, absl::Milliseconds(1));
+  EXPECT_EQ(config.connections.max_concurrent_streams, 7);
+  EXPECT_EQ(config.connections.memory_quota_bytes, int64_t{512} << 20);
+}
+
+TEST(ConfigTest, BadLifeFlagsSayWhichWantedAndCame) {
+  ExpectRefused({"--grace-period", "-1s"}, "--grace-period: want a time such as");
+  for (const char* flag : {"--max-connection-age", "--max-connection-age-grace",
+                           "--max-connection-idle", "--keepalive-time", "--keepalive-timeout"}) {
+    const std::string name = flag;
+    ExpectRefused({flag, "soon"}, name + ": want a time such as 30s, 500ms or 2m, got \"soon\"");
+    ExpectRefused({flag, "577h"}, name + ": want 0, or 1ms to 24 days (576h), got \"577h\"");
+    ExpectRefused({flag, "10us"}, name + ": want 0, or 1ms to 24 days");
+  }
+  ExpectRefused({"--keepalive-timeout", "0"}, "--keepalive-timeout: want 1ms or more, got 0");
+  ExpectRefused({"--max-concurrent-streams", "0"}, "--max-concurrent-streams");
+  ExpectRefused({"--max-concurrent-streams", "many"}, "--max-concurrent-streams");
+  ExpectRefused({"--grpc-memory-quota", "lots"}, "--grpc-memory-quota: want a size such as");
 }
 
 TEST(ConfigTest, HelpAndVersion) {
@@ -129,6 +167,68 @@ TEST(ConfigTest, BadFlagsSayWhichWantedAndCame) {
   ExpectRefused({"--drain-timeout", "-1s"}, "--drain-timeout: want a time such as");
   ExpectRefused({"--drain-timeout", "inf"}, "--drain-timeout: want a time such as");
   ExpectRefused({"--drain-timeout", ""}, "--drain-timeout: want a time such as");
+}
+
+TEST(SessionConfigTest, Defaults) {
+  const ServerConfig config = Accepted({"--memory-limit", "100MiB"});
+  EXPECT_EQ(config.max_sessions, 1024);
+  EXPECT_EQ(config.session.memory_limit_bytes, int64_t{100} << 20);
+  EXPECT_EQ(config.session.max_handles, 65536);
+  EXPECT_EQ(config.session.max_queued_commands, 16384);
+  EXPECT_EQ(config.session.window_bytes, int64_t{16} << 20);
+  EXPECT_EQ(config.session.max_skew_bytes, int64_t{4} << 20);
+  EXPECT_EQ(config.session.chunk_bytes, int64_t{1} << 20);
+  EXPECT_EQ(config.session.max_message_bytes, int64_t{256} << 20);
+  EXPECT_EQ(config.session_stall_timeout, absl::Seconds(30));
+}
+
+TEST(AdmissionConfigTest, Flags) {
+  EXPECT_EQ(Accepted({}).admission.max_bytes, 0);
+  const ServerConfig config = Accepted(
+      {"--max-calls-in-flight", "7", "--max-bytes-in-flight", "3MiB", "--max-queue-wait", "20ms"});
+  EXPECT_EQ(config.admission.max_calls, 7);
+  EXPECT_EQ(config.admission.max_bytes, int64_t{3} << 20);
+  EXPECT_EQ(config.admission.max_wait, absl::Milliseconds(20));
+  ExpectRefused({"--max-calls-in-flight", "0"}, "--max-calls-in-flight");
+  ExpectRefused({"--max-bytes-in-flight", "0"}, "--max-bytes-in-flight: want a size");
+  ExpectRefused({"--max-queue-wait", "long"}, "--max-queue-wait: want a time");
+}
+
+TEST(SessionConfigTest, AllFlags) {
+  const ServerConfig config = Accepted(
+      {"--max-sessions", "7", "--session-memory-limit", "3MiB", "--session-max-handles=4294967296",
+       "--session-max-queued", "1", "--session-window", "1MiB", "--session-stall-timeout", "2m"});
+  EXPECT_EQ(config.max_sessions, 7);
+  EXPECT_EQ(config.session.memory_limit_bytes, int64_t{3} << 20);
+  EXPECT_EQ(config.session.max_handles, int64_t{1} << 32);
+  EXPECT_EQ(config.session.max_queued_commands, 1);
+  EXPECT_EQ(config.session.window_bytes, int64_t{1} << 20);
+  EXPECT_EQ(config.session.max_skew_bytes, int64_t{1} << 20);  // no more than fits the window
+  EXPECT_EQ(config.session_stall_timeout, absl::Minutes(2));
+}
+
+TEST(SessionConfigTest, AChunkFitsAMessage) {
+  const ServerConfig config = Accepted({"--max-message-bytes", "64KiB"});
+  EXPECT_EQ(config.session.max_message_bytes, 64 << 10);
+  EXPECT_EQ(config.session.chunk_bytes, 32 << 10);
+}
+
+TEST(SessionConfigTest, BadFlags) {
+  for (const char* flag : {"--max-sessions", "--session-max-handles", "--session-max-queued"}) {
+    for (const char* text : {"0", "-1", "4294967297", "1.5", "many", ""}) {
+      ExpectRefused({flag, text},
+                    std::string(flag) + ": want 1 to 4294967296, got \"" + text + "\"");
+    }
+  }
+  ExpectRefused({"--session-memory-limit", "0"}, "--session-memory-limit: want a size");
+  ExpectRefused({"--session-window", "wide"}, "--session-window: want a size");
+  ExpectRefused({"--session-window", "1048575"},
+                "--session-window: want 1MiB to 1GiB, got 1048575");
+  ExpectRefused({"--session-window", "1025MiB"},
+                "--session-window: want 1MiB to 1GiB, got 1025MiB");
+  ExpectRefused({"--session-stall-timeout", "-1s"}, "--session-stall-timeout: want a time");
+  ExpectRefused({"--session-stall-timeout", "0"},
+                "--session-stall-timeout: want more than 0, got 0");
 }
 
 TEST_F(ConfigFileTest, FlagsComeFromTheFileUnlessGiven) {

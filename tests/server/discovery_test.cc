@@ -35,6 +35,7 @@ TEST_F(DiscoveryTest, EveryOperatorHasItsSchema) {
     EXPECT_EQ(static_cast<size_t>(schema.outputs_size()), op.outputs.size());
     EXPECT_GT(schema.inputs(0).dtypes_size(), 0);
     EXPECT_EQ(schema.support(0).profile(), "host");
+    EXPECT_EQ(schema.streams_in_chunks(), op.runs_in_pieces != nullptr);
     for (const v1::AttributeParameter& attribute : schema.attributes()) {
       EXPECT_NE(attribute.kind(), v1::ATTRIBUTE_KIND_UNSPECIFIED) << attribute.name();
     }

@@ -17,9 +17,9 @@ constexpr int64_t kForever = int64_t{1} << 38;
 // A server of one worker; its address is in its log.
 class DrainingServer : public ServerProcess {
  public:
-  explicit DrainingServer(const std::string& drain_timeout)
+  explicit DrainingServer(const std::string& drain_timeout, const std::string& grace_period = "0")
       : ServerProcess({"--listen", "localhost:0", "--device", "cpu,threads=1", "--drain-timeout",
-                       drain_timeout}) {
+                       drain_timeout, "--grace-period", grace_period}) {
     if (!WaitForLine("msg=serving")) return;
     const size_t start = output().find("localhost:");
     address_ = output().substr(start, output().find(' ', start) - start);
@@ -90,6 +90,42 @@ TEST(DrainTimeoutTest, CancelsWhatWaitsAndAwaitsWhatRuns) {
     const auto answer = call->Wait();
     EXPECT_TRUE(answer.code == "UNAVAILABLE" || answer.code == "CANCELLED") << answer.code;
   }
+}
+
+TEST(GracePeriodTest, ServesOnWhileBalancersAreTold) {
+  DrainingServer server("10m", "2s");
+  ASSERT_FALSE(server.address().empty()) << server.output();
+  HealthWatch watch(server.address(), "opserve.v1.OperatorService");
+  EXPECT_EQ(watch.Next(), "SERVING");
+  server.Signal(SIGTERM);
+  EXPECT_EQ(watch.Next(), "NOT_SERVING");
+  // A connection that is new, and one that is not.
+  Client client(server.address());
+  EXPECT_EQ(client.Health(""), "NOT_SERVING");
+  EXPECT_EQ(client.Health("opserve.v1.SessionService"), "NOT_SERVING");
+  const auto answer = client.Execute(SampleRequest());
+  EXPECT_TRUE(answer.ok()) << answer.code << ": " << answer.message;
+  EXPECT_EQ(OutputOf(answer.response), SampleGradient());
+  EXPECT_EQ(server.output().find("msg=draining"), std::string::npos) << server.output();
+  EXPECT_EQ(server.Wait(), 0) << server.output();
+  size_t last = 0;
+  for (const std::string line :
+       {"msg=\"grace period\" signal=15 grace_period=2s in_flight=", "msg=\"grace period over\"",
+        "msg=draining", "msg=drained", "calls=1 sessions=0", "msg=stopped"}) {
+    const size_t found = server.output().find(line, last);
+    ASSERT_NE(found, std::string::npos) << line << "\n" << server.output();
+    last = found;
+  }
+}
+
+TEST(GracePeriodTest, ASecondSignalEndsIt) {
+  DrainingServer server("10m", "10m");
+  ASSERT_FALSE(server.address().empty()) << server.output();
+  server.Signal(SIGTERM);
+  ASSERT_TRUE(server.WaitForLine("msg=\"grace period\"")) << server.output();
+  EXPECT_TRUE(Client(server.address()).GetServerInfo().ok());
+  server.Signal(SIGTERM);
+  EXPECT_EQ(server.Wait(), -SIGTERM) << server.output();
 }
 
 TEST(HealthWatchTest, IsToldOfTheDrainAndDoesNotHoldIt) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/op/op_table.h"
+#include "tests/server/session_client.h"
 #include "tests/server/test_server.h"
 
 namespace opserve::testing {
@@ -28,6 +29,7 @@ class MalformedCallsTest : public ServerTest,
       SCOPED_TRACE(call.label.substr(0, 200));
       Check(call, tcp().Execute(call.request));
       if (call.in_plan) Check(call, tcp().GetWorkspaceSize(PlanOf(call.request)));
+      Check(call, InSession(call.request));
       const auto good = tcp().Execute(good_);
       EXPECT_TRUE(good.ok()) << good.message;
       EXPECT_EQ(used_bytes(), 0);
@@ -53,6 +55,30 @@ class MalformedCallsTest : public ServerTest,
         << outcome.message;
   }
 
+  // The same call as a command of a session, which goes on unless the message itself is at fault.
+  Outcome InSession(const v1::ExecuteRequest& request) {
+    if (session_ == nullptr)
+      session_ = std::make_unique<SessionClient>(server().addresses()[0], absl::Minutes(4));
+    v1::SessionRequest command;
+    *command.mutable_inline_execute()->mutable_call() = request.call();
+    command.mutable_inline_execute()->set_output_encoding(request.output_encoding());
+    session_->Send(command, {request.raw().begin(), request.raw().end()});
+    Outcome outcome;
+    while (const std::optional<v1::SessionResponse> answer = session_->Receive()) {
+      if (answer->id() != session_->last_id()) continue;
+      outcome.code =
+          absl::StatusCodeToString(static_cast<absl::StatusCode>(answer->error().code()));
+      outcome.message = answer->error().message();
+      outcome.has_info = answer->error().details_size() == 1 &&
+                         outcome.info.ParseFromString(answer->error().details(0).value());
+      return outcome;
+    }
+    outcome = session_->End();
+    session_ = nullptr;
+    EXPECT_EQ(outcome.parameter(), "message") << outcome.message;
+    return outcome;
+  }
+
   // The same call without bytes.
   static v1::GetWorkspaceSizeRequest PlanOf(const v1::ExecuteRequest& request) {
     v1::GetWorkspaceSizeRequest plan;
@@ -62,6 +88,7 @@ class MalformedCallsTest : public ServerTest,
   }
 
   v1::ExecuteRequest good_;
+  std::unique_ptr<SessionClient> session_;
 };
 
 // Bytes as a field of a message.

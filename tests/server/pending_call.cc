@@ -32,16 +32,42 @@ v1::ExecuteRequest LongRequest(int64_t elements) {
   return request;
 }
 
-struct PendingCall::State {
-  explicit State(const std::string& address)
+template <typename Request, typename Response>
+struct Pending {
+  explicit Pending(const std::string& address)
       : stub(v1::OperatorService::NewStub(OwnChannel(address))) {}
+
+  void End(const grpc::Status& ended) { promise.set_value(ended); }
+
+  void RoundTrip() {
+    grpc::ClientContext own_context;
+    v1::GetServerInfoResponse info;
+    const grpc::Status answered = stub->GetServerInfo(&own_context, {}, &info);
+    EXPECT_TRUE(answered.ok()) << answered.error_message();
+  }
+
+  void CancelAndWait() {
+    context.TryCancel();
+    if (status.valid()) status.wait();
+  }
+
+  Answer<Response> Wait() {
+    Answer<Response> answer;
+    Describe(status.get(), answer);
+    answer.response = response;
+    return answer;
+  }
 
   std::unique_ptr<v1::OperatorService::Stub> stub;
   grpc::ClientContext context;
-  v1::ExecuteRequest request;
-  v1::ExecuteResponse response;
+  Request request;
+  Response response;
   std::promise<grpc::Status> promise;
   std::future<grpc::Status> status = promise.get_future();
+};
+
+struct PendingCall::State : Pending<v1::ExecuteRequest, v1::ExecuteResponse> {
+  using Pending::Pending;
 };
 
 PendingCall::PendingCall(const std::string& address, const v1::ExecuteRequest& request,
@@ -50,31 +76,31 @@ PendingCall::PendingCall(const std::string& address, const v1::ExecuteRequest& r
   State& state = *state_;
   state.request = request;
   SetTimeout(state.context, timeout);
-  state.stub->async()->Execute(
-      &state.context, &state.request, &state.response,
-      [&state](const grpc::Status& status) { state.promise.set_value(status); });
+  state.stub->async()->Execute(&state.context, &state.request, &state.response,
+                               [&state](const grpc::Status& status) { state.End(status); });
 }
 
-PendingCall::~PendingCall() {
-  Cancel();
-  if (state_->status.valid()) state_->status.wait();
-}
-
-void PendingCall::RoundTrip() {
-  grpc::ClientContext context;
-  v1::GetServerInfoResponse response;
-  const grpc::Status status = state_->stub->GetServerInfo(&context, {}, &response);
-  EXPECT_TRUE(status.ok()) << status.error_message();
-}
-
+PendingCall::~PendingCall() { state_->CancelAndWait(); }
+void PendingCall::RoundTrip() { state_->RoundTrip(); }
 void PendingCall::Cancel() { state_->context.TryCancel(); }
+Answer<v1::ExecuteResponse> PendingCall::Wait() { return state_->Wait(); }
 
-Answer<v1::ExecuteResponse> PendingCall::Wait() {
-  Answer<v1::ExecuteResponse> answer;
-  Describe(state_->status.get(), answer);
-  answer.response = state_->response;
-  return answer;
+struct PendingBatch::State : Pending<v1::ExecuteBatchRequest, v1::ExecuteBatchResponse> {
+  using Pending::Pending;
+};
+
+PendingBatch::PendingBatch(const std::string& address, const v1::ExecuteBatchRequest& request)
+    : state_(std::make_unique<State>(address)) {
+  State& state = *state_;
+  state.request = request;
+  state.stub->async()->ExecuteBatch(&state.context, &state.request, &state.response,
+                                    [&state](const grpc::Status& status) { state.End(status); });
 }
+
+PendingBatch::~PendingBatch() { state_->CancelAndWait(); }
+void PendingBatch::RoundTrip() { state_->RoundTrip(); }
+void PendingBatch::Cancel() { state_->context.TryCancel(); }
+Answer<v1::ExecuteBatchResponse> PendingBatch::Wait() { return state_->Wait(); }
 
 struct HealthWatch::State {
   explicit State(const std::string& address) : stub(OwnChannel(address)) {}

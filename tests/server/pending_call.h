@@ -36,6 +36,23 @@ class PendingCall {
   std::unique_ptr<State> state_;
 };
 
+// The same for ExecuteBatch.
+class PendingBatch {
+ public:
+  PendingBatch(const std::string& address, const v1::ExecuteBatchRequest& request);
+  ~PendingBatch();
+  PendingBatch(const PendingBatch&) = delete;
+  PendingBatch& operator=(const PendingBatch&) = delete;
+
+  void RoundTrip();
+  void Cancel();
+  Answer<v1::ExecuteBatchResponse> Wait();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 // A grpc.health.v1 watch, which lasts until the server or the destructor ends it.
 class HealthWatch {
  public:

@@ -1,5 +1,7 @@
 #include "tests/server/requests.h"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "core/tensor/element.h"
@@ -67,6 +69,33 @@ v1::ExecuteRequest SampleRequest(v1::DType dtype) {
 }
 
 std::vector<double> SampleGradient() { return {-1, 0, 1, 1, 1, 1, 1, 1}; }
+
+v1::Call& AddToBatch(v1::ExecuteBatchRequest& batch, const v1::ExecuteRequest& single) {
+  v1::Call& call = *batch.add_calls();
+  call = single.call();
+  for (v1::Tensor& tensor : *call.mutable_inputs()) {
+    if (!tensor.has_raw_index()) continue;
+    // One that is outside of its message stays so.
+    const bool inside = tensor.raw_index() < static_cast<uint32_t>(single.raw_size());
+    const auto index = tensor.raw_index() + static_cast<uint32_t>(batch.raw_size());
+    tensor.set_raw_index(inside ? index : std::numeric_limits<uint32_t>::max());
+  }
+  batch.mutable_raw()->MergeFrom(single.raw());
+  return call;
+}
+
+v1::ExecuteResponse ResultOf(const v1::ExecuteBatchResponse& batch, int index) {
+  v1::ExecuteResponse single;
+  if (index >= batch.results_size()) return single;
+  *single.mutable_outputs() = batch.results(index).outputs();
+  for (v1::Tensor& tensor : *single.mutable_outputs()) {
+    if (!tensor.has_raw_index()) continue;
+    const auto entry = static_cast<int>(tensor.raw_index());
+    tensor.set_raw_index(static_cast<uint32_t>(single.raw_size()));
+    if (entry < batch.raw_size()) single.add_raw(batch.raw(entry));
+  }
+  return single;
+}
 
 std::vector<double> OutputOf(const v1::ExecuteResponse& response, int index) {
   if (index >= response.outputs_size()) return {};

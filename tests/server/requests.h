@@ -30,6 +30,11 @@ v1::ExecuteRequest SampleRequest(v1::DType dtype = v1::DTYPE_FLOAT32);
 // -1 0 1 1 1 1 1 1
 std::vector<double> SampleGradient();
 
+// Adds `single` with its raw entries, those behind what the batch has.
+v1::Call& AddToBatch(v1::ExecuteBatchRequest& batch, const v1::ExecuteRequest& single);
+// Result `index` of a batch as the answer to a call by itself.
+v1::ExecuteResponse ResultOf(const v1::ExecuteBatchResponse& batch, int index);
+
 // The elements of output `index`, wherever the response has them.
 std::vector<double> OutputOf(const v1::ExecuteResponse& response, int index = 0);
 

@@ -6,6 +6,7 @@
 
 #include "core/base/op_error.h"
 #include "opserve/v1/errors.pb.h"
+#include "server/wire/status_details.h"
 
 namespace opserve::server {
 namespace {
@@ -48,6 +49,12 @@ TEST(StatusTest, EveryReasonTravels) {
   }
 }
 
+TEST(StatusTest, SaysWhenToTryAgain) {
+  const v1::ErrorInfo info = InfoOf(ToGrpcStatus(
+      MakeError({.reason = ErrorReason::kResourceLimit, .retry_after = absl::Milliseconds(1500)})));
+  EXPECT_EQ(info.metadata().at("retry_after_ms"), "1500");
+}
+
 TEST(StatusTest, UnknownPartsAreLeftOut) {
   const v1::ErrorInfo info = InfoOf(ToGrpcStatus(MakeError({.reason = ErrorReason::kCancelled})));
   EXPECT_TRUE(info.metadata().empty());
@@ -70,6 +77,7 @@ TEST(StatusTest, FitsTheMetadataThatClientsAccept) {
                                                       .want = chinese,
                                                       .got = chinese}));
   // The message percent-encoded, the details in base64.
+  EXPECT_LE(status.error_details().size(), kMaxStatusDetailsBytes);
   EXPECT_LT(status.error_message().size() * 3 + status.error_details().size() * 4 / 3, 8000u);
   const v1::ErrorInfo info = InfoOf(status);  // parses: cut between characters
   EXPECT_EQ(info.metadata().at("got").substr(info.metadata().at("got").size() - 3), "…");

@@ -67,6 +67,21 @@ Answer<v1::ExecuteResponse> Client::Execute(const v1::ExecuteRequest& request,
       });
 }
 
+Answer<v1::ExecuteBatchResponse> Client::ExecuteBatch(const v1::ExecuteBatchRequest& request,
+                                                      absl::Duration timeout) {
+  return Measure<v1::ExecuteBatchResponse>(
+      timeout, [&](grpc::ClientContext& context, v1::ExecuteBatchResponse& response) {
+        return stubs_->service->ExecuteBatch(&context, request, &response);
+      });
+}
+
+Answer<v1::GetStatisticsResponse> Client::GetStatistics() {
+  return Measure<v1::GetStatisticsResponse>(
+      kTimeout, [&](grpc::ClientContext& context, auto& response) {
+        return stubs_->service->GetStatistics(&context, {}, &response);
+      });
+}
+
 Answer<v1::GetServerInfoResponse> Client::GetServerInfo() {
   return Measure<v1::GetServerInfoResponse>(
       kTimeout, [&](grpc::ClientContext& context, auto& response) {

@@ -42,6 +42,9 @@ class Client {
 
   Answer<v1::ExecuteResponse> Execute(const v1::ExecuteRequest& request,
                                       absl::Duration timeout = absl::Seconds(60));
+  Answer<v1::ExecuteBatchResponse> ExecuteBatch(const v1::ExecuteBatchRequest& request,
+                                                absl::Duration timeout = absl::Seconds(60));
+  Answer<v1::GetStatisticsResponse> GetStatistics();
   Answer<v1::GetServerInfoResponse> GetServerInfo();
   Answer<v1::ListOperatorsResponse> ListOperators(const v1::ListOperatorsRequest& request);
   Answer<v1::ListDevicesResponse> ListDevices();

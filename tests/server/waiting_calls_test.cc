@@ -1,8 +1,7 @@
 // Calls that wait for a worker, and clients that give up on them.
 #include <gtest/gtest.h>
 
-#include <future>
-
+#include "tests/server/held_worker.h"
 #include "tests/server/pending_call.h"
 #include "tests/server/requests.h"
 #include "tests/server/test_server.h"
@@ -12,42 +11,6 @@ namespace {
 
 constexpr int64_t kLarge = 1 << 20;  // not run by the thread that brings it
 constexpr int kRoundTrips = 50;      // by then the server knows what its transport knows
-
-// Holds a worker from the constructor to Release().
-class HeldWorker {
- public:
-  explicit HeldWorker(WorkerPool& workers) {
-    workers.Enqueue(std::make_unique<Task>(started_, release_.get_future()));
-    started_.get_future().wait();
-  }
-  ~HeldWorker() { Release(); }
-  HeldWorker(const HeldWorker&) = delete;
-  HeldWorker& operator=(const HeldWorker&) = delete;
-
-  void Release() {
-    if (!released_) release_.set_value();
-    released_ = true;
-  }
-
- private:
-  class Task final : public WorkerPool::Task {
-   public:
-    Task(std::promise<void>& started, std::future<void> release)
-        : started_(started), release_(std::move(release)) {}
-    void Run() override {
-      started_.set_value();
-      release_.wait();
-    }
-
-   private:
-    std::promise<void>& started_;
-    std::future<void> release_;
-  };
-
-  std::promise<void> started_;
-  std::promise<void> release_;
-  bool released_ = false;
-};
 
 class WaitingCallsTest : public ServerTest {
  protected:

@@ -119,11 +119,12 @@ absl::StatusOr<std::vector<TestTensor>> RunKernel(Device& device, const OpCall& 
   std::vector<std::byte*> outputs;
   for (size_t i = 0; i < storages.size(); ++i)
     outputs.push_back(call.outputs[i].wanted ? storages[i].data() : nullptr);
+  const Workers workers(device.workers());
   OPSERVE_RETURN_IF_ERROR(kernel.execute({.call = call,
                                           .inputs = inputs,
                                           .outputs = outputs,
                                           .workspace = {workspace.data(), workspace.size()},
-                                          .workers = device.workers()}));
+                                          .workers = workers}));
   EXPECT_TRUE(workspace.Intact()) << "the kernel wrote beyond its workspace";
   std::vector<TestTensor> tensors;
   for (size_t i = 0; i < storages.size(); ++i) {

@@ -129,7 +129,7 @@ HWY_INLINE void ForEachPiece(int64_t elements, const Visit& visit) {
 
 // Calls body(first, last) for chunks of [0, count).
 template <typename Body>
-void ParallelRanges(WorkerPool& workers, int64_t count, int64_t of_chunk, const Body& body) {
+void ParallelRanges(const Workers& workers, int64_t count, int64_t of_chunk, const Body& body) {
   workers.ParallelFor((count + of_chunk - 1) / of_chunk, [&](int64_t chunk) {
     body(chunk * of_chunk, std::min(count, (chunk + 1) * of_chunk));
   });

@@ -95,7 +95,7 @@ class PatternBlock {
   }
 
  private:
-  std::array<std::byte, 4096> block_;
+  std::array<std::byte, 4096> block_{};
 };
 
 }  // namespace

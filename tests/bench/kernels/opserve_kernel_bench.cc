@@ -85,12 +85,13 @@ class KernelRun {
   }
 
   void Execute() {
+    const Workers workers(setup_.device().workers());
     const absl::Status status =
         kernel_->execute({.call = call_,
                           .inputs = input_starts_,
                           .outputs = output_starts_,
                           .workspace = {workspace_.data(), workspace_.size()},
-                          .workers = setup_.device().workers()});
+                          .workers = workers});
     if (!status.ok()) std::abort();
   }
 
@@ -226,11 +227,12 @@ void RunPlanAndExecute(benchmark::State& state) {
     call.outputs[0].desc = desc;
     if (!PlanCall(call).ok() || kernel.workspace_bytes(call) != 0) std::abort();
     const std::byte* inputs[] = {data, data, data};
+    const Workers workers(setup.device().workers());
     const absl::Status status = kernel.execute({.call = call,
                                                 .inputs = inputs,
                                                 .outputs = {&out, 1},
                                                 .workspace = {},
-                                                .workers = setup.device().workers()});
+                                                .workers = workers});
     if (!status.ok()) std::abort();
     benchmark::ClobberMemory();
   }

@@ -1,0 +1,83 @@
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "client/cli/statistics_output.h"
+
+namespace opserve::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json MethodJson(const client::MethodStatistics& method) {
+  Json ended = Json::object();
+  for (const auto& [name, calls] : method.ended) ended[name] = calls;
+  return {{"method", method.method},
+          {"ended", std::move(ended)},
+          {"in_flight", method.in_flight},
+          {"request_bytes", method.request_bytes},
+          {"response_bytes", method.response_bytes}};
+}
+
+Json SessionsJson(const client::SessionStatistics& sessions) {
+  return {{"open", sessions.open},
+          {"opened", sessions.opened},
+          {"refused", sessions.refused},
+          {"commands", sessions.commands},
+          {"failed_commands", sessions.failed_commands},
+          {"answers", sessions.answers},
+          {"request_bytes", sessions.request_bytes},
+          {"response_bytes", sessions.response_bytes}};
+}
+
+Json EngineJson(const client::EngineStatistics& engine) {
+  return {{"inline_calls", engine.inline_calls},
+          {"queued_calls", engine.queued_calls},
+          {"failed_calls", engine.failed_calls},
+          {"input_bytes", engine.input_bytes},
+          {"output_bytes", engine.output_bytes},
+          {"refused_calls", engine.refused_calls},
+          {"refused_bytes", engine.refused_bytes},
+          {"refused_wait", engine.refused_wait},
+          {"refused_deadline", engine.refused_deadline},
+          {"expired_calls", engine.expired_calls},
+          {"cancelled_calls", engine.cancelled_calls},
+          {"queue_wait", absl::ToDoubleSeconds(engine.queue_wait)},
+          {"execution", absl::ToDoubleSeconds(engine.execution)},
+          {"calls_in_flight", engine.calls_in_flight},
+          {"bytes_in_flight", engine.bytes_in_flight},
+          {"expected_wait", absl::ToDoubleSeconds(engine.expected_wait)}};
+}
+
+Json DeviceJson(const client::DeviceStatistics& device) {
+  return {{"device", device.device},
+          {"memory",
+           {{"limit_bytes", device.memory_limit_bytes},
+            {"used_bytes", device.memory_used_bytes},
+            {"cached_bytes", device.memory_cached_bytes},
+            {"hits", device.memory_hits},
+            {"misses", device.memory_misses},
+            {"largest_lease_bytes", device.memory_largest_lease_bytes}}}};
+}
+
+}  // namespace
+
+std::string StatisticsJson(const client::Statistics& now, const std::string& target) {
+  Json methods = Json::array();
+  for (const client::MethodStatistics& method : now.methods) methods.push_back(MethodJson(method));
+  Json errors = Json::object();
+  for (const auto& [reason, count] : now.errors) errors[reason] = count;
+  Json devices = Json::array();
+  for (const client::DeviceStatistics& device : now.devices) devices.push_back(DeviceJson(device));
+  const Json json = {
+      {"target", target},
+      {"uptime", absl::ToDoubleSeconds(now.uptime)},
+      {"methods", std::move(methods)},
+      {"errors", std::move(errors)},
+      {"batches", {{"calls", now.batch_calls}, {"failed_calls", now.batch_failed_calls}}},
+      {"sessions", SessionsJson(now.sessions)},
+      {"engine", EngineJson(now.engine)},
+      {"devices", std::move(devices)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace opserve::cli

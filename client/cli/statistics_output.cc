@@ -1,0 +1,151 @@
+#include "client/cli/statistics_output.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace opserve::cli {
+namespace {
+
+constexpr char kOk[] = "OK";
+
+std::string Bytes(double bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  while (bytes >= 1024 && unit + 1 < std::size(kUnits)) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return absl::StrFormat(unit == 0 || bytes >= 100 ? "%.0f %s" : "%.1f %s", bytes, kUnits[unit]);
+}
+
+std::string Bytes(int64_t bytes) { return Bytes(static_cast<double>(bytes)); }
+
+// To three digits: 12.3us, 1h2m.
+std::string Time(absl::Duration time) {
+  absl::Duration digit = absl::Nanoseconds(1);
+  while (time >= 1000 * digit) digit *= 10;
+  return absl::FormatDuration(absl::Trunc(time, digit));
+}
+
+std::string Mean(absl::Duration sum, int64_t count) { return count <= 0 ? "-" : Time(sum / count); }
+
+int64_t Ended(const client::MethodStatistics& method) {
+  int64_t calls = 0;
+  for (const auto& [name, count] : method.ended) calls += count;
+  return calls;
+}
+
+int64_t Failed(const client::MethodStatistics& method) {
+  const auto ok = method.ended.find(kOk);
+  return Ended(method) - (ok == method.ended.end() ? 0 : ok->second);
+}
+
+int64_t Runs(const client::EngineStatistics& engine) {
+  return engine.inline_calls + engine.queued_calls;
+}
+
+std::string DevicesText(const client::Statistics& now) {
+  std::string text = "\n";
+  for (const client::DeviceStatistics& device : now.devices) {
+    absl::StrAppendFormat(&text, "%-18s %s used, %s cached, of %s; %d hits, %d misses\n",
+                          device.device, Bytes(device.memory_used_bytes),
+                          Bytes(device.memory_cached_bytes), Bytes(device.memory_limit_bytes),
+                          device.memory_hits, device.memory_misses);
+  }
+  return text;
+}
+
+std::string SessionsText(const client::SessionStatistics& sessions) {
+  return absl::StrFormat(
+      "\nsessions           %d open, %d opened, %d refused; %d commands (%d failed), %d answers\n"
+      "                   %s in, %s out\n",
+      sessions.open, sessions.opened, sessions.refused, sessions.commands, sessions.failed_commands,
+      sessions.answers, Bytes(sessions.request_bytes), Bytes(sessions.response_bytes));
+}
+
+std::string EngineText(const client::EngineStatistics& engine) {
+  return absl::StrFormat(
+      "engine             %d calls at once, %d queued, %d failed; %d in flight (%s)\n"
+      "                   refused: %d by calls, %d by bytes, %d by wait, %d by deadline\n"
+      "                   dropped: %d expired, %d cancelled\n"
+      "                   mean wait %s, mean execution %s; expected wait %s\n",
+      engine.inline_calls, engine.queued_calls, engine.failed_calls, engine.calls_in_flight,
+      Bytes(engine.bytes_in_flight), engine.refused_calls, engine.refused_bytes,
+      engine.refused_wait, engine.refused_deadline, engine.expired_calls, engine.cancelled_calls,
+      Mean(engine.queue_wait, engine.queued_calls), Mean(engine.execution, Runs(engine)),
+      Time(engine.expected_wait));
+}
+
+const client::MethodStatistics* Find(const client::Statistics& statistics,
+                                     const std::string& method) {
+  for (const client::MethodStatistics& candidate : statistics.methods)
+    if (candidate.method == method) return &candidate;
+  return nullptr;
+}
+
+std::string RateLine(const client::MethodStatistics& before, const client::MethodStatistics& now,
+                     double seconds) {
+  const auto rate = [seconds](int64_t from, int64_t to) {
+    return static_cast<double>(to - from) / seconds;
+  };
+  return absl::StrFormat("%-18s %12.1f %12.1f %6d %10s/s %10s/s\n", now.method,
+                         rate(Ended(before), Ended(now)), rate(Failed(before), Failed(now)),
+                         now.in_flight, Bytes(rate(before.request_bytes, now.request_bytes)),
+                         Bytes(rate(before.response_bytes, now.response_bytes)));
+}
+
+}  // namespace
+
+std::string StatisticsText(const client::Statistics& now) {
+  std::string text =
+      absl::StrFormat("uptime             %s\n\n%-18s %12s %12s %6s %12s %12s\n", Time(now.uptime),
+                      "method", "ok", "failed", "now", "in", "out");
+  for (const client::MethodStatistics& method : now.methods) {
+    absl::StrAppendFormat(&text, "%-18s %12d %12d %6d %12s %12s\n", method.method,
+                          Ended(method) - Failed(method), Failed(method), method.in_flight,
+                          Bytes(method.request_bytes), Bytes(method.response_bytes));
+  }
+  absl::StrAppendFormat(&text, "%-18s %12d %12d\n", "(calls in batches)",
+                        now.batch_calls - now.batch_failed_calls, now.batch_failed_calls);
+  absl::StrAppend(&text, SessionsText(now.sessions), EngineText(now.engine));
+  for (const auto& [reason, count] : now.errors)
+    absl::StrAppendFormat(&text, "error              %d %s\n", count, reason);
+  return text + DevicesText(now);
+}
+
+std::string RatesText(const client::Statistics& before, const client::Statistics& now) {
+  const client::Statistics nothing;
+  const client::Statistics& from = before.uptime <= now.uptime ? before : nothing;
+  const double seconds = std::max(absl::ToDoubleSeconds(now.uptime - from.uptime), 1e-9);
+  std::string text = absl::StrFormat("%-18s %12s %12s %6s %12s %12s\n", "a second", "calls",
+                                     "failed", "now", "in", "out");
+  for (const client::MethodStatistics& method : now.methods) {
+    const client::MethodStatistics* earlier = Find(from, method.method);
+    absl::StrAppend(&text, RateLine(earlier == nullptr ? client::MethodStatistics() : *earlier,
+                                    method, seconds));
+  }
+  const auto rate = [seconds](int64_t earlier, int64_t later) {
+    return static_cast<double>(later - earlier) / seconds;
+  };
+  absl::StrAppendFormat(&text, "%-18s %12.1f %12.1f\n", "(calls in batches)",
+                        rate(from.batch_calls, now.batch_calls),
+                        rate(from.batch_failed_calls, now.batch_failed_calls));
+  absl::StrAppendFormat(&text, "%-18s %12.1f %12.1f %6d\n", "Session commands",
+                        rate(from.sessions.commands, now.sessions.commands),
+                        rate(from.sessions.failed_commands, now.sessions.failed_commands),
+                        now.sessions.open);
+  const client::EngineStatistics& engine = now.engine;
+  absl::StrAppendFormat(
+      &text,
+      "\nengine             %d in flight (%s), mean wait %s, mean execution %s, expected wait %s\n",
+      engine.calls_in_flight, Bytes(engine.bytes_in_flight),
+      Mean(engine.queue_wait - from.engine.queue_wait,
+           engine.queued_calls - from.engine.queued_calls),
+      Mean(engine.execution - from.engine.execution, Runs(engine) - Runs(from.engine)),
+      Time(engine.expected_wait));
+  return text + DevicesText(now);
+}
+
+}  // namespace opserve::cli

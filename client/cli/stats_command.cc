@@ -1,0 +1,44 @@
+// `opserve stats`.
+#include <unistd.h>
+
+#include <string>
+
+#include "absl/time/clock.h"
+#include "client/cli/commands.h"
+#include "client/cli/files.h"
+#include "client/cli/statistics_output.h"
+#include "core/base/status_macros.h"
+
+namespace opserve::cli {
+namespace {
+
+// To the top left corner, and nothing below it.
+constexpr char kClear[] = "\x1b[H\x1b[2J";
+
+std::string Shown(const Arguments& arguments, const client::Statistics& before,
+                  const client::Statistics& now) {
+  if (arguments.format == OutputFormat::kJson) return StatisticsJson(now, arguments.target);
+  std::string text = RatesText(before, now);
+  return ::isatty(STDOUT_FILENO) != 0 ? kClear + text : text + "\n";
+}
+
+}  // namespace
+
+absl::Status Stats(const Arguments& arguments, const client::Client& client) {
+  const client::CallOptions options{.timeout = arguments.timeout};
+  OPSERVE_ASSIGN_OR_RETURN(client::Statistics before, client.GetStatistics(options));
+  if (arguments.watch == absl::ZeroDuration()) {
+    return WriteOutput(arguments.format == OutputFormat::kJson
+                           ? StatisticsJson(before, arguments.target)
+                           : StatisticsText(before));
+  }
+  for (int64_t shown = 0; arguments.count == 0 || shown < arguments.count; ++shown) {
+    absl::SleepFor(arguments.watch);
+    OPSERVE_ASSIGN_OR_RETURN(client::Statistics now, client.GetStatistics(options));
+    OPSERVE_RETURN_IF_ERROR(WriteOutput(Shown(arguments, before, now)));
+    before = std::move(now);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace opserve::cli

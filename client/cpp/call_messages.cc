@@ -1,0 +1,128 @@
+#include "client/cpp/call_messages.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "client/cpp/read_message.h"
+#include "client/cpp/wire_reader.h"
+#include "core/base/status_macros.h"
+#include "core/base/strings.h"
+
+namespace opserve::client {
+namespace {
+
+static_assert(static_cast<int>(DType::kFloat32) == v1::DTYPE_FLOAT32 &&
+              static_cast<int>(DType::kBool) == v1::DTYPE_BOOL &&
+              kNumDTypes == v1::DType_ARRAYSIZE);
+
+// Copied next to each other into one piece: cheaper than a piece of its own.
+constexpr size_t kSmallBytes = 4096;
+
+template <typename List, typename Values>
+void FillList(List* list, const Values& values) {
+  for (const auto value : values) list->add_values(value);
+}
+
+void FillAttribute(const std::string& name, const AttributeValue& value, v1::Attribute& attribute) {
+  attribute.set_name(name);
+  struct Setter {
+    v1::Attribute& out;
+    void operator()(int64_t number) const { out.set_int_value(number); }
+    void operator()(double number) const { out.set_float_value(number); }
+    void operator()(bool flag) const { out.set_bool_value(flag); }
+    void operator()(const std::vector<int64_t>& list) const {
+      FillList(out.mutable_int_list(), list);
+    }
+    void operator()(const std::vector<bool>& list) const {
+      FillList(out.mutable_bool_list(), list);
+    }
+    void operator()(const std::vector<double>& list) const {
+      FillList(out.mutable_float_list(), list);
+    }
+  };
+  std::visit(Setter{attribute}, value);
+}
+
+// Index of the entry that is `view`'s storage too; the number of `entries` when there is none.
+size_t FindStorage(const std::vector<RawEntry>& entries, const TensorView& view) {
+  const auto same = [&view](const RawEntry& entry) {
+    return entry.bytes.data() == view.storage.data() && entry.bytes.size() == view.storage.size();
+  };
+  return static_cast<size_t>(std::find_if(entries.begin(), entries.end(), same) - entries.begin());
+}
+
+}  // namespace
+
+void FillTensor(std::string_view name, const TensorView& view, v1::Tensor& tensor) {
+  tensor.set_name(name.data(), name.size());
+  tensor.set_dtype(ToWire(view.dtype));
+  tensor.mutable_shape()->Assign(view.shape.begin(), view.shape.end());
+  tensor.mutable_strides()->Assign(view.strides.begin(), view.strides.end());
+  tensor.set_storage_offset(view.storage_offset);
+}
+
+void FillCall(const Call& call, v1::Call& message) {
+  message.set_operator_(call.op());
+  message.set_device(call.device());
+  for (const auto& [name, view] : call.inputs()) FillTensor(name, view, *message.add_inputs());
+  for (const auto& [name, value] : call.attributes())
+    FillAttribute(name, value, *message.add_attributes());
+  for (const auto& [name, dtype] : call.output_dtypes()) {
+    v1::Tensor& output = *message.add_outputs();
+    output.set_name(name);
+    output.set_dtype(ToWire(dtype));
+  }
+}
+
+std::vector<RawEntry> FillRawIndices(const Call& call, v1::Call& message) {
+  std::vector<RawEntry> entries;
+  for (size_t i = 0; i < call.inputs().size(); ++i) {
+    const TensorView& view = call.inputs()[i].second;
+    const size_t index = FindStorage(entries, view);
+    if (index == entries.size()) entries.push_back({view.storage, view.owner});
+    message.mutable_inputs(static_cast<int>(i))->set_raw_index(static_cast<uint32_t>(index));
+  }
+  return entries;
+}
+
+void AppendVarint(uint64_t value, std::string& bytes) {
+  for (; value >= 0x80; value >>= 7) bytes.push_back(static_cast<char>(value | 0x80));
+  bytes.push_back(static_cast<char>(value));
+}
+
+bool IsCopied(std::span<const std::byte> bytes) { return bytes.size() <= kSmallBytes; }
+
+void AppendRaw(uint32_t field_number, const RawEntry& entry, Request& request) {
+  std::string header;
+  AppendVarint((field_number << 3) | static_cast<unsigned>(WireReader::Type::kBytes), header);
+  AppendVarint(entry.bytes.size(), header);
+  request.AppendCopy(header);
+  if (IsCopied(entry.bytes)) {
+    request.AppendCopy({reinterpret_cast<const char*>(entry.bytes.data()), entry.bytes.size()});
+  } else {
+    request.AppendView(entry.bytes, entry.owner);
+  }
+}
+
+absl::StatusOr<Tensor> ReadOutput(const v1::Tensor& output, std::span<const RawBytes> raw,
+                                  std::string_view message) {
+  const auto bad = [&](std::string_view what) {
+    return BadAnswer(message, output.name() + ": " + std::string(what));
+  };
+  if (output.strides_size() != 0 || output.storage_offset() != 0)
+    return bad("an output that is not dense");
+  OPSERVE_ASSIGN_OR_RETURN(TensorDesc desc, ReadDesc(output, message));
+  if (output.data_case() == v1::Tensor::kValues)
+    return bad("values where raw bytes were asked for");
+  if (output.data_case() == v1::Tensor::DATA_NOT_SET) {
+    if (desc.num_elements() != 0) return bad("elements without data");
+    return Tensor(std::move(desc), nullptr);
+  }
+  if (output.raw_index() >= raw.size()) return bad("a raw_index that is too large");
+  const RawBytes& bytes = raw[output.raw_index()];
+  if (static_cast<int64_t>(bytes.size) != desc.size_bytes())
+    return bad("bytes that do not fit the shape");
+  return Tensor(std::move(desc), bytes.bytes);
+}
+
+}  // namespace opserve::client

@@ -1,0 +1,51 @@
+// What calls and their tensors are in the messages of opserve.v1, whichever message carries them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/cpp/call.h"
+#include "client/cpp/request.h"
+#include "opserve/v1/types.pb.h"
+
+namespace opserve::client {
+
+// Entries of a message's `raw` field, which Tensor.raw_index counts.
+struct RawEntry {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;  // keeps `bytes`; may be null
+};
+
+// Dtype and layout of a view; not where its bytes are.
+void FillTensor(std::string_view name, const TensorView& view, v1::Tensor& tensor);
+
+// All but the data of the inputs.
+void FillCall(const Call& call, v1::Call& message);
+
+// The data of the inputs of `message`, which FillCall filled. Views of the same storage share one
+// entry.
+std::vector<RawEntry> FillRawIndices(const Call& call, v1::Call& message);
+
+// Appends a field of bytes. Large bytes are referred to, small ones copied.
+void AppendRaw(uint32_t field_number, const RawEntry& entry, Request& request);
+// Whether AppendRaw copies them.
+bool IsCopied(std::span<const std::byte> bytes);
+
+void AppendVarint(uint64_t value, std::string& bytes);
+
+struct RawBytes {
+  std::shared_ptr<const std::byte> bytes;
+  size_t size = 0;
+};
+
+// An output whose data is one of `raw`. Errors name `message`, which it came in.
+absl::StatusOr<Tensor> ReadOutput(const v1::Tensor& output, std::span<const RawBytes> raw,
+                                  std::string_view message);
+
+}  // namespace opserve::client

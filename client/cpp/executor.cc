@@ -1,0 +1,94 @@
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/cpp/call_messages.h"
+#include "client/cpp/pending_plan.h"
+#include "client/cpp/read_message.h"
+#include "client/cpp/session.h"
+#include "client/cpp/session_command.h"
+#include "client/cpp/transfer.h"
+#include "core/base/status_macros.h"
+
+namespace opserve::client {
+namespace {
+
+void FillDeviceTensor(const std::string& name, const DeviceTensor& tensor, v1::Tensor& message) {
+  TensorView view;
+  view.dtype = tensor.desc.dtype;
+  view.shape = tensor.desc.shape;
+  if (!tensor.desc.IsPlain()) view.strides = tensor.desc.strides;
+  view.storage_offset = tensor.desc.storage_offset;
+  FillTensor(name, view, message);
+  FillBufferView(tensor, *message.mutable_buffer());
+}
+
+absl::StatusOr<ExecutorPlan> ReadExecutorPlan(const SessionAnswer& answer) {
+  const v1::PlannedExecutor& message = answer.message.executor();
+  ExecutorPlan plan;
+  plan.workspace_bytes = message.workspace_bytes();
+  for (const v1::Tensor& output : message.outputs()) {
+    OPSERVE_ASSIGN_OR_RETURN(TensorDesc desc, ReadDesc(output, "PlannedExecutor"));
+    plan.outputs.push_back({output.name(), std::move(desc)});
+  }
+  return plan;
+}
+
+}  // namespace
+
+Executor Context::GetWorkspaceSize(const DeviceCall& call, ExecutorUse use) {
+  const auto plan = std::make_shared<PendingPlan>(call.op());
+  auto object = std::make_shared<RemoteObject>(RemoteObject::Kind::kExecutor,
+                                               object_->shared_channel(), object_);
+  Command command = object->NewCommand(absl::StrCat("GetWorkspaceSize of ", call.op()));
+  v1::CreateExecutor& create = *command.message.mutable_get_workspace_size();
+  create.set_executor(object->id());
+  create.set_context(object_->id());
+  create.set_repeatable(use == ExecutorUse::kRepeatable);
+  FillCall(call.call(), *create.mutable_call());
+  for (const auto& [name, tensor] : call.inputs()) {
+    FillDeviceTensor(name, tensor, *create.mutable_call()->add_inputs());
+    plan->Keep(name, tensor.buffer);
+  }
+  for (const auto& [name, tensor] : call.outputs()) {
+    FillDeviceTensor(name, tensor, *create.mutable_call()->add_outputs());
+    plan->Keep(name, tensor.buffer);
+  }
+  object->channel().Send(std::move(command), [plan](SessionAnswer& answer) {
+    plan->answer().Set(answer.status.ok() ? ReadExecutorPlan(answer)
+                                          : absl::StatusOr<ExecutorPlan>(answer.status));
+  });
+  return Executor(std::move(object), plan);
+}
+
+absl::StatusOr<ExecutorPlan> Executor::plan(const CallOptions& options) const {
+  const SessionChannel& channel = object_->channel();
+  std::optional<absl::StatusOr<ExecutorPlan>> plan =
+      plan_->answer().Wait(channel.Deadline(options.timeout));
+  return plan.has_value() ? *std::move(plan)
+                          : channel.TooLate(absl::StrCat("GetWorkspaceSize of ", plan_->op()));
+}
+
+absl::StatusOr<int64_t> Executor::workspace_bytes(const CallOptions& options) const {
+  OPSERVE_ASSIGN_OR_RETURN(const ExecutorPlan known, plan(options));
+  return known.workspace_bytes;
+}
+
+void Executor::SetTensors(std::span<const std::pair<std::string, DeviceTensor>> tensors) {
+  Command command = object_->NewCommand(absl::StrCat("SetTensors of ", plan_->op()));
+  v1::SetTensors& set = *command.message.mutable_set_tensors();
+  set.set_executor(object_->id());
+  for (const auto& [name, tensor] : tensors) {
+    v1::Rebinding& rebinding = *set.add_tensors();
+    rebinding.set_name(name);
+    FillBufferView(tensor, *rebinding.mutable_buffer());
+  }
+  object_->channel().Send(std::move(command));
+  for (const auto& [name, tensor] : tensors) plan_->Keep(name, tensor.buffer);
+}
+
+void Executor::SetTensor(std::string_view name, const DeviceTensor& tensor) {
+  const std::pair<std::string, DeviceTensor> one(name, tensor);
+  SetTensors({&one, 1});
+}
+
+}  // namespace opserve::client

@@ -1,0 +1,59 @@
+// Outputs that come in chunks, as the answers to one command.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/cpp/session.h"
+#include "client/cpp/session_answer.h"
+#include "client/cpp/transfer.h"
+#include "client/cpp/waiter.h"
+#include "core/base/mutex.h"
+
+namespace opserve::client {
+
+// Gathers outputs, or hands them on. Thread-safe: answers come on the transport's thread, while
+// another waits.
+class IncomingOutputs {
+ public:
+  // `sink` takes the bytes; where there is none they are gathered.
+  explicit IncomingOutputs(OutputSink sink) : sink_(std::move(sink)) {}
+
+  // Before the first chunk; unless the answers themselves begin with the outputs.
+  void Expect(std::vector<PlannedOutput> outputs);
+  void OnAnswer(const SessionAnswer& answer);
+
+  // Whether the command cannot succeed any more.
+  bool failed() const { return failed_.load(std::memory_order_relaxed); }
+
+  // The result, or why there is none: of the command, of the sink, INTERNAL for chunks that do not
+  // fit the outputs. nullopt when it is not there by `deadline`; the sink is not called after that.
+  std::optional<absl::StatusOr<ExecuteResult>> Wait(absl::Time deadline);
+
+ private:
+  struct Output {
+    PlannedOutput plan;
+    std::shared_ptr<std::byte> bytes;  // none with a sink
+    Inflow inflow;
+  };
+
+  void Add(std::vector<PlannedOutput> outputs) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Read(const SessionAnswer& answer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Receive(const SessionAnswer& chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<ExecuteResult> Finish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  Mutex mutex_;
+  OutputSink sink_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Output> outputs_ ABSL_GUARDED_BY(mutex_);
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<bool> failed_{false};
+  Waiter<absl::StatusOr<ExecuteResult>> result_;
+};
+
+}  // namespace opserve::client

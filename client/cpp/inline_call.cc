@@ -1,0 +1,100 @@
+#include "client/cpp/inline_call.h"
+
+#include <atomic>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/cpp/call_messages.h"
+#include "client/cpp/message_stream.h"
+#include "client/cpp/session_command.h"
+#include "core/base/status_macros.h"
+
+namespace opserve::client {
+namespace {
+
+absl::StatusOr<ExecuteResult> ReadOutputs(const SessionAnswer& answer) {
+  std::vector<RawBytes> raw;
+  for (const Fragments& entry : answer.raw) {
+    const std::shared_ptr<std::byte> bytes = AllocateTensorBytes(entry.size_bytes());
+    entry.CopyTo(bytes.get(), 0, entry.size_bytes());
+    raw.push_back({bytes, entry.size_bytes()});
+  }
+  ExecuteResult result;
+  for (const v1::Tensor& output : answer.message.outputs().outputs()) {
+    OPSERVE_ASSIGN_OR_RETURN(Tensor tensor, ReadOutput(output, raw, "ExecuteOutputs"));
+    result.outputs.push_back({output.name(), std::move(tensor)});
+  }
+  return result;
+}
+
+// A call that has ended when its answer is there and the transport has let go of what it borrows.
+class InlineCall : public std::enable_shared_from_this<InlineCall> {
+ public:
+  explicit InlineCall(Done<ExecuteResult> done) : done_(std::move(done)) {}
+
+  // An owner for what is borrowed. Once.
+  std::shared_ptr<const void> Borrow() {
+    return Lend([self = shared_from_this()] {
+      if (self->End()) RunSoon([self] { self->Tell(); });
+    });
+  }
+
+  void OnAnswer(const SessionAnswer& answer) {
+    result_ =
+        answer.status.ok() ? ReadOutputs(answer) : absl::StatusOr<ExecuteResult>(answer.status);
+    if (End()) Tell();
+  }
+
+ private:
+  bool End() { return parts_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  void Tell() { done_(std::move(result_)); }
+
+  Done<ExecuteResult> done_;
+  absl::StatusOr<ExecuteResult> result_;
+  std::atomic<int> parts_{2};  // the answer and the loan
+};
+
+// `loan` becomes the owner of inputs that have none.
+void SendCall(SessionChannel& channel, const Call& call, uint64_t stream,
+              const std::shared_ptr<const void>& loan, OnAnswer on_answer) {
+  Command command;
+  command.meaning = absl::StrCat("Execute of ", call.op());
+  v1::InlineExecute& execute = *command.message.mutable_inline_execute();
+  FillCall(call, *execute.mutable_call());
+  execute.set_output_encoding(v1::TENSOR_ENCODING_RAW);
+  execute.set_stream(stream);
+  command.raw = FillRawIndices(call, *execute.mutable_call());
+  for (RawEntry& entry : command.raw) {
+    if (entry.owner == nullptr) entry.owner = loan;
+  }
+  channel.Send(std::move(command), std::move(on_answer));
+}
+
+}  // namespace
+
+void ExecuteInline(SessionChannel& channel, const Call& call, uint64_t stream,
+                   Done<ExecuteResult> done) {
+  const auto running = std::make_shared<InlineCall>(std::move(done));
+  SendCall(channel, call, stream, running->Borrow(),
+           [running](SessionAnswer& answer) { running->OnAnswer(answer); });
+}
+
+absl::StatusOr<ExecuteResult> ExecuteInlineAndWait(SessionChannel& channel, const Call& call,
+                                                   uint64_t stream, const CallOptions& options) {
+  const auto waiter = std::make_shared<Waiter<absl::StatusOr<ExecuteResult>>>();
+  const auto released = std::make_shared<Waiter<bool>>();
+  SendCall(channel, call, stream, Lend([released] { released->Set(true); }),
+           [waiter](SessionAnswer& answer) {
+             waiter->Set(answer.status.ok() ? ReadOutputs(answer)
+                                            : absl::StatusOr<ExecuteResult>(answer.status));
+           });
+  std::optional<absl::StatusOr<ExecuteResult>> result =
+      waiter->Wait(channel.Deadline(options.timeout));
+  released->Wait(absl::InfiniteFuture());
+  return result.has_value() ? *std::move(result)
+                            : channel.TooLate(absl::StrCat("Execute of ", call.op()));
+}
+
+}  // namespace opserve::client

@@ -1,0 +1,77 @@
+#include "client/cpp/messages.h"
+#include "client/cpp/read_message.h"
+#include "core/base/status_macros.h"
+#include "opserve/v1/statistics.pb.h"
+
+namespace opserve::client {
+namespace {
+
+MethodStatistics ReadMethod(const v1::MethodStatistics& message) {
+  MethodStatistics method{.method = message.method(),
+                          .in_flight = message.in_flight(),
+                          .request_bytes = message.request_bytes(),
+                          .response_bytes = message.response_bytes()};
+  for (const v1::StatusCount& ended : message.ended()) method.ended[ended.name()] += ended.calls();
+  return method;
+}
+
+SessionStatistics ReadSessions(const v1::SessionStatistics& message) {
+  return {.open = message.open(),
+          .opened = message.opened(),
+          .refused = message.refused(),
+          .commands = message.commands(),
+          .answers = message.answers(),
+          .failed_commands = message.failed_commands(),
+          .request_bytes = message.request_bytes(),
+          .response_bytes = message.response_bytes()};
+}
+
+EngineStatistics ReadEngine(const v1::EngineStatistics& message) {
+  return {.inline_calls = message.inline_calls(),
+          .queued_calls = message.queued_calls(),
+          .failed_calls = message.failed_calls(),
+          .input_bytes = message.input_bytes(),
+          .output_bytes = message.output_bytes(),
+          .refused_calls = message.refused_calls(),
+          .refused_bytes = message.refused_bytes(),
+          .refused_wait = message.refused_wait(),
+          .refused_deadline = message.refused_deadline(),
+          .expired_calls = message.expired_calls(),
+          .cancelled_calls = message.cancelled_calls(),
+          .queue_wait = absl::Nanoseconds(message.queue_wait_ns()),
+          .execution = absl::Nanoseconds(message.execution_ns()),
+          .calls_in_flight = message.calls_in_flight(),
+          .bytes_in_flight = message.bytes_in_flight(),
+          .expected_wait = absl::Nanoseconds(message.expected_wait_ns())};
+}
+
+DeviceStatistics ReadDeviceStatistics(const v1::DeviceStatistics& message) {
+  return {.device = message.device(),
+          .memory_limit_bytes = message.memory_limit_bytes(),
+          .memory_used_bytes = message.memory_used_bytes(),
+          .memory_cached_bytes = message.memory_cached_bytes(),
+          .memory_hits = message.memory_hits(),
+          .memory_misses = message.memory_misses(),
+          .memory_largest_lease_bytes = message.memory_largest_lease_bytes()};
+}
+
+}  // namespace
+
+absl::StatusOr<Statistics> ReadStatistics(const Fragments& answer) {
+  v1::GetStatisticsResponse message;
+  OPSERVE_RETURN_IF_ERROR(ReadMessage(answer, message));
+  Statistics statistics{.uptime = absl::Nanoseconds(message.uptime_ns()),
+                        .batch_calls = message.batches().calls(),
+                        .batch_failed_calls = message.batches().failed_calls(),
+                        .sessions = ReadSessions(message.sessions()),
+                        .engine = ReadEngine(message.engine())};
+  for (const v1::MethodStatistics& method : message.methods())
+    statistics.methods.push_back(ReadMethod(method));
+  for (const v1::ReasonCount& count : message.errors())
+    statistics.errors[count.reason()] += count.errors();
+  for (const v1::DeviceStatistics& device : message.devices())
+    statistics.devices.push_back(ReadDeviceStatistics(device));
+  return statistics;
+}
+
+}  // namespace opserve::client

@@ -1,0 +1,128 @@
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/cpp/incoming_outputs.h"
+#include "client/cpp/inline_call.h"
+#include "client/cpp/pending_plan.h"
+#include "client/cpp/session.h"
+#include "client/cpp/session_command.h"
+#include "client/cpp/transfer.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+#include "core/base/strings.h"
+
+namespace opserve::client {
+namespace {
+
+absl::Status SameSize(const Rows& from, const Rows& to) {
+  if (from.size_bytes() == to.size_bytes()) return absl::OkStatus();
+  return InvalidParameter("to", absl::StrCat(from.size_bytes(), " bytes, as `from` has"),
+                          absl::StrCat(to.size_bytes()));
+}
+
+Command ExecuteCommand(const RemoteObject& stream, const std::string& op, uint64_t executor,
+                       const DeviceTensor& workspace) {
+  Command command = stream.NewCommand(absl::StrCat("Execute of ", op));
+  v1::RunExecutor& execute = *command.message.mutable_execute();
+  execute.set_executor(executor);
+  execute.set_stream(stream.id());
+  if (workspace.buffer.object() != nullptr) FillBufferView(workspace, *execute.mutable_workspace());
+  return command;
+}
+
+}  // namespace
+
+absl::Status Stream::Copy(const DeviceTensor& from, const DeviceTensor& to) {
+  OPSERVE_ASSIGN_OR_RETURN(const Rows source, RowsOf(from, "from"));
+  OPSERVE_ASSIGN_OR_RETURN(const Rows destination, RowsOf(to, "to"));
+  OPSERVE_RETURN_IF_ERROR(SameSize(source, destination));
+  Command command = object_->NewCommand("Copy");
+  v1::Copy& copy = *command.message.mutable_copy();
+  FillRegion(from, source, *copy.mutable_from());
+  FillRegion(to, destination, *copy.mutable_to());
+  copy.set_stream(object_->id());
+  object_->channel().Send(std::move(command));
+  return absl::OkStatus();
+}
+
+absl::Status Stream::FillPattern(const DeviceTensor& to, DType dtype,
+                                 std::span<const std::byte> pattern) {
+  if (to.desc.dtype != dtype) {
+    return InvalidParameter("to", absl::StrCat("a tensor of ", ToAbsl(DTypeName(dtype))),
+                            DTypeName(to.desc.dtype));
+  }
+  OPSERVE_ASSIGN_OR_RETURN(const Rows rows, RowsOf(to, "to"));
+  Command command = object_->NewCommand("Fill");
+  v1::Fill& fill = *command.message.mutable_fill();
+  FillRegion(to, rows, *fill.mutable_to());
+  fill.set_pattern(pattern.data(), pattern.size());
+  fill.set_stream(object_->id());
+  object_->channel().Send(std::move(command));
+  return absl::OkStatus();
+}
+
+void Stream::Record(const Event& event) {
+  Command command = object_->NewCommand("Record");
+  command.message.mutable_record_event()->set_event(event.object_->id());
+  command.message.mutable_record_event()->set_stream(object_->id());
+  object_->channel().Send(std::move(command));
+}
+
+void Stream::Wait(const Event& event) {
+  Command command = object_->NewCommand("Wait");
+  command.message.mutable_wait_event()->set_event(event.object_->id());
+  command.message.mutable_wait_event()->set_stream(object_->id());
+  object_->channel().Send(std::move(command));
+}
+
+void Stream::Execute(const Executor& executor, const DeviceBuffer& workspace,
+                     int64_t workspace_offset_bytes) {
+  object_->channel().Send(
+      ExecuteCommand(*object_, executor.plan_->op(), executor.object_->id(),
+                     {.buffer = workspace, .offset_bytes = workspace_offset_bytes}));
+}
+
+absl::StatusOr<ExecuteResult> Stream::ExecuteAndReceive(const Executor& executor,
+                                                        ReceiveOptions options) {
+  SessionChannel& channel = object_->channel();
+  const absl::Time deadline = channel.Deadline(options.timeout);
+  OPSERVE_ASSIGN_OR_RETURN(ExecutorPlan plan, executor.plan({.timeout = options.timeout}));
+  const auto outputs = std::make_shared<IncomingOutputs>(std::move(options.sink));
+  outputs->Expect(std::move(plan.outputs));
+  Command command =
+      ExecuteCommand(*object_, executor.plan_->op(), executor.object_->id(),
+                     {.buffer = options.workspace, .offset_bytes = options.workspace_offset_bytes});
+  command.message.mutable_execute()->set_send_outputs(true);
+  command.message.mutable_execute()->set_chunk_bytes(ChunkBytes(channel.info()));
+  const std::string meaning = command.meaning;
+  channel.Send(std::move(command), [outputs](SessionAnswer& answer) { outputs->OnAnswer(answer); });
+  std::optional<absl::StatusOr<ExecuteResult>> result = outputs->Wait(deadline);
+  return result.has_value() ? *std::move(result) : channel.TooLate(meaning);
+}
+
+absl::StatusOr<ExecuteResult> Stream::Execute(const Call& call, const CallOptions& options) {
+  return ExecuteInlineAndWait(object_->channel(), call, object_->id(), options);
+}
+
+void Stream::ExecuteAsync(const Call& call, Done<ExecuteResult> done) {
+  ExecuteInline(object_->channel(), call, object_->id(), std::move(done));
+}
+
+absl::Status Stream::Synchronize(const CallOptions& options) {
+  SessionChannel& channel = object_->channel();
+  Command command = object_->NewCommand("Synchronize");
+  command.message.mutable_synchronize()->set_stream(object_->id());
+  return SynchronizeAndWait(object_->shared_channel(), std::move(command), object_->id(),
+                            object_->context_id(), channel.Deadline(options.timeout));
+}
+
+absl::StatusOr<bool> Stream::Query(const CallOptions& options) const {
+  Command command = object_->NewCommand("Query of a stream");
+  command.message.mutable_query_stream()->set_stream(object_->id());
+  return SendAndWait<bool>(object_->channel(), std::move(command), options,
+                           [](const SessionAnswer& answer) -> absl::StatusOr<bool> {
+                             return answer.message.stream().idle();
+                           });
+}
+
+}  // namespace opserve::client

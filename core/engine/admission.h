@@ -1,0 +1,87 @@
+// What a device may have under way: bounds on calls, on bytes and on the wait, and refusal at once
+// beyond them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/base/mutex.h"
+
+namespace opserve {
+
+struct AdmissionLimits {
+  int64_t max_calls = 4096;
+  // Of inputs, outputs and workspaces. A call that is alone is never refused by it.
+  int64_t max_bytes = int64_t{1} << 30;
+  // How long a call may be expected to wait for its turn.
+  absl::Duration max_wait = absl::Milliseconds(500);
+};
+
+// Thread-safe. Knows how much estimated work waits, and from how long calls really waited how good
+// the estimates are.
+class Admission {
+ public:
+  enum class Refusal : uint8_t { kNone, kCalls, kBytes, kWait, kDeadline };
+
+  struct Demand {
+    int64_t bytes = 0;
+    absl::Duration time;  // estimated, on one thread
+    absl::Time deadline = absl::InfiniteFuture();
+    absl::Time now;
+  };
+
+  // An admitted call; over when the object goes.
+  class Place {
+   public:
+    Place() = default;
+    Place(Place&& other) noexcept { *this = std::move(other); }
+    Place& operator=(Place&& other) noexcept;
+    ~Place() { Leave(); }
+
+    // Its turn has come.
+    void Start(absl::Time now);
+    // From Admit to Start.
+    absl::Duration waited() const { return waited_; }
+
+   private:
+    friend class Admission;
+    void Leave();
+    Admission* admission_ = nullptr;
+    Demand demand_;
+    absl::Duration expected_;
+    absl::Duration waited_;
+  };
+
+  struct Load {
+    int64_t calls = 0;
+    int64_t bytes = 0;
+    absl::Duration expected_wait;  // of a call that came now
+  };
+
+  Admission(const AdmissionLimits& limits, int threads) : limits_(limits), threads_(threads) {}
+
+  // RESOURCE_EXHAUSTED with the time to try again, or DEADLINE_EXCEEDED when the wait would outlast
+  // the deadline; `refusal` says which. The admission must outlive the place.
+  absl::StatusOr<Place> Admit(const Demand& demand, Refusal& refusal);
+
+  Load load() const;
+
+ private:
+  absl::Duration ExpectedWait() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Refusal Check(const Demand& demand) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Refuse(Refusal refusal, const Demand& demand) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const AdmissionLimits limits_;
+  const int threads_;
+  mutable Mutex mutex_;
+  int64_t calls_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Duration work_ ABSL_GUARDED_BY(mutex_);  // estimated, of calls that are not over
+  double scale_ ABSL_GUARDED_BY(mutex_) = 1;     // real wait over expected
+};
+
+}  // namespace opserve

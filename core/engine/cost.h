@@ -1,0 +1,25 @@
+// What a planned call will take, estimated from its shapes: enough to tell the tiny from the large,
+// and to say how long a queue is.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/time/time.h"
+#include "core/op/op_call.h"
+
+namespace opserve {
+
+struct Cost {
+  int64_t bytes = 0;       // read and written: inputs, outputs, workspace
+  int64_t operations = 0;  // arithmetic that does not hide behind the memory (Operator::operations)
+  absl::Duration time;     // on one thread
+};
+
+Cost EstimateCost(const OpCall& call, size_t workspace_bytes);
+
+// Up to here a call is run by the thread that brings it: handing it over would take as long.
+inline constexpr absl::Duration kInlineTime = absl::Microseconds(20);
+// Up to here it may run between the chunks of others.
+inline constexpr absl::Duration kTinyTime = absl::Microseconds(60);
+
+}  // namespace opserve

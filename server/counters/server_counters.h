@@ -1,0 +1,88 @@
+// What the server counts as calls come and go. docs/statistics.md says what each number means.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "core/base/op_error.h"
+
+namespace opserve::server {
+
+// The unary methods of the API.
+enum class Method : uint8_t {
+  kGetServerInfo,
+  kListOperators,
+  kListDevices,
+  kGetWorkspaceSize,
+  kExecute,
+  kExecuteBatch,
+  kGetStatistics,
+};
+inline constexpr size_t kNumMethods = 7;
+inline constexpr size_t kNumStatusCodes = 17;  // OK to UNAUTHENTICATED
+inline constexpr size_t kNumErrorReasons = 12;
+
+// "Execute"
+std::string_view MethodName(Method method);
+
+// Numbers to add to: a copy is the state of a moment. All of int64_t, so that it is an array, too.
+struct ServerCounts {
+  struct OfMethod {
+    int64_t begun = 0;
+    std::array<int64_t, kNumStatusCodes> ended = {};  // by status code
+    int64_t request_bytes = 0;
+    int64_t response_bytes = 0;
+  };
+  std::array<OfMethod, kNumMethods> methods = {};
+  // By reason: of calls, of calls inside batches, of session commands.
+  std::array<int64_t, kNumErrorReasons> errors = {};
+  int64_t batch_calls = 0;
+  int64_t batch_failed_calls = 0;
+  int64_t sessions_opened = 0;
+  int64_t sessions_closed = 0;
+  int64_t sessions_refused = 0;
+  int64_t session_commands = 0;
+  int64_t session_answers = 0;
+  int64_t session_failed_commands = 0;
+  int64_t session_request_bytes = 0;
+  int64_t session_response_bytes = 0;
+};
+
+// Thread-safe and cheap: a thread adds to cache lines that few others use.
+class ServerCounters {
+ public:
+  ServerCounters();
+  ~ServerCounters();
+  ServerCounters(const ServerCounters&) = delete;
+  ServerCounters& operator=(const ServerCounters&) = delete;
+
+  void CallBegan(Method method);
+  void CallEnded(Method method, absl::StatusCode code, size_t request_bytes, size_t response_bytes);
+  void Failed(ErrorReason reason);
+  void BatchEnded(size_t calls, size_t failed_calls);
+  void SessionOpened();
+  void SessionClosed();
+  void SessionRefused();
+  void CommandCame(size_t bytes);
+  void AnswerLeft(size_t bytes);
+  void CommandFailed();
+
+  // Each number by itself is one that was true since the call began.
+  ServerCounts Sum() const;
+
+ private:
+  struct Shard;
+  // Adds to the number at `field` of a ServerCounts.
+  void Add(const int64_t& field, int64_t count);
+  Shard& OwnShard() const;
+
+  static const ServerCounts kLayout;
+  const std::unique_ptr<Shard[]> shards_;
+};
+
+}  // namespace opserve::server

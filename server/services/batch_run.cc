@@ -1,0 +1,161 @@
+#include "server/services/batch_run.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+#include "server/wire/call_codec.h"
+#include "server/wire/output_codec.h"
+
+namespace opserve::server {
+namespace {
+
+// Whether the raw bytes of a call are inputs and nothing else: then its plan is that of all calls
+// like it.
+bool IsSharable(const v1::Call& call, const Operator& op) {
+  for (const v1::Tensor& tensor : call.inputs()) {
+    if (tensor.has_raw_index() && op.FindInput(tensor.name()) < 0) return false;
+  }
+  return true;
+}
+
+// A status that is an error in any case.
+absl::Status Refusal(const absl::Status& status) {
+  return status.ok() ? absl::InternalError("a call that cannot run was accepted") : status;
+}
+
+}  // namespace
+
+absl::Status AnswerRoom::Divide(size_t results, int64_t max_message_bytes) {
+  max_message_bytes_ = max_message_bytes;
+  const size_t most = static_cast<size_t>(max_message_bytes) / kMaxErrorResultBytes;
+  left_ = static_cast<size_t>(max_message_bytes) - std::min(results, most) * kMaxErrorResultBytes;
+  if (results <= most) return absl::OkStatus();
+  return InvalidParameter(
+      "calls",
+      absl::StrCat("at most ", most, " calls, whose errors fit an answer of max_message_bytes ",
+                   max_message_bytes),
+      absl::StrCat(results));
+}
+
+absl::Status AnswerRoom::Take(const OpCall& call, size_t result_bytes) {
+  const size_t more = result_bytes - std::min(result_bytes, kMaxErrorResultBytes);
+  if (more > left_) {
+    return MakeError(
+        {.reason = ErrorReason::kResourceLimit,
+         .op = std::string(call.op->name),
+         .parameter = "max_message_bytes",
+         .want = absl::StrCat("results of at most ", max_message_bytes_, " bytes together"),
+         .got = absl::StrCat("one of ", result_bytes, " bytes with ", left_ + kMaxErrorResultBytes,
+                             " left")});
+  }
+  left_ -= more;
+  return absl::OkStatus();
+}
+
+absl::Status BatchRun::Read(const grpc::ByteBuffer& bytes, int64_t max_message_bytes) {
+  OPSERVE_ASSIGN_OR_RETURN(request_, ReadBatchRequest(bytes));
+  OPSERVE_ASSIGN_OR_RETURN(encoding_, DecodeEncoding(request_.output_encoding));
+  OPSERVE_RETURN_IF_ERROR(room_.Divide(request_.calls.size(), max_message_bytes));
+  PackSmallEntries(engine_.devices()[0]->host_memory(), request_);
+  results_.resize(request_.calls.size());
+  shared_.resize(request_.distinct.size(), nullptr);
+  unfinished_.store(results_.size() + 1, std::memory_order_relaxed);
+  return absl::OkStatus();
+}
+
+void BatchRun::Run(absl::AnyInvocable<void(grpc::ByteBuffer)> done) {
+  done_ = std::move(done);
+  for (size_t i = 0; i < results_.size(); ++i) {
+    absl::StatusOr<OneShot> shot = Prepare(i);
+    if (shot.ok())
+      engine_.Submit(*std::move(shot));
+    else
+      EndCall(i, shot.status());
+  }
+  EndOne();
+}
+
+absl::StatusOr<OneShot> BatchRun::Prepare(size_t index) {
+  const BatchedCall& batched = request_.calls[index];
+  const DistinctCall& distinct = request_.distinct[batched.distinct];
+  if (distinct.raw_index == DistinctCall::RawIndex::kOfBatch)
+    return Refusal(DecodeExecuteCall(*distinct.call, request_.raw).status());
+  OneShot shot;
+  shot.storages.reserve(batched.entries.size());
+  for (const uint32_t entry : batched.entries) shot.storages.push_back(request_.raw[entry]);
+  const PlannedCall*& shared = shared_[batched.distinct];
+  const PlannedCall* planned = shared;
+  if (planned == nullptr) {
+    OPSERVE_ASSIGN_OR_RETURN(planned, PlanCall(*distinct.call, shot.storages));
+    if (IsSharable(*distinct.call, *planned->plan.call.op)) shared = planned;
+  }
+  shot.plan = planned->plan;
+  shot.storages.insert(shot.storages.end(), planned->values.begin(), planned->values.end());
+  OPSERVE_RETURN_IF_ERROR(TakeRoom(*planned, shot.storages));
+  results_[index].planned = planned;
+  shot.deadline = deadline_;
+  shot.cancelled = [this] { return cancelled_.load(std::memory_order_relaxed); };
+  shot.done = [this, index](absl::StatusOr<Outputs> outputs) {
+    EndCall(index, std::move(outputs));
+  };
+  return shot;
+}
+
+absl::Status BatchRun::TakeRoom(const PlannedCall& planned, std::span<const Fragments> storages) {
+  if (planned.form.max_bytes() <= kMaxErrorResultBytes) return absl::OkStatus();
+  // First, so that a shape without bytes behind it is what it is, not a large answer.
+  OPSERVE_RETURN_IF_ERROR(CheckStorages(planned.plan, storages));
+  return room_.Take(planned.plan.call, planned.form.max_bytes());
+}
+
+absl::StatusOr<const BatchRun::PlannedCall*> BatchRun::PlanCall(const v1::Call& call,
+                                                                const std::vector<Fragments>& raw) {
+  OPSERVE_ASSIGN_OR_RETURN(const NamedCall named, DecodeExecuteCall(call, raw));
+  PlannedCall planned;
+  OPSERVE_ASSIGN_OR_RETURN(planned.plan, engine_.MakePlan(named));
+  OPSERVE_ASSIGN_OR_RETURN(CallStorages storages, DecodeStorages(call, raw));
+  planned.values.assign(storages.fragments.begin() + static_cast<std::ptrdiff_t>(raw.size()),
+                        storages.fragments.end());
+  planned.value_bytes = std::move(storages.values);
+  planned_.push_back(std::move(planned));
+  planned_.back().form = ResultForm(planned_.back().plan.call, encoding_);
+  return &planned_.back();
+}
+
+void BatchRun::EndCall(size_t index, absl::StatusOr<Outputs> outputs) {
+  results_[index].outputs = std::move(outputs);
+  EndOne();
+}
+
+void BatchRun::EndOne() {
+  if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  // It may be that `done` ends this object.
+  absl::AnyInvocable<void(grpc::ByteBuffer)> done = std::move(done_);
+  done(Answer());
+}
+
+grpc::ByteBuffer BatchRun::Answer() {
+  // The engine is done with them; the answer may take long to leave.
+  request_.raw.clear();
+  request_.packed.Release();
+  request_.slices.clear();
+  BatchResponseWriter writer;
+  size_t failed = 0;
+  for (Result& result : results_) {
+    if (result.outputs.ok()) {
+      writer.Add(result.planned->form, *std::move(result.outputs));
+      continue;
+    }
+    ++failed;
+    counters_.Failed(ReasonOf(result.outputs.status()));
+    writer.AddError(result.outputs.status());
+  }
+  counters_.BatchEnded(results_.size(), failed);
+  return std::move(writer).Write();
+}
+
+}  // namespace opserve::server

@@ -1,0 +1,91 @@
+// The calls of one batch on an engine: what ExecuteBatch does, without gRPC's part of it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/engine/engine.h"
+#include "server/counters/server_counters.h"
+#include "server/wire/batch_request.h"
+#include "server/wire/batch_response.h"
+
+namespace opserve::server {
+
+// Divides the answer among the results. Each may take what an error takes; what is left goes to
+// those that ask first.
+class AnswerRoom {
+ public:
+  // 161002 naming `calls` for more than an answer of errors can hold.
+  absl::Status Divide(size_t results, int64_t max_message_bytes);
+  // RESOURCE_EXHAUSTED naming max_message_bytes for a result that does not fit.
+  absl::Status Take(const OpCall& call, size_t result_bytes);
+
+ private:
+  int64_t max_message_bytes_ = 0;
+  size_t left_ = 0;
+};
+
+// Read, then Run, each once. It must live until `done` was called.
+class BatchRun {
+ public:
+  BatchRun(Engine& engine, ServerCounters& counters, absl::Time deadline)
+      : engine_(engine), counters_(counters), deadline_(deadline) {}
+
+  // The errors of the whole: ReadBatchRequest's, 161002 naming output_encoding or calls. `bytes`
+  // may go; what it holds is kept.
+  absl::Status Read(const grpc::ByteBuffer& bytes, int64_t max_message_bytes);
+
+  // Small calls run on this thread, large ones on their device's workers. `done` is called with the
+  // answer when all are over, on this thread or on a worker.
+  void Run(absl::AnyInvocable<void(grpc::ByteBuffer)> done);
+
+  // Drops what has not begun. Any thread.
+  void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+
+ private:
+  // What calls share that differ only in their raw entries.
+  struct PlannedCall {
+    Plan plan;
+    std::vector<Fragments> values;  // the storages behind the raw entries
+    std::vector<std::vector<std::byte>> value_bytes;
+    ResultForm form;
+  };
+
+  struct Result {
+    const PlannedCall* planned = nullptr;
+    absl::StatusOr<Outputs> outputs = Outputs();
+  };
+
+  absl::StatusOr<OneShot> Prepare(size_t index);
+  absl::Status TakeRoom(const PlannedCall& planned, std::span<const Fragments> storages);
+  absl::StatusOr<const PlannedCall*> PlanCall(const v1::Call& call,
+                                              const std::vector<Fragments>& raw);
+  void EndCall(size_t index, absl::StatusOr<Outputs> outputs);
+  void EndOne();
+  grpc::ByteBuffer Answer();
+
+  Engine& engine_;
+  ServerCounters& counters_;
+  const absl::Time deadline_;
+  std::atomic<bool> cancelled_ = false;
+  BatchRequest request_;
+  v1::TensorEncoding encoding_ = v1::TENSOR_ENCODING_RAW;
+  AnswerRoom room_;
+  std::deque<PlannedCall> planned_;
+  std::vector<const PlannedCall*> shared_;  // of each distinct call, once it is planned
+  std::vector<Result> results_;
+  std::atomic<size_t> unfinished_ = 0;  // calls, and the loop that starts them
+  absl::AnyInvocable<void(grpc::ByteBuffer)> done_;
+};
+
+}  // namespace opserve::server

@@ -1,0 +1,15 @@
+// ExecuteBatch.
+#pragma once
+
+#include "server/services/execute_call.h"
+
+namespace opserve::server {
+
+// Handles one ExecuteBatch. Small calls run before this returns, large ones on their device's
+// workers; the answer leaves when all are over. Never blocks.
+grpc::ServerUnaryReactor* StartExecuteBatch(const ExecuteContext& with,
+                                            grpc::CallbackServerContext& context,
+                                            const grpc::ByteBuffer& request,
+                                            grpc::ByteBuffer& response);
+
+}  // namespace opserve::server

@@ -1,0 +1,28 @@
+// Execute.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include "core/engine/engine.h"
+#include "server/counters/server_counters.h"
+
+namespace opserve::server {
+
+// What calls that run on the engine need. All of it must outlive them.
+struct ExecuteContext {
+  Engine& engine;
+  ServerCounters& counters;
+  std::atomic<int64_t>& executing;  // counts the calls that are not over yet
+  int64_t max_message_bytes;
+};
+
+// Handles one Execute: an ExecuteRequest in, an ExecuteResponse out. Never blocks.
+grpc::ServerUnaryReactor* StartExecute(const ExecuteContext& with,
+                                       grpc::CallbackServerContext& context,
+                                       const grpc::ByteBuffer& request, grpc::ByteBuffer& response);
+
+}  // namespace opserve::server

@@ -1,0 +1,307 @@
+#include "server/wire/batch_request.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/wire_format_lite.h"
+
+namespace opserve::server {
+namespace {
+
+using google::protobuf::Arena;
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+using Entries = absl::InlinedVector<uint32_t, 4>;
+
+constexpr uint32_t kVarint = 0;
+constexpr uint32_t kBytes = 2;
+constexpr uint32_t TagOf(uint32_t field, uint32_t wire_type) { return field << 3 | wire_type; }
+
+constexpr uint32_t kCallsTag = TagOf(v1::ExecuteBatchRequest::kCallsFieldNumber, kBytes);
+constexpr uint32_t kEncodingTag =
+    TagOf(v1::ExecuteBatchRequest::kOutputEncodingFieldNumber, kVarint);
+constexpr uint32_t kInputsTag = TagOf(v1::Call::kInputsFieldNumber, kBytes);
+constexpr uint32_t kRawIndexTag = TagOf(v1::Tensor::kRawIndexFieldNumber, kVarint);
+constexpr uint32_t kFirstDataField = v1::Tensor::kRawIndexFieldNumber;
+constexpr uint32_t kLastDataField = v1::Tensor::kChunkedFieldNumber;
+
+// Entries up to here are packed; what every kernel's inputs are aligned to.
+constexpr size_t kPackedBytes = 4096;
+constexpr size_t kPackedAlignment = alignof(double);
+
+// Up to here a list is searched from front to back.
+constexpr size_t kFewEntries = 8;
+
+CodedInputStream StreamOf(std::string_view bytes) {
+  return CodedInputStream(reinterpret_cast<const uint8_t*>(bytes.data()),
+                          static_cast<int>(bytes.size()));
+}
+
+// The payload of a length-delimited field whose tag was read; false when it ends too early.
+bool TakeBytes(CodedInputStream& in, std::string_view whole, std::string_view& payload) {
+  uint32_t length = 0;
+  if (!in.ReadVarint32(&length)) return false;
+  const auto start = static_cast<size_t>(in.CurrentPosition());
+  if (length > whole.size() - start) return false;
+  payload = whole.substr(start, length);
+  return in.Skip(static_cast<int>(length));
+}
+
+void AppendVarint(uint32_t value, std::string& out) {
+  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
+  out.push_back(static_cast<char>(value));
+}
+
+// Where a Tensor's bytes say its raw_index; nowhere when both are equal.
+struct RawIndexField {
+  size_t begin = 0;
+  size_t end = 0;
+  uint32_t value = 0;
+};
+
+// False for a tensor that is malformed or says twice where its data is.
+bool FindRawIndex(std::string_view tensor, RawIndexField& field) {
+  CodedInputStream in = StreamOf(tensor);
+  int data_fields = 0;
+  while (true) {
+    const int begin = in.CurrentPosition();
+    const uint32_t tag = in.ReadTag();
+    if (tag == 0) return in.ConsumedEntireMessage() && data_fields <= 1;
+    const uint32_t number = tag >> 3;
+    if (number >= kFirstDataField && number <= kLastDataField) ++data_fields;
+    if (tag != kRawIndexTag) {
+      if (!WireFormatLite::SkipField(&in, tag)) return false;
+      continue;
+    }
+    if (!in.ReadVarint32(&field.value)) return false;
+    field.begin = static_cast<size_t>(begin);
+    field.end = static_cast<size_t>(in.CurrentPosition());
+  }
+}
+
+// A serialized Call with its raw indices counted from 0 in the order of their first use, and what
+// they were.
+class CallSplitter {
+ public:
+  const std::string& bytes() const { return bytes_; }
+  const Entries& entries() const { return entries_; }
+
+  // False for a call that is malformed or out of the ordinary.
+  bool Split(std::string_view call) {
+    bytes_.clear();
+    entries_.clear();
+    CodedInputStream in = StreamOf(call);
+    size_t copied = 0;
+    while (const uint32_t tag = in.ReadTag()) {
+      if (tag != kInputsTag) {
+        if (!WireFormatLite::SkipField(&in, tag)) return false;
+        continue;
+      }
+      const auto length_at = static_cast<size_t>(in.CurrentPosition());
+      bytes_.append(call.substr(copied, length_at - copied));
+      std::string_view tensor;
+      if (!TakeBytes(in, call, tensor) || !AppendTensor(tensor)) return false;
+      copied = static_cast<size_t>(in.CurrentPosition());
+    }
+    bytes_.append(call.substr(copied));
+    return in.ConsumedEntireMessage();
+  }
+
+ private:
+  // With its length.
+  bool AppendTensor(std::string_view tensor) {
+    RawIndexField field;
+    if (!FindRawIndex(tensor, field)) return false;
+    if (field.begin == field.end) {
+      AppendVarint(static_cast<uint32_t>(tensor.size()), bytes_);
+      bytes_.append(tensor);
+      return true;
+    }
+    const auto found = std::find(entries_.begin(), entries_.end(), field.value);
+    const auto index = static_cast<uint32_t>(found - entries_.begin());
+    if (found == entries_.end()) entries_.push_back(field.value);
+    if (entries_.size() > kFewEntries) return false;
+    // A tag and a small number take two bytes.
+    AppendVarint(static_cast<uint32_t>(tensor.size() - (field.end - field.begin) + 2), bytes_);
+    bytes_.append(tensor.substr(0, field.begin));
+    AppendVarint(kRawIndexTag, bytes_);
+    AppendVarint(index, bytes_);
+    bytes_.append(tensor.substr(field.end));
+    return true;
+  }
+
+  std::string bytes_;
+  Entries entries_;
+};
+
+bool IsWorthPacking(const Fragments& entry) {
+  if (entry.size_bytes() == 0 || entry.size_bytes() > kPackedBytes) return false;
+  return entry.pieces().size() > 1 ||
+         reinterpret_cast<uintptr_t>(entry.pieces()[0].data()) % kPackedAlignment != 0;
+}
+
+size_t Slot(const Fragments& entry) {
+  return (entry.size_bytes() + kPackedAlignment - 1) / kPackedAlignment * kPackedAlignment;
+}
+
+// Gives a call's raw indices the same form, whatever the call is like.
+Entries Renumber(v1::Call& call) {
+  Entries entries;
+  absl::flat_hash_map<uint32_t, uint32_t> index_of;
+  for (v1::Tensor& tensor : *call.mutable_inputs()) {
+    if (!tensor.has_raw_index()) continue;
+    const auto [found, is_new] =
+        index_of.try_emplace(tensor.raw_index(), static_cast<uint32_t>(entries.size()));
+    if (is_new) entries.push_back(tensor.raw_index());
+    tensor.set_raw_index(found->second);
+  }
+  return entries;
+}
+
+class BatchReader {
+ public:
+  explicit BatchReader(SplitMessage message) : header_(std::move(message.header)) {
+    batch_.raw = std::move(message.raw);
+    batch_.slices = std::move(message.slices);
+    batch_.arena = std::make_unique<Arena>();
+    used_.resize(batch_.raw.size(), false);
+  }
+
+  absl::StatusOr<BatchRequest> Read() {
+    CodedInputStream in = StreamOf(header_);
+    while (const uint32_t tag = in.ReadTag()) {
+      bool fits = false;
+      if (tag == kCallsTag) {
+        std::string_view call;
+        fits = TakeBytes(in, header_, call) && ReadCall(call);
+        if (batch_.calls.size() > kMaxBatchCalls) return TooManyCalls();
+      } else if (tag == kEncodingTag) {
+        uint64_t number = 0;
+        fits = in.ReadVarint64(&number);
+        batch_.output_encoding = static_cast<int>(number);
+      } else {
+        fits = WireFormatLite::SkipField(&in, tag);
+      }
+      if (!fits) return NotABatch();
+    }
+    if (!in.ConsumedEntireMessage()) return NotABatch();
+    OPSERVE_RETURN_IF_ERROR(CheckAllUsed());
+    return std::move(batch_);
+  }
+
+ private:
+  static absl::Status NotABatch() { return NotAMessage("opserve.v1.ExecuteBatchRequest"); }
+
+  static absl::Status TooManyCalls() {
+    return InvalidParameter("calls", absl::StrCat("at most ", kMaxBatchCalls, " calls"), "more");
+  }
+
+  bool IsInside(uint32_t entry) const { return entry < batch_.raw.size(); }
+
+  bool ReadCall(std::string_view bytes) {
+    if (!splitter_.Split(bytes) ||
+        !std::all_of(splitter_.entries().begin(), splitter_.entries().end(),
+                     [this](uint32_t entry) { return IsInside(entry); })) {
+      return ReadOddCall(bytes);
+    }
+    auto known = known_.find(splitter_.bytes());
+    if (known == known_.end()) {
+      v1::Call* call = Parse(splitter_.bytes());
+      if (call == nullptr) return false;
+      known = known_.emplace(splitter_.bytes(), AddDistinct(call)).first;
+    }
+    AddCall(known->second, splitter_.entries());
+    return true;
+  }
+
+  bool ReadOddCall(std::string_view bytes) {
+    v1::Call* call = Parse(bytes);
+    if (call == nullptr) return false;
+    bool inside = true;
+    for (const v1::Tensor& tensor : call->inputs()) {
+      if (!tensor.has_raw_index()) continue;
+      if (IsInside(tensor.raw_index()))
+        used_[tensor.raw_index()] = true;
+      else
+        inside = false;
+    }
+    const Entries entries = inside ? Renumber(*call) : Entries();
+    const size_t distinct = AddDistinct(call);
+    if (!inside) batch_.distinct.back().raw_index = DistinctCall::RawIndex::kOfBatch;
+    AddCall(distinct, entries);
+    return true;
+  }
+
+  v1::Call* Parse(std::string_view bytes) {
+    auto* call = Arena::CreateMessage<v1::Call>(batch_.arena.get());
+    if (!call->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return nullptr;
+    for (const v1::Tensor& tensor : call->inputs()) {
+      // A call that will be refused for it need not use the entries that came for it.
+      if (!tensor.has_raw_index() && !tensor.has_values()) all_must_be_used_ = false;
+    }
+    return call;
+  }
+
+  size_t AddDistinct(const v1::Call* call) {
+    batch_.distinct.push_back({.call = call});
+    return batch_.distinct.size() - 1;
+  }
+
+  void AddCall(size_t distinct, const Entries& entries) {
+    for (const uint32_t entry : entries) used_[entry] = true;
+    batch_.calls.push_back({distinct, entries});
+  }
+
+  absl::Status CheckAllUsed() const {
+    const auto unused = std::find(used_.begin(), used_.end(), false);
+    if (unused == used_.end() || !all_must_be_used_) return absl::OkStatus();
+    return InvalidParameter("raw", "entries that an input of a call uses",
+                            absl::StrCat("entry ", unused - used_.begin(), ", which none uses"));
+  }
+
+  const std::string header_;
+  BatchRequest batch_;
+  std::vector<bool> used_;
+  bool all_must_be_used_ = true;
+  CallSplitter splitter_;
+  absl::flat_hash_map<std::string, size_t> known_;
+};
+
+}  // namespace
+
+absl::StatusOr<BatchRequest> ReadBatchRequest(const grpc::ByteBuffer& buffer) {
+  OPSERVE_ASSIGN_OR_RETURN(
+      SplitMessage message,
+      ReadSplitMessage(buffer, v1::ExecuteBatchRequest::kRawFieldNumber, kMaxBatchRawEntries));
+  return BatchReader(std::move(message)).Read();
+}
+
+void PackSmallEntries(MemoryPool& pool, BatchRequest& batch) {
+  size_t bytes = 0;
+  for (const Fragments& entry : batch.raw) {
+    if (IsWorthPacking(entry)) bytes += Slot(entry);
+  }
+  if (bytes == 0) return;
+  absl::StatusOr<PooledBuffer> packed = pool.Acquire(bytes);
+  if (!packed.ok()) return;
+  std::byte* to = packed->data();
+  for (Fragments& entry : batch.raw) {
+    if (!IsWorthPacking(entry)) continue;
+    const size_t size = entry.size_bytes();
+    entry.CopyTo(to, 0, size);
+    const size_t slot = Slot(entry);
+    entry = Fragments({to, size});
+    to += slot;
+  }
+  batch.packed = *std::move(packed);
+}
+
+}  // namespace opserve::server

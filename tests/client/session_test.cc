@@ -1,0 +1,320 @@
+// Commands and answers of a session, against a fake server.
+#include "client/cpp/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <numeric>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "client/cpp/waiter.h"
+#include "core/base/op_error.h"
+#include "core/base/strings.h"
+#include "tests/client/fake_session_server.h"
+
+namespace opserve::client {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Request = v1::SessionRequest;
+
+Session Open(const FakeSessionServer& server, SessionOptions options = {}) {
+  absl::StatusOr<Session> session =
+      Client::Connect(server.target())->OpenSession(std::move(options));
+  EXPECT_TRUE(session.ok()) << session.status();
+  return *std::move(session);
+}
+
+std::string Message(const absl::Status& status) { return std::string(ToStd(status.message())); }
+
+std::vector<Request::CommandCase> Kinds(const std::vector<Request>& requests) {
+  std::vector<Request::CommandCase> kinds;
+  for (const Request& request : requests) kinds.push_back(request.command_case());
+  return kinds;
+}
+
+TEST(SessionTest, BeginsWithTheServersLimitsAndEndsWell) {
+  const FakeSessionServer server;
+  Session session = Open(server);
+  EXPECT_EQ(session.info().recommended_chunk_bytes, 1000);
+  EXPECT_EQ(session.info().max_message_bytes, 1 << 20);
+  EXPECT_TRUE(session.status().ok());
+  EXPECT_FALSE(session.draining());
+  EXPECT_EQ(session.Close(), absl::OkStatus());
+  EXPECT_EQ(session.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(session.Execute(Call("Op")).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(SessionTest, CommandsGoOutInOrderWithoutAWait) {
+  const FakeSessionServer server;
+  Session session = Open(server);
+  {
+    Context context = session.CreateContext("cpu:1");
+    Stream stream = context.CreateStream(OnFailure::kContinue);
+    const Event event = context.CreateEvent();
+    DeviceTensor x = context.NewTensor(DType::kFloat32, {2, 3});
+    stream.Record(event);
+    stream.Wait(event);
+    EXPECT_EQ(stream.Fill(x, 1.5f), absl::OkStatus());
+  }
+  EXPECT_EQ(session.Close(), absl::OkStatus());
+  const std::vector<Request> received = server.received();
+  EXPECT_THAT(Kinds(received),
+              ElementsAre(Request::kCreateContext, Request::kCreateStream, Request::kCreateEvent,
+                          Request::kAllocate, Request::kRecordEvent, Request::kWaitEvent,
+                          Request::kFill, Request::kFree, Request::kDestroyEvent,
+                          Request::kDestroyStream, Request::kDestroyContext));
+  for (size_t i = 0; i < received.size(); ++i) {
+    EXPECT_EQ(received[i].id(), i + 1);
+    EXPECT_TRUE(received[i].quiet());
+  }
+  EXPECT_EQ(received[0].create_context().device(), "cpu:1");
+  EXPECT_EQ(received[1].create_stream().context(), received[0].create_context().context());
+  EXPECT_EQ(received[1].create_stream().on_failure(), v1::ON_FAILURE_CONTINUE);
+  EXPECT_EQ(received[3].allocate().size_bytes(), 24);
+  EXPECT_EQ(received[4].record_event().stream(), received[1].create_stream().stream());
+  EXPECT_EQ(received[6].fill().pattern(), std::string("\0\0\xc0\x3f", 4));
+  EXPECT_EQ(received[6].fill().to().buffer(), received[3].allocate().buffer());
+  EXPECT_EQ(received[6].fill().to().row_bytes(), 24);
+  EXPECT_EQ(received[7].free().buffer(), received[3].allocate().buffer());
+}
+
+TEST(SessionTest, ManyThreadsShareOneSession) {
+  const FakeSessionServer server;
+  Session session = Open(server);
+  constexpr int kThreads = 8;
+  constexpr int kEach = 50;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&session] {
+      Context context = session.CreateContext();
+      for (int j = 0; j < kEach; ++j) EXPECT_TRUE(context.CreateStream().Synchronize().ok());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(session.Close(), absl::OkStatus());
+  const std::vector<Request> received = server.received();
+  ASSERT_EQ(received.size(), kThreads * (2 + 3 * kEach));
+  std::set<uint64_t> objects;
+  for (size_t i = 0; i < received.size(); ++i) {
+    EXPECT_EQ(received[i].id(), i + 1);
+    if (received[i].has_create_stream()) objects.insert(received[i].create_stream().stream());
+  }
+  EXPECT_EQ(objects.size(), size_t{kThreads * kEach});
+}
+
+TEST(SessionTest, CopiesOfHandlesShareTheObjectAndKeepItsContext) {
+  const FakeSessionServer server;
+  Session session = Open(server);
+  std::optional<Stream> stream(session.CreateContext().CreateStream());
+  Stream copy = *stream;
+  stream.reset();
+  EXPECT_EQ(copy.Synchronize(), absl::OkStatus());
+  EXPECT_THAT(Kinds(server.received()),
+              ElementsAre(Request::kCreateContext, Request::kCreateStream, Request::kSynchronize));
+}
+
+TEST(SessionTest, HandlesMayOutliveTheirSession) {
+  const FakeSessionServer server;
+  std::optional<Session> session(Open(server));
+  Context context = session->CreateContext();
+  Stream stream = context.CreateStream();
+  const DeviceTensor x = context.NewTensor(DType::kFloat32, {2});
+  session.reset();
+  EXPECT_EQ(stream.Synchronize().code(), absl::StatusCode::kCancelled);
+  const std::vector<float> values = {1, 2};
+  EXPECT_FALSE(stream.Upload(x, TensorView::Of(values, {2})).ok());
+  EXPECT_FALSE(stream.Download(x).ok());
+  stream.Record(context.CreateEvent());
+}
+
+int TellStates(const Request& request, const SendAnswer& send) {
+  v1::SessionResponse answer = AnswerTo(request);
+  if (request.has_query_stream()) answer.mutable_stream()->set_idle(true);
+  if (request.has_query_event()) answer.mutable_event()->set_reached(true);
+  if (request.has_query_elapsed_time()) answer.mutable_elapsed_time()->set_seconds(0.25);
+  if (request.has_query_memory()) {
+    answer.mutable_memory()->set_peak_bytes(3);
+    answer.mutable_memory()->mutable_device()->set_cached_bytes(4);
+  }
+  if (!request.quiet()) send(answer);
+  return 0;
+}
+
+TEST(SessionTest, AnswersQueries) {
+  const FakeSessionServer server(TellStates);
+  Session session = Open(server);
+  Context context = session.CreateContext();
+  const Event start = context.CreateEvent();
+  const Event end = context.CreateEvent();
+  EXPECT_TRUE(*context.CreateStream().Query());
+  EXPECT_TRUE(*start.Query());
+  EXPECT_EQ(start.Synchronize(), absl::OkStatus());
+  EXPECT_EQ(*start.TimeUntil(end), absl::Milliseconds(250));
+  EXPECT_EQ(context.QueryMemory()->peak_bytes, 3);
+  EXPECT_EQ(context.QueryMemory()->device.cached_bytes, 4);
+}
+
+int PlanTwoOutputs(const Request& request, const SendAnswer& send) {
+  v1::SessionResponse answer = AnswerTo(request);
+  if (request.has_get_workspace_size()) {
+    answer.mutable_executor()->set_workspace_bytes(640);
+    for (const char* name : {"y", "masked"}) {
+      v1::Tensor& output = *answer.mutable_executor()->add_outputs();
+      output.set_name(name);
+      output.set_dtype(v1::DTYPE_FLOAT32);
+      output.add_shape(name[0] == 'y' ? 2 : 0);
+    }
+  }
+  if (request.has_execute() && !request.quiet()) {
+    answer.set_more(true);
+    for (int i = 0; i < 2; ++i) {
+      answer.mutable_chunk()->set_output("y");
+      answer.mutable_chunk()->set_offset_bytes(i * 3);
+      answer.clear_raw();
+      answer.add_raw(std::string("\0\0\x80\x3f\0\0\0\x40", 8).substr(i * 3, i == 0 ? 3 : 5));
+      send(answer);
+    }
+    answer = AnswerTo(request);
+  }
+  if (!request.quiet()) send(answer);
+  return 0;
+}
+
+TEST(SessionTest, PlansAndExecutes) {
+  const FakeSessionServer server(PlanTwoOutputs);
+  Session session = Open(server);
+  Context context = session.CreateContext();
+  Stream stream = context.CreateStream();
+  const DeviceBuffer memory = context.Allocate(1000);
+  const auto x = DeviceTensor::Of(memory, DType::kBFloat16, {4, 2}, 64).WithStrides({1, 4}, 8);
+  Executor executor =
+      context.GetWorkspaceSize(DeviceCall("Op")
+                                   .Input("x", x)
+                                   .Output("y", context.NewTensor(DType::kFloat32, {2}))
+                                   .Attribute("beta", 0.5),
+                               ExecutorUse::kRepeatable);
+  EXPECT_EQ(*executor.workspace_bytes(), 640);
+  EXPECT_EQ(executor.plan()->outputs[1].name, "masked");
+  executor.SetTensor("x", DeviceTensor::Of(memory, DType::kBFloat16, {}, 128));
+  stream.Execute(executor, memory, 256);
+  const absl::StatusOr<ExecuteResult> result = stream.ExecuteAndReceive(executor);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(result->Find("y")->As<float>(), ElementsAre(1, 2));
+  EXPECT_EQ(result->Find("masked")->num_elements(), 0);
+
+  const v1::CreateExecutor create =
+      server.received(Request::kGetWorkspaceSize)[0].get_workspace_size();
+  EXPECT_TRUE(create.repeatable());
+  EXPECT_EQ(create.call().operator_(), "Op");
+  EXPECT_EQ(create.call().attributes(0).float_value(), 0.5);
+  EXPECT_EQ(create.call().inputs(0).buffer().offset_bytes(), 64);
+  EXPECT_EQ(create.call().inputs(0).storage_offset(), 8);
+  EXPECT_THAT(create.call().inputs(0).strides(), ElementsAre(1, 4));
+  EXPECT_EQ(create.call().outputs(0).name(), "y");
+  EXPECT_NE(create.call().outputs(0).buffer().buffer(), 0u);
+  const auto set = server.received(Request::kSetTensors)[0].set_tensors().tensors(0);
+  EXPECT_EQ(set.name(), "x");
+  EXPECT_EQ(set.buffer().offset_bytes(), 128);
+  const std::vector<Request> runs = server.received(Request::kExecute);
+  EXPECT_EQ(runs[0].execute().workspace().offset_bytes(), 256);
+  EXPECT_TRUE(runs[0].quiet());
+  EXPECT_TRUE(runs[1].execute().send_outputs());
+}
+
+TEST(SessionTest, ExecutorsKeepTheirBuffers) {
+  const FakeSessionServer server(PlanTwoOutputs);
+  Session session = Open(server);
+  Context context = session.CreateContext();
+  std::optional<Executor> executor(context.GetWorkspaceSize(
+      DeviceCall("Op").Input("x", context.NewTensor(DType::kFloat32, {2}))));
+  EXPECT_TRUE(executor->plan().ok());
+  EXPECT_TRUE(server.received(Request::kFree).empty());
+  executor.reset();
+  EXPECT_EQ(context.Synchronize(), absl::OkStatus());
+  EXPECT_EQ(server.received(Request::kFree).size(), 1u);
+  EXPECT_EQ(server.received(Request::kDestroyExecutor).size(), 1u);
+}
+
+int EchoCall(const Request& request, const SendAnswer& send) {
+  if (!request.has_inline_execute()) return AnswerAll(request, send);
+  v1::SessionResponse answer = AnswerTo(request);
+  v1::Tensor& output = *answer.mutable_outputs()->add_outputs();
+  output = request.inline_execute().call().inputs(0);
+  output.set_name("out");
+  answer.add_raw(request.raw(static_cast<int>(output.raw_index())));
+  output.set_raw_index(0);
+  send(answer);
+  return 0;
+}
+
+TEST(SessionTest, ManyInlineCallsAreUnderWayAtOnce) {
+  const FakeSessionServer server(EchoCall);
+  Session session = Open(server);
+  constexpr int kCalls = 500;
+  std::vector<std::vector<float>> inputs;
+  for (int i = 0; i < kCalls; ++i) inputs.emplace_back(i % 2 == 0 ? 4 : 4000, i);
+  std::atomic<int> good = 0;
+  std::atomic<int> all = 0;
+  Waiter<bool> ended;
+  for (int i = 0; i < kCalls; ++i) {
+    const std::vector<float>& input = inputs[static_cast<size_t>(i)];
+    const auto done = [&, i](const absl::StatusOr<ExecuteResult>& result) {
+      if (result.ok() && result->Find("out")->As<float>().back() == static_cast<float>(i)) ++good;
+      if (++all == kCalls) ended.Set(true);
+    };
+    const std::vector<int64_t> shape = {static_cast<int64_t>(input.size())};
+    session.ExecuteAsync(Call("Op").Input("x", TensorView::Of(input, shape)), done);
+  }
+  ended.Wait(absl::InfiniteFuture());
+  EXPECT_EQ(good, kCalls);
+}
+
+// The fake stops reading while it cannot write: the client must read whatever it sends.
+TEST(SessionTest, BothDirectionsMayBeFull) {
+  const FakeSessionServer server(EchoCall);
+  Session session = Open(server);
+  const std::vector<float> large(200000, 1.0f);
+  constexpr int kCalls = 100;
+  std::atomic<int> all = 0;
+  Waiter<bool> ended;
+  for (int i = 0; i < kCalls; ++i) {
+    session.ExecuteAsync(Call("Op").Input("x", TensorView::Of(large, {200000})),
+                         [&](const absl::StatusOr<ExecuteResult>& result) {
+                           EXPECT_TRUE(result.ok()) << result.status();
+                           if (++all == kCalls) ended.Set(true);
+                         });
+  }
+  EXPECT_TRUE(ended.Wait(absl::Now() + absl::Seconds(60)).has_value());
+}
+
+TEST(SessionTest, InlineCallsOnStreamsNameThem) {
+  const FakeSessionServer server(EchoCall);
+  Session session = Open(server);
+  Stream stream = session.CreateContext().CreateStream();
+  const std::vector<float> values = {1, 2};
+  EXPECT_TRUE(stream.Execute(Call("Op").Input("x", TensorView::Of(values, {2}))).ok());
+  EXPECT_EQ(server.received(Request::kInlineExecute)[0].inline_execute().stream(),
+            server.received(Request::kCreateStream)[0].create_stream().stream());
+}
+
+TEST(SessionTest, CallsLargerThanAMessageAreRefusedHere) {
+  const FakeSessionServer server(EchoCall);
+  Session session = Open(server);
+  const std::vector<float> large(1 << 18);
+  const absl::Status status =
+      session.Execute(Call("Op").Input("x", TensorView::Of(large, {1 << 18}))).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(Message(status), HasSubstr("Execute of Op: want a message of at most 1048576 bytes"));
+  EXPECT_TRUE(session.status().ok());
+  EXPECT_TRUE(server.received().empty());
+}
+
+}  // namespace
+}  // namespace opserve::client

@@ -1,0 +1,77 @@
+#include "client/cli/statistics_output.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace opserve::cli {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+client::Statistics Counted(int64_t calls, absl::Duration uptime) {
+  client::Statistics statistics{.uptime = uptime};
+  statistics.methods = {{.method = "Execute",
+                         .ended = {{"OK", calls}, {"NOT_FOUND", 10}},
+                         .in_flight = 3,
+                         .request_bytes = calls * 2048}};
+  statistics.errors = {{"OPERATOR_NOT_FOUND", 10}};
+  statistics.batch_calls = 5;
+  statistics.engine.queued_calls = calls;
+  statistics.engine.queue_wait = calls * absl::Milliseconds(2);
+  statistics.devices = {{.device = "cpu:0", .memory_limit_bytes = int64_t{1} << 30}};
+  return statistics;
+}
+
+TEST(StatisticsOutputTest, ShowsEverythingSinceTheStart) {
+  const std::string text = StatisticsText(Counted(1000, absl::Minutes(90)));
+  EXPECT_THAT(text, HasSubstr("uptime             1h30m\n"));
+  EXPECT_THAT(text, ContainsRegex("Execute +1000 +10 +3 +2.0 MiB +0 B\n"));
+  EXPECT_THAT(text, ContainsRegex("\\(calls in batches\\) +5 +0\n"));
+  EXPECT_THAT(text, HasSubstr("mean wait 2ms, mean execution 0"));
+  EXPECT_THAT(text, HasSubstr("error              10 OPERATOR_NOT_FOUND\n"));
+  EXPECT_THAT(text, ContainsRegex("cpu:0 +0 B used, 0 B cached, of 1.0 GiB"));
+}
+
+TEST(StatisticsOutputTest, ShowsWhatHappensASecond) {
+  const std::string text =
+      RatesText(Counted(1000, absl::Seconds(60)), Counted(1500, absl::Seconds(62)));
+  EXPECT_THAT(text, ContainsRegex("Execute +250.0 +0.0 +3 +500 KiB/s +0 B/s\n"));
+  EXPECT_THAT(text, HasSubstr("mean wait 2ms, mean execution 0"));
+  EXPECT_THAT(text, Not(HasSubstr("inf")));
+}
+
+TEST(StatisticsOutputTest, AServerThatWasStartedAnewCountsFromItsStart) {
+  const std::string text =
+      RatesText(Counted(9000, absl::Seconds(60)), Counted(100, absl::Seconds(2)));
+  EXPECT_THAT(text, ContainsRegex("Execute +55.0 +5.0 "));
+}
+
+TEST(StatisticsOutputTest, TimesHaveThreeDigits) {
+  client::Statistics statistics{.uptime = absl::Nanoseconds(4791912345)};
+  statistics.engine.expected_wait = absl::Nanoseconds(123456);
+  EXPECT_THAT(StatisticsText(statistics), HasSubstr("uptime             4.79s\n"));
+  EXPECT_THAT(StatisticsText(statistics), HasSubstr("expected wait 123us\n"));
+}
+
+TEST(StatisticsOutputTest, NothingCountedIsNoNumber) {
+  EXPECT_THAT(StatisticsText({}), HasSubstr("mean wait -, mean execution -"));
+}
+
+TEST(StatisticsOutputTest, JsonHasTheSame) {
+  const auto json =
+      nlohmann::json::parse(StatisticsJson(Counted(1000, absl::Minutes(90)), "unix:/s"));
+  EXPECT_EQ(json["target"], "unix:/s");
+  EXPECT_EQ(json["uptime"], 5400.0);
+  EXPECT_EQ(json["methods"][0]["ended"]["OK"], 1000);
+  EXPECT_EQ(json["errors"]["OPERATOR_NOT_FOUND"], 10);
+  EXPECT_EQ(json["batches"]["calls"], 5);
+  EXPECT_EQ(json["engine"]["queue_wait"], 2.0);
+  EXPECT_EQ(json["devices"][0]["memory"]["limit_bytes"], 1 << 30);
+}
+
+}  // namespace
+}  // namespace opserve::cli

@@ -1,0 +1,103 @@
+#include "core/engine/admission.h"
+
+#include <utility>
+#include <vector>
+
+#include "core/base/op_error.h"
+#include "gtest/gtest.h"
+
+namespace opserve {
+namespace {
+
+using Refusal = Admission::Refusal;
+
+const absl::Time kNow = absl::FromUnixSeconds(1000);
+
+Admission::Demand Demand(int64_t bytes, absl::Duration time) {
+  return {.bytes = bytes, .time = time, .now = kNow};
+}
+
+class AdmissionTest : public ::testing::Test {
+ protected:
+  // Keeps the place of an admitted call in `places`.
+  absl::Status Admit(const Admission::Demand& demand) {
+    absl::StatusOr<Admission::Place> place = admission.Admit(demand, refusal);
+    if (place.ok()) places.push_back(*std::move(place));
+    return place.status();
+  }
+
+  std::string Parameter(const absl::Status& status) { return GetErrorDetail(status)->parameter; }
+
+  Admission admission{{.max_calls = 3, .max_bytes = 100, .max_wait = absl::Milliseconds(10)},
+                      /*threads=*/2};
+  std::vector<Admission::Place> places;
+  Refusal refusal = Refusal::kNone;
+};
+
+TEST_F(AdmissionTest, ACallThatIsAloneIsAdmittedHoweverLarge) {
+  EXPECT_TRUE(Admit(Demand(1000, absl::Hours(1))).ok());
+  EXPECT_EQ(admission.load().calls, 1);
+  EXPECT_EQ(admission.load().bytes, 1000);
+  places.clear();
+  EXPECT_EQ(admission.load().calls, 0);
+  EXPECT_EQ(admission.load().bytes, 0);
+  EXPECT_EQ(admission.load().expected_wait, absl::ZeroDuration());
+}
+
+TEST_F(AdmissionTest, CallsAreBounded) {
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(Admit(Demand(1, absl::ZeroDuration())).ok());
+  const absl::Status status = Admit(Demand(1, absl::ZeroDuration()));
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Parameter(status), "calls in flight");
+  EXPECT_EQ(refusal, Refusal::kCalls);
+  EXPECT_GE(GetErrorDetail(status)->retry_after, absl::Milliseconds(1));
+  places.pop_back();
+  EXPECT_TRUE(Admit(Demand(1, absl::ZeroDuration())).ok());
+  EXPECT_EQ(refusal, Refusal::kNone);
+}
+
+TEST_F(AdmissionTest, BytesAreBounded) {
+  EXPECT_TRUE(Admit(Demand(60, absl::ZeroDuration())).ok());
+  EXPECT_TRUE(Admit(Demand(40, absl::ZeroDuration())).ok());
+  const absl::Status status = Admit(Demand(1, absl::ZeroDuration()));
+  EXPECT_EQ(Parameter(status), "bytes in flight");
+  EXPECT_EQ(refusal, Refusal::kBytes);
+  EXPECT_EQ(GetErrorDetail(status)->got, "1");
+}
+
+TEST_F(AdmissionTest, TheExpectedWaitIsBounded) {
+  EXPECT_TRUE(Admit(Demand(1, absl::Milliseconds(30))).ok());
+  EXPECT_EQ(admission.load().expected_wait, absl::Milliseconds(15));  // two threads
+  const absl::Status status = Admit(Demand(1, absl::Milliseconds(1)));
+  EXPECT_EQ(Parameter(status), "queue");
+  EXPECT_EQ(refusal, Refusal::kWait);
+  EXPECT_EQ(GetErrorDetail(status)->retry_after, absl::Milliseconds(10));
+}
+
+TEST_F(AdmissionTest, ADeadlineThatTheWaitOutlastsIsRefused) {
+  EXPECT_TRUE(Admit(Demand(1, absl::Milliseconds(10))).ok());
+  Admission::Demand demand = Demand(1, absl::Milliseconds(1));
+  demand.deadline = kNow + absl::Milliseconds(4);
+  const absl::Status status = Admit(demand);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(refusal, Refusal::kDeadline);
+  EXPECT_EQ(GetErrorDetail(status)->retry_after, std::nullopt);
+  demand.deadline = kNow + absl::Milliseconds(6);
+  EXPECT_TRUE(Admit(demand).ok());
+}
+
+TEST_F(AdmissionTest, WaitsThatWereLongerThanExpectedMakeItExpectMore) {
+  EXPECT_TRUE(Admit(Demand(1, absl::Milliseconds(10))).ok());
+  const absl::Duration before = admission.load().expected_wait;
+  for (int i = 0; i < 100; ++i) {
+    absl::StatusOr<Admission::Place> place =
+        admission.Admit(Demand(1, absl::ZeroDuration()), refusal);
+    if (!place.ok()) break;
+    place->Start(kNow + absl::Milliseconds(10));
+    EXPECT_EQ(place->waited(), absl::Milliseconds(10));
+  }
+  EXPECT_GT(admission.load().expected_wait, 1.5 * before);
+}
+
+}  // namespace
+}  // namespace opserve

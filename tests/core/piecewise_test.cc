@@ -1,0 +1,281 @@
+// Element-wise calls in pieces: the bits of the whole call, however it is cut.
+#include "core/engine/piecewise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/op/op_table.h"
+#include "gtest/gtest.h"
+#include "tests/support/calls.h"
+#include "tests/support/errors.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/manual_device.h"
+#include "tests/support/run.h"
+
+namespace opserve::testing {
+namespace {
+
+using Flags = absl::InlinedVector<bool, 4>;
+std::span<const bool> SpanOf(const Flags& flags) { return {flags.data(), flags.size()}; }
+
+std::vector<const Operator*> PiecewiseOperators() {
+  std::vector<const Operator*> found;
+  for (const Operator* op : AllOperators()) {
+    if (op->runs_in_pieces != nullptr) found.push_back(op);
+  }
+  return found;
+}
+
+std::vector<AttributeValue> AttributesOf(const Operator& op) {
+  // A gradient's 1/n must be that of the whole call.
+  const bool backward = op.name.ends_with("Backward");
+  if (op.name.starts_with("SmoothL1")) return {int64_t{backward ? 1 : 0}, 0.7};
+  if (op.name.starts_with("L1")) return {int64_t{backward ? 1 : 0}};
+  return {0.5};
+}
+
+TestTensor RandomWithSpecials(DType dtype, const Dims& shape, Rng& rng) {
+  TestTensor tensor = TestTensor::Random(dtype, shape, rng);
+  const double specials[] = {std::nan(""), std::numeric_limits<double>::infinity(), -0.0, 0.5};
+  for (const double special : specials) {
+    if (tensor.count() > 0)
+      tensor.Set(static_cast<int64_t>(rng() % static_cast<uint64_t>(tensor.count())),
+                 Number{special});
+  }
+  return tensor;
+}
+
+// A call whose inputs are chunked as `chunked` says; the others are broadcast to the output.
+struct PieceCase {
+  OpCase op_case;
+  Flags chunked;
+};
+
+class PiecewiseTest : public ::testing::TestWithParam<const Operator*> {
+ protected:
+  static constexpr int64_t kRows = 37;
+  static constexpr int64_t kColumns = 1031;
+  static constexpr int64_t kCount = kRows * kColumns;
+
+  // `broadcast` is the shape of the inputs that are not chunked.
+  PieceCase MakeCase(DType dtype, Flags chunked, const Dims& broadcast) {
+    std::vector<std::optional<TestTensor>> inputs;
+    for (const bool whole : chunked) {
+      inputs.emplace_back(
+          RandomWithSpecials(dtype, whole ? Dims{kRows, kColumns} : broadcast, rng_));
+    }
+    return {CallOf(GetParam()->name, std::move(inputs), AttributesOf(*GetParam())),
+            std::move(chunked)};
+  }
+
+  static Plan PlanOf(Engine& engine, const OpCase& op_case) {
+    absl::StatusOr<Plan> plan = engine.MakePlan(ToNamedCall(op_case));
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    return *std::move(plan);
+  }
+
+  // The range's bytes of what is chunked, moved to an odd address and cut in two; all of the rest.
+  static std::vector<Fragments> InputsOf(const PieceCase& piece, ElementRange range,
+                                         std::vector<std::vector<std::byte>>& memory) {
+    std::vector<Fragments> inputs;
+    memory.reserve(piece.chunked.size());
+    for (size_t i = 0; i < piece.chunked.size(); ++i) {
+      const TestTensor& tensor = *piece.op_case.inputs[i];
+      std::span<const std::byte> bytes = tensor.bytes();
+      if (piece.chunked[i]) {
+        const size_t size = DTypeSize(tensor.desc().dtype);
+        bytes = bytes.subspan(static_cast<size_t>(range.begin) * size,
+                              static_cast<size_t>(range.count) * size);
+      }
+      std::vector<std::byte>& moved = memory.emplace_back(bytes.size() + 1);
+      std::copy(bytes.begin(), bytes.end(), moved.begin() + 1);
+      Fragments& fragments = inputs.emplace_back();
+      // The first input comes in two pieces, the second where it lies, the third misaligned.
+      const size_t cut = i == 0 ? bytes.size() / 3 : 0;
+      const std::span<const std::byte> from = i == 1 ? bytes : std::span(moved).subspan(1);
+      fragments.Append(from.first(cut));
+      fragments.Append(from.subspan(cut));
+    }
+    return inputs;
+  }
+
+  // Runs the call in pieces that are cut at random.
+  std::vector<std::byte> RunInPieces(const Plan& plan, const PieceCase& piece) {
+    std::vector<std::byte> made;
+    for (int64_t begin = 0; begin < kCount;) {
+      const int64_t most = rng_() % 2 == 0 ? 100 : kCount;
+      const int64_t count =
+          std::min(kCount - begin, static_cast<int64_t>(rng_() % static_cast<uint64_t>(most)));
+      const ElementRange range{begin, count};
+      std::vector<std::vector<std::byte>> memory;
+      const absl::StatusOr<PooledBuffer> bytes =
+          RunPiece(plan, range, SpanOf(piece.chunked), InputsOf(piece, range, memory));
+      EXPECT_TRUE(bytes.ok()) << bytes.status();
+      if (!bytes.ok()) return {};
+      made.insert(made.end(), bytes->data(), bytes->data() + bytes->size());
+      begin += count;
+    }
+    return made;
+  }
+
+  void ExpectTheBitsOfTheWhole(Engine& engine, const PieceCase& piece) {
+    const Plan plan = PlanOf(engine, piece.op_case);
+    ASSERT_TRUE(CheckPiecewise(plan, SpanOf(piece.chunked)).ok());
+    const auto whole = testing::Run(*host_, piece.op_case);
+    ASSERT_TRUE(whole.ok()) << whole.status();
+    EXPECT_TRUE(RunInPieces(plan, piece) == whole->front().bytes());
+  }
+
+  // Which inputs are chunked, in all ways that leave the output's shape to one of them.
+  static std::vector<Flags> Choices() {
+    const size_t inputs = GetParam()->inputs.size();
+    std::vector<Flags> choices;
+    for (size_t mask = 1; mask < size_t{1} << inputs; ++mask) {
+      Flags& chunked = choices.emplace_back();
+      for (size_t i = 0; i < inputs; ++i) chunked.push_back((mask >> i) % 2 != 0);
+    }
+    return choices;
+  }
+
+  Rng rng_ = MakeRng(41);
+  FakeClock clock_;
+  std::unique_ptr<Engine> host_ = MakeEngine(2);
+};
+
+TEST_P(PiecewiseTest, AnyCutsGiveTheBitsOfTheWhole) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+    for (const Flags& chunked : Choices()) {
+      for (const Dims& broadcast :
+           {Dims{}, Dims{kColumns}, Dims{kRows, 1}, Dims{kRows, kColumns}}) {
+        SCOPED_TRACE(std::string(DTypeName(dtype)) + ShapeToString(broadcast));
+        ExpectTheBitsOfTheWhole(*host_, MakeCase(dtype, chunked, broadcast));
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(PiecewiseTest, MixedDTypesAreConvertedInEachPiece) {
+  PieceCase piece = MakeCase(DType::kFloat32, Choices().back(), {});
+  for (size_t i = 1; i < piece.op_case.inputs.size(); ++i)
+    piece.op_case.inputs[i] = RandomWithSpecials(DType::kFloat16, {kRows, kColumns}, rng_);
+  piece.op_case.output_dtypes = {DType::kBFloat16};
+  ExpectTheBitsOfTheWhole(*host_, piece);
+}
+
+TEST_P(PiecewiseTest, WorksOnADeviceWithMemoryOfItsOwn) {
+  const ManualEngine manual = MakeManualEngine(clock_);
+  ExpectTheBitsOfTheWhole(*manual.engine, MakeCase(DType::kFloat16, Choices().front(), {}));
+  EXPECT_EQ(manual.device->memory().stats().used_bytes, 0);
+  EXPECT_EQ(manual.device->host_memory().stats().used_bytes, 0);
+}
+
+TEST_P(PiecewiseTest, RefusesWhatCannotBeChunked) {
+  const PieceCase piece = MakeCase(DType::kFloat32, Choices().back(), {});
+  const Plan plan = PlanOf(*host_, piece.op_case);
+  const Flags none(piece.chunked.size(), false);
+  ExpectError(CheckPiecewise(plan, SpanOf(none)), ErrorReason::kParamInvalid, "chunked");
+  ExpectError(CheckPiecewise(plan, {}), ErrorReason::kParamInvalid, "chunked");
+  PieceCase view = piece;
+  view.op_case = Scattered(piece.op_case);
+  ExpectError(CheckPiecewise(PlanOf(*host_, view.op_case), SpanOf(view.chunked)),
+              ErrorReason::kParamInvalid, GetParam()->inputs[0].name);
+  if (GetParam()->inputs.size() < 2) return;
+  PieceCase row = piece;
+  row.op_case.inputs[1] = TestTensor::Full(DType::kFloat32, {kColumns}, 1);
+  ExpectError(CheckPiecewise(PlanOf(*host_, row.op_case), SpanOf(row.chunked)),
+              ErrorReason::kParamInvalid, GetParam()->inputs[1].name);
+}
+
+TEST_P(PiecewiseTest, RefusesBytesThatAreNotTheRanges) {
+  const PieceCase piece = MakeCase(DType::kFloat32, Choices().back(), {});
+  const Plan plan = PlanOf(*host_, piece.op_case);
+  std::vector<std::vector<std::byte>> memory;
+  const std::vector<Fragments> ten = InputsOf(piece, {0, 10}, memory);
+  const auto run = [&](ElementRange range) {
+    return RunPiece(plan, range, SpanOf(piece.chunked), ten).status();
+  };
+  EXPECT_TRUE(run({0, 10}).ok());
+  ExpectError(run({0, 11}), ErrorReason::kParamInvalid, GetParam()->inputs[0].name);
+  for (const ElementRange& outside :
+       {ElementRange{-1, 10}, ElementRange{0, -1}, ElementRange{kCount - 9, 10},
+        ElementRange{std::numeric_limits<int64_t>::max(), 10}}) {
+    ExpectError(run(outside), ErrorReason::kParamInvalid, "range");
+  }
+  ExpectError(RunPiece(plan, {0, 10}, SpanOf(piece.chunked), {}).status(),
+              ErrorReason::kParamNullptr, GetParam()->inputs[0].name);
+}
+
+INSTANTIATE_TEST_SUITE_P(Operators, PiecewiseTest, ::testing::ValuesIn(PiecewiseOperators()),
+                         [](const auto& op) { return std::string(op.param->name); });
+
+TEST(PiecewiseCallsTest, SixOperatorsAreMaps) {
+  std::vector<std::string_view> names;
+  for (const Operator* op : PiecewiseOperators()) names.push_back(op->name);
+  EXPECT_EQ(names, (std::vector<std::string_view>{"L1Loss", "L1LossBackward", "SmoothL1Loss",
+                                                  "SmoothL1LossBackward", "Hardshrink",
+                                                  "HardshrinkBackward"}));
+}
+
+TEST(PiecewiseCallsTest, SumsAndNormsAreNone) {
+  const std::unique_ptr<Engine> engine = MakeEngine(1);
+  const bool chunked[] = {true, true};
+  for (const char* op : {"L1Loss", "SmoothL1Loss"}) {
+    std::vector<AttributeValue> attributes = {int64_t{1}};
+    if (std::string_view(op) == "SmoothL1Loss") attributes.emplace_back(1.0);
+    const OpCase mean = CallOf(op, {Floats({1, 2}), Floats({1, 2})}, attributes);
+    ExpectError(CheckPiecewise(*engine->MakePlan(ToNamedCall(mean)), chunked),
+                ErrorReason::kParamInvalid, "operator");
+  }
+  for (const Operator* op : AllOperators()) {
+    if (op->runs_in_pieces != nullptr) continue;
+    const Plan plan = *engine->MakePlan(ToNamedCall(CasesOf(*op)[0]));
+    const Flags all(plan.call.inputs.size(), true);
+    ExpectError(CheckPiecewise(plan, SpanOf(all)), ErrorReason::kParamInvalid, "operator");
+  }
+}
+
+// Pieces that are written past the caches, and begin anywhere.
+TEST(PiecewiseCallsTest, LargePiecesGiveTheBitsOfTheWhole) {
+  const std::unique_ptr<Engine> engine = MakeEngine(2);
+  constexpr int64_t kCount = 9'000'001;
+  constexpr ElementRange kRange{12'345, kCount - 20'000};
+  Rng rng = MakeRng(43);
+  const TestTensor self = TestTensor::Random(DType::kFloat32, {kCount}, rng);
+  const OpCase op_case = CallOf("Hardshrink", {self}, {0.5});
+  const bool chunked[] = {true};
+  const Fragments window(std::span(self.bytes()).subspan(4 * kRange.begin, 4 * kRange.count));
+  const auto piece =
+      RunPiece(*engine->MakePlan(ToNamedCall(op_case)), kRange, chunked, {&window, 1});
+  ASSERT_TRUE(piece.ok()) << piece.status();
+  const auto whole = testing::Run(*engine, op_case);
+  EXPECT_EQ(
+      std::memcmp(piece->data(), whole->front().bytes().data() + 4 * kRange.begin, piece->size()),
+      0);
+}
+
+// A call that no memory holds.
+TEST(PiecewiseCallsTest, HugeCallsNeedNoHugeMemory) {
+  const std::unique_ptr<Engine> engine = MakeEngine(1);
+  NamedCall call;
+  call.op = "Hardshrink";
+  const Dims shape = {int64_t{1} << 55};
+  call.inputs.push_back({"self", TensorDesc::Dense(DType::kFloat32, shape), -1});
+  call.attributes.push_back({"lambd", 0.5});
+  const absl::StatusOr<Plan> plan = engine->MakePlan(call);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const float values[] = {1, 0.25, -2};
+  const Fragments input(std::as_bytes(std::span(values)));
+  const bool chunked[] = {true};
+  const auto piece = RunPiece(*plan, {shape[0] - 3, 3}, chunked, {&input, 1});
+  ASSERT_TRUE(piece.ok()) << piece.status();
+  const float want[] = {1, 0, -2};
+  EXPECT_EQ(std::memcmp(piece->data(), want, sizeof(want)), 0);
+}
+
+}  // namespace
+}  // namespace opserve::testing

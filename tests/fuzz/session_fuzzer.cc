@@ -1,0 +1,215 @@
+// A session and its messages.
+//
+// Input: byte 0 says what it is, by its highest bits. 0: byte 1 the longest slice, byte 2 a seed
+// for their lengths, then a SessionRequest as bytes, which a session takes. Else: byte 1 says how
+// the session ends and how large its window is, then a script (session_script.h); each command is
+// followed by as many steps of the network as byte 0 and the script say.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "core/engine/engine.h"
+#include "server/session/session.h"
+#include "server/wire/raw_message.h"
+#include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/session_script.h"
+
+namespace opserve::fuzz {
+namespace {
+
+Engine& SmallEngine() {
+  static Engine& engine = *Engine::Create({.devices = {DeviceSpec{.threads = 2}},
+                                           .memory_limit_bytes = int64_t{1} << 20})
+                               ->release();
+  return engine;
+}
+
+server::SessionLimits SmallLimits(uint8_t look) {
+  return {.memory_limit_bytes = int64_t{256} << 10,
+          .max_handles = 32,
+          .max_queued_commands = 48,
+          .window_bytes = int64_t{512} << look % 4,
+          .max_skew_bytes = 256,
+          .chunk_bytes = 128,
+          .max_message_bytes = 16384};
+}
+
+template <typename Condition>
+void YieldUntil(Condition condition) {
+  while (!condition()) std::this_thread::yield();
+}
+
+// The client's side of a session: checks every answer against what was sent.
+class Client {
+ public:
+  explicit Client(const server::SessionLimits& limits)
+      : flow_(std::make_shared<server::Flow>(limits.window_bytes)),
+        session_(std::in_place, SmallEngine(), Clock::Real(), limits, flow_) {
+    sent_[0] = {.answered = true};
+    Require(TakeAnswer() && saw_info_, "SessionInfo comes first");
+  }
+
+  // The session takes nothing any more when it has lent and kept nothing.
+  ~Client() {
+    session_.reset();
+    const std::weak_ptr<server::Flow> flow = flow_;
+    flow_.reset();
+    YieldUntil([&] { return flow.expired(); });
+    const MemoryPool& memory = SmallEngine().devices().front()->memory();
+    YieldUntil([&] { return memory.stats().used_bytes == 0; });
+  }
+
+  bool may_send() const { return flow_->MayRead(); }
+
+  absl::Status Send(v1::SessionRequest request, std::vector<Fragments> raw,
+                    std::shared_ptr<const void> owner) {
+    const uint64_t id = request.id();
+    const bool answered = !request.quiet() && !request.has_input_chunk();
+    const absl::Status status =
+        session_->Take({.header = std::move(request), .raw = std::move(raw), .owner = owner});
+    if (status.ok()) sent_[id].answered = answered;
+    return status;
+  }
+
+  // False when there is none.
+  bool TakeAnswer() {
+    std::optional<server::Answer> answer = flow_->Next();
+    if (!answer.has_value()) return false;
+    const int64_t bytes = answer->size_bytes();
+    Check(*answer);
+    answer.reset();
+    flow_->Sent(bytes);
+    return true;
+  }
+
+  void HalfClose() {
+    session_->EndOfCommands();
+    YieldUntil([this] {
+      while (TakeAnswer()) {
+      }
+      return flow_->IsIdle();
+    });
+    for (const auto& [id, state] : sent_)
+      Require(id == 0 || state.over || !state.answered, "every command is answered");
+  }
+
+  void Cut() { session_->Close(); }
+
+ private:
+  struct State {
+    bool answered = true;  // when it succeeds, too
+    bool over = false;
+  };
+
+  void Check(const server::Answer& answer) {
+    const v1::SessionResponse& header = answer.header;
+    saw_info_ = saw_info_ || header.has_info();
+    // An answer may come before Take returns, but not to the client, which is this thread.
+    const auto found = sent_.find(header.id());
+    Require(found != sent_.end(), "an answer is to a command");
+    State& state = found->second;
+    Require(!state.over, "nothing follows the last answer");
+    if (header.id() != 0) state.over = !header.more();
+    Require(header.has_error() || state.answered, "quiet commands are answered when they fail");
+    if (header.has_error()) CheckError(header);
+    Require(!header.has_chunk() || (answer.raw.size() == 1 && header.more()), "a chunk has bytes");
+  }
+
+  static void CheckError(const v1::SessionResponse& header) {
+    v1::ErrorInfo info;
+    Require(header.error().code() != 0 && header.error().details_size() == 1 &&
+                info.ParseFromString(header.error().details(0).value()),
+            "an error has an ErrorInfo");
+    Require(info.reason() != "ACLNN_ERR_INNER", "no defect");
+    Require(!header.more(), "an error is the last answer");
+    const bool cancelled = info.reason() == "CANCELLED";
+    Require(cancelled || (info.metadata().contains("want") && info.metadata().contains("got")),
+            "an error says want and got");
+  }
+
+  std::shared_ptr<server::Flow> flow_;
+  std::optional<server::Session> session_;
+  std::map<uint64_t, State> sent_;
+  bool saw_info_ = false;
+};
+
+absl::Status SendScripted(Client& client, ScriptedCommand command) {
+  const auto entries = std::make_shared<std::vector<std::string>>(std::move(command.raw));
+  std::vector<Fragments> raw;
+  for (const std::string& entry : *entries) raw.emplace_back(std::as_bytes(std::span(entry)));
+  return client.Send(std::move(command.request), std::move(raw), entries);
+}
+
+// Sends when it may, reads when it must or when the script says so.
+void RunScript(uint8_t pace, uint8_t look, std::string_view bytes) {
+  Client client(SmallLimits(look));
+  SessionScript script(bytes);
+  for (auto command = script.Next(); command.has_value(); command = script.Next()) {
+    YieldUntil([&] { return client.may_send() || (client.TakeAnswer() && client.may_send()); });
+    Require(SendScripted(client, *std::move(command)).ok(), "a command with an id is taken");
+    for (int left = pace % 3 == 0 ? script.TakeByte() % 4 : pace % 3; left > 0; --left)
+      client.TakeAnswer();
+  }
+  if (look < 0xc0) return client.HalfClose();
+  if (look < 0xe0) client.Cut();
+}
+
+grpc::ByteBuffer BufferOf(const Pieces& pieces) {
+  std::vector<grpc::Slice> slices;
+  for (const std::span<const std::byte> piece : pieces.spans())
+    slices.emplace_back(piece.data(), piece.size());
+  return grpc::ByteBuffer(slices.data(), slices.size());
+}
+
+// Views repeat elements, so a few bytes can stand for a computation of hours.
+bool IsQuick(const v1::Call& call) {
+  constexpr int64_t kMaxElements = 1 << 20;
+  int64_t elements = 1;
+  for (const v1::Tensor& input : call.inputs()) {
+    for (const int64_t extent : input.shape()) {
+      if (extent > 1 && __builtin_mul_overflow(elements, extent, &elements)) return false;
+    }
+  }
+  return elements <= kMaxElements;
+}
+
+void TakeMessage(const Pieces& pieces, std::string_view bytes) {
+  absl::StatusOr<server::RawSessionRequest> request = server::ReadSessionRequest(BufferOf(pieces));
+  if (!request.ok()) return RequireDetail(request.status());
+  v1::SessionRequest expected;
+  Require(expected.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())),
+          "protobuf reads what the scanner accepts");
+  Require(expected.raw_size() == static_cast<int>(request->raw.size()), "as many raw entries");
+  const v1::SessionRequest& header = request->header;
+  if (!IsQuick(header.inline_execute().call()) || !IsQuick(header.chunked_execute().call())) return;
+  Client client(SmallLimits(0));
+  SessionScript prelude("");
+  for (auto command = prelude.Next(); command.has_value(); command = prelude.Next())
+    SendScripted(client, *std::move(command)).IgnoreError();
+  const auto owner = std::make_shared<server::RawSessionRequest>(*std::move(request));
+  const absl::Status status = client.Send(owner->header, owner->raw, owner);
+  if (!status.ok()) return RequireDetail(status);
+  client.HalfClose();
+}
+
+}  // namespace
+}  // namespace opserve::fuzz
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  namespace fuzz = opserve::fuzz;
+  fuzz::Input input(data, size);
+  const uint8_t kind = input.TakeByte();
+  const uint8_t look = input.TakeByte();
+  if (kind >= 0x20) {
+    fuzz::RunScript(kind, look, input.rest());
+    return 0;
+  }
+  const uint8_t seed = input.TakeByte();
+  fuzz::TakeMessage(fuzz::Pieces(input.rest(), look, seed), input.rest());
+  return 0;
+}

@@ -1,0 +1,96 @@
+// A call in a batch is the call by itself: the same bits, and the same error.
+#include <gtest/gtest.h>
+
+#include <iterator>
+
+#include "core/op/op_table.h"
+#include "tests/server/malformed_calls.h"
+#include "tests/server/pending_call.h"
+#include "tests/server/requests.h"
+#include "tests/server/test_server.h"
+
+namespace opserve::testing {
+namespace {
+
+constexpr int kCallsOfABatch = 100;
+
+class BatchConformanceTest : public ServerTest {
+ protected:
+  void ExpectAlike(const std::vector<v1::ExecuteRequest>& singles) {
+    v1::ExecuteBatchRequest batch;
+    for (const v1::ExecuteRequest& single : singles) AddToBatch(batch, single);
+    const auto together = tcp().ExecuteBatch(batch);
+    ASSERT_TRUE(together.ok()) << together.message;
+    for (size_t i = 0; i < singles.size(); ++i) {
+      SCOPED_TRACE(singles[i].ShortDebugString().substr(0, 300));
+      const auto alone = unix_socket().Execute(singles[i]);
+      const int index = static_cast<int>(i);
+      const v1::StatusDetails& error = together.response.results(index).error();
+      EXPECT_EQ(alone.ok(), !together.response.results(index).has_error()) << error.message();
+      if (alone.ok()) {
+        EXPECT_EQ(ResultOf(together.response, index).SerializeAsString(),
+                  alone.response.SerializeAsString());
+      } else {
+        ExpectSameError(alone, error);
+      }
+    }
+  }
+
+  static void ExpectSameError(const Outcome& alone, const v1::StatusDetails& error) {
+    // It names indices of the message that it came in.
+    if (alone.message.find("raw_index below") != std::string::npos) {
+      EXPECT_NE(error.message().find("raw_index below"), std::string::npos) << error.message();
+      return;
+    }
+    EXPECT_EQ(error.message(), alone.message);
+    v1::ErrorInfo info;
+    ASSERT_EQ(error.details_size(), 1);
+    ASSERT_TRUE(info.ParseFromString(error.details(0).value()));
+    EXPECT_EQ(info.reason(), alone.info.reason());
+    EXPECT_EQ(info.metadata().size(), alone.info.metadata().size());
+  }
+};
+
+TEST_F(BatchConformanceTest, GoodCalls) {
+  std::vector<v1::ExecuteRequest> singles;
+  for (int i = 0; i < 3; ++i) {
+    for (const Operator* op : AllOperators()) singles.push_back(GoodCall(*op));
+    for (const v1::DType dtype : {v1::DTYPE_FLOAT32, v1::DTYPE_FLOAT16, v1::DTYPE_BFLOAT16})
+      singles.push_back(SampleRequest(dtype));
+    singles.push_back(LongRequest(1 << 20));
+  }
+  ExpectAlike(singles);
+  ExpectAliveAndEmpty();
+}
+
+// Mistakes of the whole message are left out: there they are those of the batch.
+bool IsOfTheCall(const MalformedCall& call) {
+  return call.parameter != "message" && call.parameter != "raw" &&
+         call.parameter != "output_encoding";
+}
+
+class BatchMistakesTest : public BatchConformanceTest,
+                          public ::testing::WithParamInterface<const Operator*> {};
+
+INSTANTIATE_TEST_SUITE_P(Operators, BatchMistakesTest, ::testing::ValuesIn(AllOperators()),
+                         [](const auto& test) { return std::string(test.param->name); });
+
+TEST_P(BatchMistakesTest, Errors) {
+  std::vector<v1::ExecuteRequest> singles;
+  for (const auto& mistakes : {InputMistakes(*GetParam()), AttributeMistakes(*GetParam()),
+                               CallMistakes(*GetParam()), OwnMistakes(*GetParam())}) {
+    for (const MalformedCall& call : mistakes) {
+      if (!IsOfTheCall(call)) continue;
+      singles.push_back(call.request);
+      if (singles.size() % 7 == 0) singles.push_back(GoodCall(*GetParam()));
+      if (singles.size() < kCallsOfABatch) continue;
+      ExpectAlike(singles);
+      singles.clear();
+    }
+  }
+  ExpectAlike(singles);
+  ExpectAliveAndEmpty();
+}
+
+}  // namespace
+}  // namespace opserve::testing

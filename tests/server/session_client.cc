@@ -1,0 +1,130 @@
+#include "tests/server/session_client.h"
+
+#include <google/protobuf/text_format.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+
+#include "tests/server/outcome.h"
+
+namespace opserve::testing {
+namespace {
+
+void* TagOf(uintptr_t number) { return reinterpret_cast<void*>(number); }
+
+enum Tag : uintptr_t { kStart = 1, kWrite, kRead, kHalfClose, kFinish };
+
+}  // namespace
+
+struct SessionClient::State {
+  State(const std::string& address, absl::Duration timeout)
+      : channel(OwnChannel(address)), stub(channel) {
+    SetTimeout(context, timeout);
+    call = stub.PrepareCall(&context, "/opserve.v1.SessionService/Session", &queue);
+    call->StartCall(TagOf(kStart));
+    Wait(kStart);
+  }
+
+  ~State() {
+    context.TryCancel();
+    call.reset();
+    queue.Shutdown();
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue.Next(&tag, &ok)) {
+    }
+  }
+
+  // Whether that operation succeeded.
+  bool Wait(uintptr_t tag) {
+    void* got = nullptr;
+    bool ok = false;
+    while (queue.Next(&got, &ok)) {
+      if (got == TagOf(tag)) return ok;
+    }
+    return false;
+  }
+
+  std::shared_ptr<grpc::Channel> channel;
+  grpc::CompletionQueue queue;
+  grpc::ClientContext context;
+  grpc::GenericStub stub;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call;
+  uint64_t last_id = 0;
+};
+
+SessionClient::SessionClient(const std::string& address, absl::Duration timeout)
+    : state_(std::make_unique<State>(address, timeout)) {}
+
+SessionClient::~SessionClient() = default;
+
+uint64_t SessionClient::last_id() const { return state_->last_id; }
+
+void SessionClient::StartSending(const std::string& message) {
+  state_->call->Write(BufferOf(message), TagOf(kWrite));
+}
+
+bool SessionClient::SendBytes(const std::string& message) {
+  StartSending(message);
+  return state_->Wait(kWrite);
+}
+
+bool SessionClient::Send(v1::SessionRequest command, const std::vector<std::string>& raw) {
+  if (command.id() == 0) command.set_id(state_->last_id + 1);
+  state_->last_id = command.id();
+  for (const std::string& entry : raw) command.add_raw(entry);
+  return SendBytes(command.SerializeAsString());
+}
+
+bool SessionClient::Send(std::string_view command, const std::vector<std::string>& raw) {
+  v1::SessionRequest request;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(std::string(command), &request))
+      << command;
+  return Send(std::move(request), raw);
+}
+
+std::optional<v1::SessionResponse> SessionClient::Receive() {
+  grpc::ByteBuffer buffer;
+  state_->call->Read(&buffer, TagOf(kRead));
+  if (!state_->Wait(kRead)) return std::nullopt;
+  v1::SessionResponse response;
+  EXPECT_TRUE(response.ParseFromString(BytesOfBuffer(buffer)));
+  return response;
+}
+
+v1::SessionResponse SessionClient::Await(uint64_t id) {
+  while (std::optional<v1::SessionResponse> response = Receive()) {
+    if (response->id() == id && !response->more()) return *std::move(response);
+  }
+  ADD_FAILURE() << "the session ended before command " << id << " was answered";
+  return {};
+}
+
+v1::SessionResponse SessionClient::Do(std::string_view command,
+                                      const std::vector<std::string>& raw) {
+  EXPECT_TRUE(Send(command, raw)) << command;
+  v1::SessionResponse response = Await(last_id());
+  EXPECT_FALSE(response.has_error()) << command << ": " << response.error().message();
+  return response;
+}
+
+void SessionClient::HalfClose() {
+  state_->call->WritesDone(TagOf(kHalfClose));
+  state_->Wait(kHalfClose);
+}
+
+void SessionClient::Cancel() { state_->context.TryCancel(); }
+
+Outcome SessionClient::End() {
+  while (Receive().has_value()) {
+  }
+  grpc::Status status;
+  state_->call->Finish(&status, TagOf(kFinish));
+  state_->Wait(kFinish);
+  Outcome outcome;
+  Describe(status, outcome);
+  return outcome;
+}
+
+void SessionClient::Vanish() { state_.reset(); }
+
+}  // namespace opserve::testing

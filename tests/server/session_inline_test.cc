@@ -1,0 +1,141 @@
+// InlineExecute: both phases at once, in a stream's turn or in none.
+#include <gtest/gtest.h>
+
+#include "tests/server/session_fixture.h"
+#include "tests/support/run.h"
+
+namespace opserve::testing {
+namespace {
+
+constexpr std::string_view kPoint7 = "\x33\x33\x33\x3f";
+
+std::string Inline(std::string_view more, std::string_view call = "") {
+  return absl::StrCat(
+      "inline_execute { ", std::string(more),
+      " call { operator: 'Hardshrink' attributes { name: 'lambd' float_value: 0.5 } inputs { name: "
+      "'self' dtype: DTYPE_FLOAT32 shape: 2 raw_index: 0 } ",
+      std::string(call), " } }");
+}
+
+std::string TwoFloats() { return std::string(4, '\0') + std::string(kPoint7); }
+
+class SessionInlineTest : public SessionFixture {
+ protected:
+  void ExpectResult(const Reply& reply) {
+    ASSERT_EQ(reply.answers.size(), 1u);
+    ASSERT_EQ(reply.last().outputs().outputs_size(), 1) << reply.last().ShortDebugString();
+    EXPECT_EQ(reply.last().outputs().outputs(0).name(), "out");
+    ASSERT_EQ(reply.last().raw_size(), 1);
+    EXPECT_EQ(reply.last().raw(0), TwoFloats());
+  }
+};
+
+TEST_F(SessionInlineTest, OnNoStream) { ExpectResult(session().Do(Inline(""), {TwoFloats()})); }
+
+TEST_F(SessionInlineTest, InAStreamsTurn) {
+  MakeStreams();
+  session().Do("allocate { buffer: 1 context: 1 size_bytes: 8 }");
+  device().Hold(Work::kFill);
+  session().Send("fill { to { buffer: 1 row_bytes: 8 } pattern: 'x' stream: 1 }");
+  const uint64_t on_stream = session().Send(Inline("stream: 1"), {TwoFloats()});
+  ExpectResult(session().Do(Inline(""), {TwoFloats()}));  // beside everything
+  EXPECT_FALSE(session().answers().contains(on_stream));
+  device().Release(Work::kFill);
+  ExpectResult(session().Await(on_stream));
+}
+
+TEST_F(SessionInlineTest, AsValues) {
+  const Reply reply =
+      session().Do(Inline("output_encoding: TENSOR_ENCODING_VALUES"), {TwoFloats()});
+  const v1::Tensor& out = reply.last().outputs().outputs(0);
+  ASSERT_EQ(out.values().floats_size(), 2);
+  EXPECT_EQ(out.values().floats(1), 0.7f);
+  EXPECT_EQ(reply.last().raw_size(), 0);
+}
+
+TEST_F(SessionInlineTest, Errors) {
+  MakeStreams();
+  const auto refuse = [this](std::string_view command, std::string_view reason,
+                             std::string_view parameter, const std::vector<std::string>& raw) {
+    session().Refuse(command, reason, parameter, raw);
+  };
+  refuse("inline_execute {}", "OPERATOR_NOT_FOUND", "operator", {});
+  refuse(Inline(""), kInvalid, "self", {});
+  refuse(Inline(""), kInvalid, "raw", {TwoFloats(), "more"});
+  refuse(Inline(""), kInvalid, "self", {"short"});
+  refuse(Inline("stream: 7"), kInvalid, "stream", {TwoFloats()});
+  refuse(Inline("output_encoding: 9"), kInvalid, "output_encoding", {TwoFloats()});
+  refuse(Inline("", "device: 'no:0'"), "DEVICE_NOT_FOUND", "device", {TwoFloats()});
+  refuse(Inline("", "inputs { name: 'self' buffer { buffer: 1 } dtype: DTYPE_FLOAT32 }"), kInvalid,
+         "self", {TwoFloats()});
+  EXPECT_TRUE(session().Do("synchronize { context: 1 }").ok());  // refused, not failed
+}
+
+TEST_F(SessionInlineTest, AnAnswerThatFitsNoMessage) {
+  limits_.max_message_bytes = 8192;
+  const std::string call =
+      "inline_execute { call { operator: 'L1Loss' attributes { name: 'reduction' int_value: 0 } "
+      "inputs { name: 'self' dtype: DTYPE_FLOAT32 shape: 2048 strides: 0 values { floats: 1 } } "
+      "inputs { name: 'target' dtype: DTYPE_FLOAT32 values { floats: 1 } } } }";
+  session().Refuse(call, kLimit, "max_message_bytes");
+}
+
+TEST_F(SessionInlineTest, AFailureOfTheStream) {
+  MakeStreams();
+  device().FailNext(Work::kKernel);
+  const uint64_t failed = session().Send(Inline("stream: 1"), {TwoFloats()});
+  EXPECT_EQ(session().Await(failed).reason(), kBroken);
+  session().Refuse(Inline("stream: 1"), kStreamFailed, "stream", {TwoFloats()});
+  EXPECT_EQ(session().Await(session().Send("synchronize { stream: 1 }")).last().failed_command(),
+            failed);
+  device().FailNext(Work::kKernel);
+  EXPECT_EQ(session().Await(session().Send(Inline(""), {TwoFloats()})).reason(), kBroken);
+  EXPECT_TRUE(session().Do("synchronize { context: 1 }").ok());  // on no stream
+}
+
+TEST_F(SessionInlineTest, ACutDropsThoseThatWait) {
+  device().Hold(Work::kKernel);
+  for (int i = 0; i < 10; ++i) session().Send(Inline(""), {TwoFloats()});
+  device().AwaitHeld(Work::kKernel, 2);  // its two workers
+  session().Cut();
+  device().Release(Work::kKernel);
+  EndSession();
+  EXPECT_EQ(device().begun(Work::kKernel), 2);
+}
+
+class TwoDevicesTest : public ::testing::Test {
+ protected:
+  TwoDevicesTest() : engine_(*Engine::Create({.devices = {DeviceSpec(), DeviceSpec()}})) {
+    session_.Do("create_context { context: 2 device: 'cpu:1' }");
+    session_.Do("create_stream { stream: 2 context: 2 }");
+  }
+
+  const std::unique_ptr<Engine> engine_;
+  SessionHarness session_{*engine_, {}};
+};
+
+TEST_F(TwoDevicesTest, AStreamsDeviceRunsIt) {
+  session_.Do(Inline("stream: 2"), {TwoFloats()});
+  EXPECT_GT(engine_->devices()[1]->memory().stats().misses, 0);
+  EXPECT_EQ(engine_->devices()[0]->memory().stats().misses, 0);
+  session_.Do(Inline("stream: 2", "device: 'cpu:1'"), {TwoFloats()});
+  session_.Refuse(Inline("stream: 2", "device: 'cpu:0'"), kInvalid, "device", {TwoFloats()});
+}
+
+TEST_F(TwoDevicesTest, NothingCrossesContexts) {
+  session_.Do("create_context { context: 1 }");
+  session_.Do("create_stream { stream: 1 context: 1 }");
+  session_.Do("allocate { buffer: 1 context: 1 size_bytes: 8 }");
+  session_.Do("allocate { buffer: 2 context: 2 size_bytes: 8 }");
+  session_.Refuse(
+      "copy { from { buffer: 1 row_bytes: 8 } to { buffer: 2 row_bytes: 8 } stream: 1 }", kInvalid,
+      "buffer");
+  session_.Refuse(
+      "copy { from { buffer: 1 row_bytes: 8 } to { buffer: 2 row_bytes: 8 } stream: 2 }", kInvalid,
+      "buffer");
+  session_.Refuse("download { from { buffer: 1 row_bytes: 8 } stream: 2 }", kInvalid, "buffer");
+  session_.Refuse("upload { to { buffer: 1 } stream: 2 }", kInvalid, "buffer", {"12345678"});
+}
+
+}  // namespace
+}  // namespace opserve::testing

@@ -1,0 +1,281 @@
+// The Session RPC of a real server: how it ends, what ends it, and that nothing is left.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/server/requests.h"
+#include "tests/server/session_client.h"
+#include "tests/server/test_server.h"
+
+namespace opserve::testing {
+namespace {
+
+constexpr const char* kHardshrink =
+    "call { operator: 'Hardshrink' attributes { name: 'lambd' float_value: 0 } inputs { name: "
+    "'self' dtype: DTYPE_FLOAT32 shape: 4 buffer { buffer: 1 } } }";
+
+class SessionServiceTest : public ServerTest {
+ protected:
+  const std::string& address() { return server().addresses()[0]; }
+
+  // Context 1 with stream 1 and a buffer 1 of this size.
+  static void MakeBuffer(SessionClient& client, int64_t bytes) {
+    client.Do("create_context { context: 1 }");
+    client.Do("create_stream { stream: 1 context: 1 }");
+    client.Do("allocate { buffer: 1 context: 1 size_bytes: " + std::to_string(bytes) + " }");
+  }
+
+  // Until the pools have lent nothing, as ListDevices tells it.
+  void AwaitEmpty() {
+    const absl::Time end = Clock::Real().Now() + absl::Seconds(60);
+    while (Clock::Real().Now() < end) {
+      const auto answer = tcp().ListDevices();
+      ASSERT_TRUE(answer.ok()) << answer.message;
+      if (answer.response.devices(0).memory().used_bytes() == 0) return;
+    }
+    FAIL() << used_bytes() << " bytes are lent after a minute";
+  }
+};
+
+TEST_F(SessionServiceTest, HalfCloseWaitsForTheAnswers) {
+  for (const std::string& at : server().addresses()) {
+    SessionClient client(at);
+    const std::optional<v1::SessionResponse> first = client.Receive();
+    ASSERT_TRUE(first.has_value());
+    EXPECT_GT(first->info().window_bytes(), 0);
+    MakeBuffer(client, 16);
+    const std::string bytes = BytesOf(v1::DTYPE_FLOAT32, {1, -2, 3, -4});
+    client.Send("quiet: true upload { to { buffer: 1 } stream: 1 }", {bytes});
+    client.Send(std::string("get_workspace_size { executor: 1 context: 1 ") + kHardshrink + " }");
+    client.Send("execute { executor: 1 stream: 1 }");
+    client.HalfClose();
+    std::string came;
+    while (const std::optional<v1::SessionResponse> answer = client.Receive()) {
+      EXPECT_FALSE(answer->has_error()) << answer->error().message();
+      if (answer->raw_size() == 1) came += answer->raw(0);
+    }
+    EXPECT_EQ(came, bytes);
+    EXPECT_EQ(client.End().code, "OK");
+    AwaitEmpty();
+  }
+}
+
+TEST_F(SessionServiceTest, AnEmptySession) {
+  SessionClient client(address());
+  client.HalfClose();
+  EXPECT_EQ(client.End().code, "OK");
+}
+
+TEST_F(SessionServiceTest, LargeTransfers) {
+  SessionClient client(address());
+  constexpr size_t kSize = size_t{40} << 20;  // more than the window
+  MakeBuffer(client, kSize);
+  std::string bytes(kSize, '\0');
+  for (size_t i = 0; i < kSize; ++i) bytes[i] = static_cast<char>(i * 2654435761U >> 24);
+  client.Do("upload { to { buffer: 1 } stream: 1 }", {bytes});
+  client.Send("download { from { buffer: 1 row_bytes: " + std::to_string(kSize) + " } stream: 1 }");
+  std::string came;
+  while (const std::optional<v1::SessionResponse> answer = client.Receive()) {
+    if (answer->raw_size() == 1) came += answer->raw(0);
+    if (answer->id() == client.last_id() && !answer->more()) break;
+  }
+  EXPECT_TRUE(came == bytes);
+}
+
+TEST_F(SessionServiceTest, Cancelled) {
+  SessionClient client(address());
+  MakeBuffer(client, 1 << 20);
+  client.Cancel();
+  EXPECT_EQ(client.End().code, "CANCELLED");
+  AwaitEmpty();
+}
+
+TEST_F(SessionServiceTest, TheClientsDeadline) {
+  SessionClient client(address(), absl::Milliseconds(300));
+  MakeBuffer(client, 1 << 20);
+  EXPECT_EQ(client.End().code, "DEADLINE_EXCEEDED");
+  AwaitEmpty();
+}
+
+TEST_F(SessionServiceTest, TheConnectionBreaks) {
+  SessionClient client(address());
+  MakeBuffer(client, 1 << 20);
+  EXPECT_GT(used_bytes(), 0);
+  client.Vanish();
+  AwaitEmpty();
+}
+
+TEST_F(SessionServiceTest, WhatIsNoRequestEndsIt) {
+  struct Bad {
+    std::string message;
+    const char* parameter;
+    const char* code;
+  };
+  const std::string with_id = "\x08\x01";
+  for (const Bad& bad :
+       {Bad{"\xff\xff\xff\xff\xff\xff", "message", "161002"},
+        Bad{with_id + "\x1a\x7f", "message", "161002"}, Bad{with_id, "command", "161001"},
+        Bad{std::string("\x1a\x00", 2), "id", "161002"}, Bad{"", "id", "161002"}}) {
+    SessionClient client(address());
+    client.SendBytes(bad.message);
+    const Outcome outcome = client.End();
+    EXPECT_EQ(outcome.code, "INVALID_ARGUMENT") << outcome.message;
+    EXPECT_EQ(outcome.parameter(), bad.parameter) << outcome.message;
+    EXPECT_EQ(outcome.aclnn_code(), bad.code) << outcome.message;
+  }
+}
+
+TEST_F(SessionServiceTest, IdsOutOfOrderEndIt) {
+  SessionClient client(address());
+  MakeBuffer(client, 1 << 20);
+  client.Send("id: 2 create_event { event: 1 context: 1 }");
+  const Outcome outcome = client.End();
+  EXPECT_EQ(outcome.code, "INVALID_ARGUMENT");
+  EXPECT_EQ(outcome.parameter(), "id");
+  EXPECT_EQ(outcome.message, "id: want more than 3, the command's before, got 2");
+  AwaitEmpty();
+}
+
+TEST_F(SessionServiceTest, AHeaderThatIsTooLarge) {
+  SessionClient client(address());
+  v1::SessionRequest command;
+  command.mutable_get_workspace_size()->mutable_call()->set_operator_(std::string(5 << 20, 'x'));
+  client.Send(command);
+  const Outcome outcome = client.End();
+  EXPECT_EQ(outcome.code, "RESOURCE_EXHAUSTED");
+  EXPECT_EQ(outcome.parameter(), "message") << outcome.message;
+}
+
+TEST_F(SessionServiceTest, AFailureIsAnAnswer) {
+  SessionClient client(address());
+  client.Send("create_context { context: 1 device: 'cpu:9' }");
+  const v1::SessionResponse answer = client.Await(1);
+  v1::ErrorInfo info;
+  ASSERT_EQ(answer.error().details_size(), 1);
+  EXPECT_EQ(answer.error().details(0).type_url(), "type.googleapis.com/google.rpc.ErrorInfo");
+  ASSERT_TRUE(info.ParseFromString(answer.error().details(0).value()));
+  EXPECT_EQ(info.reason(), "DEVICE_NOT_FOUND");
+  EXPECT_EQ(info.domain(), "opserve");
+  client.Do("create_context { context: 1 }");
+}
+
+class FewSessionsTest : public SessionServiceTest {
+ protected:
+  FewSessionsTest() { config_.max_sessions = 2; }
+};
+
+TEST_F(FewSessionsTest, OneMoreIsRefused) {
+  SessionClient one(address());
+  auto two = std::make_unique<SessionClient>(address());
+  ASSERT_TRUE(one.Receive().has_value());
+  ASSERT_TRUE(two->Receive().has_value());
+  Outcome outcome = SessionClient(address()).End();
+  EXPECT_EQ(outcome.code, "RESOURCE_EXHAUSTED");
+  EXPECT_EQ(outcome.info.reason(), "RESOURCE_LIMIT");
+  EXPECT_EQ(outcome.parameter(), "session");
+  two.reset();
+  while (true) {  // until the server saw it go
+    SessionClient again(address());
+    if (again.Receive().has_value()) break;
+    ASSERT_EQ(again.End().code, "RESOURCE_EXHAUSTED");
+  }
+  one.Do("create_context { context: 1 }");
+}
+
+class StallTest : public SessionServiceTest {
+ protected:
+  StallTest() {
+    config_.session_stall_timeout = absl::Milliseconds(200);
+    config_.max_sessions = 1;
+  }
+};
+
+TEST_F(StallTest, AClientThatNeverReadsIsCut) {
+  SessionClient client(address());
+  client.Send("create_context { context: 1 }");
+  client.Send("create_stream { stream: 1 context: 1 }");
+  client.Send("allocate { buffer: 1 context: 1 size_bytes: 33554432 }");
+  client.Send("download { from { buffer: 1 row_bytes: 33554432 } stream: 1 }");
+  AwaitEmpty();
+  const Outcome outcome = client.End();
+  EXPECT_EQ(outcome.code, "DEADLINE_EXCEEDED") << outcome.message;
+}
+
+// The status of a session that failed waits behind answers that nobody reads.
+TEST_F(StallTest, SoIsOneWhoseSessionFailed) {
+  SessionClient client(address());
+  client.Send("create_context { context: 1 }");
+  client.Send("create_stream { stream: 1 context: 1 }");
+  client.Send("allocate { buffer: 1 context: 1 size_bytes: 33554432 }");
+  client.Send("download { from { buffer: 1 row_bytes: 33554432 } stream: 1 }");
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(tcp().ListDevices().ok());  // the answers get stuck
+  client.Send("id: 1 create_context { context: 2 }");
+  while (true) {  // there is room for one session only
+    SessionClient other(address());
+    if (other.Receive().has_value()) break;
+  }
+  AwaitEmpty();
+}
+
+TEST_F(StallTest, AClientThatReadsAtItsPaceIsNot) {
+  SessionClient client(address());
+  MakeBuffer(client, 1 << 20);
+  const absl::Time end = Clock::Real().Now() + absl::Milliseconds(500);
+  while (Clock::Real().Now() < end)
+    client.Do("download { from { buffer: 1 row_bytes: 1048576 } stream: 1 }");
+  client.HalfClose();
+  EXPECT_EQ(client.End().code, "OK");
+}
+
+TEST_F(StallTest, NorIsOneThatIsIdle) {
+  SessionClient client(address());
+  ASSERT_TRUE(client.Receive().has_value());
+  const absl::Time end = Clock::Real().Now() + absl::Milliseconds(500);
+  while (Clock::Real().Now() < end) ASSERT_TRUE(tcp().GetServerInfo().ok());
+  client.Do("create_context { context: 1 }");
+}
+
+class SessionDrainTest : public SessionServiceTest {
+ protected:
+  // Shuts the server down while the test goes on.
+  void StartDraining() {
+    draining_ = std::thread([this] { server().Shutdown(absl::Seconds(60)); });
+  }
+  void TearDown() override {
+    if (draining_.joinable()) draining_.join();
+  }
+
+ private:
+  std::thread draining_;
+};
+
+TEST_F(SessionDrainTest, ANoticeThenUnavailable) {
+  SessionClient client(address());
+  MakeBuffer(client, 1 << 20);
+  StartDraining();
+  const std::optional<v1::SessionResponse> notice = client.Receive();
+  ASSERT_TRUE(notice.has_value());
+  EXPECT_EQ(notice->id(), 0u);
+  EXPECT_TRUE(notice->has_draining());
+  const Outcome outcome = client.End();
+  EXPECT_EQ(outcome.code, "UNAVAILABLE");
+  EXPECT_EQ(outcome.info.reason(), "DRAINING");
+}
+
+TEST_F(SessionDrainTest, WhatIsUnderWayIsFinished) {
+  SessionClient client(address());
+  ASSERT_TRUE(client.Receive().has_value());
+  client.Send(
+      "chunked_execute { call { operator: 'Hardshrink' attributes { name: 'lambd' float_value: 0 } "
+      "inputs { name: 'self' dtype: DTYPE_FLOAT32 shape: 4 chunked: true } } }");
+  ASSERT_TRUE(client.Receive()->has_outputs());
+  StartDraining();
+  ASSERT_TRUE(client.Receive()->has_draining());
+  client.Send("input_chunk { command: 1 input: 'self' }",
+              {BytesOf(v1::DTYPE_FLOAT32, {1, 2, 3, 4})});
+  EXPECT_FALSE(client.Await(1).has_error());
+  EXPECT_EQ(client.End().code, "UNAVAILABLE");
+}
+
+}  // namespace
+}  // namespace opserve::testing

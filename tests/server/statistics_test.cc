@@ -1,0 +1,101 @@
+// GetStatistics against a real server.
+#include <gtest/gtest.h>
+
+#include "tests/server/held_worker.h"
+#include "tests/server/pending_call.h"
+#include "tests/server/requests.h"
+#include "tests/server/test_server.h"
+
+namespace opserve::testing {
+namespace {
+
+class StatisticsTest : public ServerTest {
+ protected:
+  StatisticsTest() { config_.devices[0].threads = 1; }
+
+  v1::GetStatisticsResponse Now() {
+    const auto answer = tcp().GetStatistics();
+    EXPECT_TRUE(answer.ok()) << answer.message;
+    return answer.response;
+  }
+
+  v1::MethodStatistics Of(const std::string& method) {
+    const v1::GetStatisticsResponse now = Now();
+    for (const v1::MethodStatistics& statistics : now.methods())
+      if (statistics.method() == method) return statistics;
+    ADD_FAILURE() << method;
+    return {};
+  }
+
+  static int64_t Ended(const v1::MethodStatistics& method, const std::string& name) {
+    for (const v1::StatusCount& ended : method.ended())
+      if (ended.name() == name) return ended.calls();
+    return 0;
+  }
+};
+
+TEST_F(StatisticsTest, MethodsByStatusAndBytes) {
+  const v1::ExecuteRequest good = SampleRequest();
+  v1::ExecuteRequest bad = good;
+  bad.mutable_call()->set_operator_("Nothing");
+  int64_t response_bytes = 0;
+  for (int i = 0; i < 3; ++i)
+    response_bytes += static_cast<int64_t>(tcp().Execute(good).response.ByteSizeLong());
+  EXPECT_EQ(unix_socket().Execute(bad).code, "NOT_FOUND");
+  const v1::MethodStatistics execute = Of("Execute");
+  EXPECT_EQ(Ended(execute, "OK"), 3);
+  EXPECT_EQ(Ended(execute, "NOT_FOUND"), 1);
+  EXPECT_EQ(execute.in_flight(), 0);
+  EXPECT_EQ(execute.request_bytes(),
+            static_cast<int64_t>(3 * good.ByteSizeLong() + bad.ByteSizeLong()));
+  EXPECT_EQ(execute.response_bytes(), response_bytes);
+  EXPECT_EQ(Ended(Of("ListDevices"), "OK"), 0);
+  EXPECT_EQ(Of("GetStatistics").in_flight(), 1);  // the one that asks
+}
+
+TEST_F(StatisticsTest, ErrorsByReasonAndCallsOfBatches) {
+  v1::ExecuteBatchRequest batch;
+  AddToBatch(batch, SampleRequest());
+  batch.add_calls()->set_operator_("Nothing");
+  batch.add_calls()->set_operator_("L1Loss");
+  EXPECT_TRUE(tcp().ExecuteBatch(batch).ok());
+  batch.add_raw("");
+  EXPECT_FALSE(tcp().ExecuteBatch(batch).ok());
+  const v1::GetStatisticsResponse now = Now();
+  EXPECT_EQ(now.batches().calls(), 3);
+  EXPECT_EQ(now.batches().failed_calls(), 2);
+  ASSERT_EQ(now.errors_size(), 3);
+  EXPECT_EQ(now.errors(0).reason(), "ACLNN_ERR_PARAM_NULLPTR");
+  EXPECT_EQ(now.errors(1).reason(), "ACLNN_ERR_PARAM_INVALID");
+  EXPECT_EQ(now.errors(2).reason(), "OPERATOR_NOT_FOUND");
+  for (const v1::ReasonCount& count : now.errors()) EXPECT_EQ(count.errors(), 1);
+}
+
+TEST_F(StatisticsTest, CallsInFlightAndDevices) {
+  HeldWorker worker(server().engine().devices()[0]->workers());
+  PendingCall call(server().addresses()[0], LongRequest(1 << 20));
+  for (int i = 0; i < 50; ++i) call.RoundTrip();
+  const v1::GetStatisticsResponse during = Now();
+  EXPECT_GT(during.uptime_ns(), 0);
+  EXPECT_EQ(Of("Execute").in_flight(), 1);
+  EXPECT_EQ(during.engine().queued_calls(), 1);
+  EXPECT_EQ(during.engine().calls_in_flight(), 1);
+  EXPECT_GT(during.engine().bytes_in_flight(), 0);
+  EXPECT_GT(during.engine().expected_wait_ns(), 0);
+  ASSERT_EQ(during.devices_size(), 1);
+  EXPECT_EQ(during.devices(0).device(), "cpu:0");
+  EXPECT_GT(during.devices(0).memory_limit_bytes(), 0);
+  EXPECT_EQ(during.devices(0).memory_hits() + during.devices(0).memory_misses(), 0);
+  worker.Release();
+  EXPECT_TRUE(call.Wait().ok());
+  EXPECT_TRUE(tcp().Execute(SampleRequest()).ok());
+  const v1::GetStatisticsResponse after = Now();
+  EXPECT_GT(after.uptime_ns(), during.uptime_ns());
+  EXPECT_EQ(after.engine().inline_calls(), 1);
+  EXPECT_GT(after.engine().queue_wait_ns(), 0);
+  EXPECT_GT(after.engine().execution_ns(), 0);
+  EXPECT_GT(after.devices(0).memory_hits() + after.devices(0).memory_misses(), 0);
+}
+
+}  // namespace
+}  // namespace opserve::testing
