@@ -54,7 +54,7 @@ class SessionRun {
   client::OutputSink Sink(int64_t total_bytes) {
     return [this, total_bytes](const client::PlannedOutput& output, int64_t offset,
                                std::span<const std::byte> bytes) {
-      const absl::Status status = outputs_.Take(output, offset, bytes);
+      absl::Status status = outputs_.Take(output, offset, bytes);
       progress_.Reached(outputs_.taken_bytes(),
                         total_bytes == 0 ? output.desc.size_bytes() : total_bytes);
       return status;

@@ -17,7 +17,8 @@ std::string Bytes(double bytes) {
     bytes /= 1024;
     ++unit;
   }
-  return absl::StrFormat(unit == 0 || bytes >= 100 ? "%.0f %s" : "%.1f %s", bytes, kUnits[unit]);
+  const int digits = unit == 0 || bytes >= 100 ? 0 : 1;
+  return absl::StrFormat("%.*f %s", digits, bytes, kUnits[unit]);
 }
 
 std::string Bytes(int64_t bytes) { return Bytes(static_cast<double>(bytes)); }

@@ -38,7 +38,7 @@ absl::StatusOr<std::shared_ptr<Executor>> MakeExecutor(SessionState& state,
     storages.push_back(*storage);
   }
   const auto use = command.repeatable() ? Executor::Use::kRepeatable : Executor::Use::kOnce;
-  return Executor::Create(state.engine, *context, call.named, std::move(storages), use);
+  return Executor::Create(state.engine, *context, call.named, storages, use);
 }
 
 Answer DescribePlan(const Plan& plan) {

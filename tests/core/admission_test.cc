@@ -22,8 +22,9 @@ class AdmissionTest : public ::testing::Test {
   // Keeps the place of an admitted call in `places`.
   absl::Status Admit(const Admission::Demand& demand) {
     absl::StatusOr<Admission::Place> place = admission.Admit(demand, refusal);
+    absl::Status status = place.status();
     if (place.ok()) places.push_back(*std::move(place));
-    return place.status();
+    return status;
   }
 
   std::string Parameter(const absl::Status& status) { return GetErrorDetail(status)->parameter; }

@@ -285,7 +285,7 @@ TEST_F(ExecutorErrorsTest, AOneShotCallHasNoOutputsOfTheCallers) {
   const TestTensor self = Floats({1, 2, 3, 4});
   shot.storages = {Fragments(std::span(self.bytes()))};
   absl::Status status;
-  shot.done = [&](absl::StatusOr<Outputs> outputs) { status = outputs.status(); };
+  shot.done = [&](const absl::StatusOr<Outputs>& outputs) { status = outputs.status(); };
   manual_.engine->Submit(std::move(shot));
   ExpectError(status, ErrorReason::kParamInvalid, "out");
 }

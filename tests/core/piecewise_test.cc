@@ -58,7 +58,7 @@ struct PieceCase {
 class PiecewiseTest : public ::testing::TestWithParam<const Operator*> {
  protected:
   static constexpr int64_t kRows = 37;
-  static constexpr int64_t kColumns = 1031;
+  static constexpr int64_t kColumns = 301;
   static constexpr int64_t kCount = kRows * kColumns;
 
   // `broadcast` is the shape of the inputs that are not chunked.
