@@ -43,12 +43,14 @@ absl::Status IncomingOutputs::Receive(const SessionAnswer& chunk) {
   for (Output& output : outputs_) {
     if (output.plan.name != chunk.message.chunk().output()) continue;
     std::byte* const memory = output.bytes.get();
-    OutputSink& sink = sink_;
-    return output.inflow.Receive(chunk, [&](int64_t offset, std::span<const std::byte> bytes) {
-      if (memory == nullptr) return sink(output.plan, offset, bytes);
-      std::memcpy(memory + offset, bytes.data(), bytes.size());
-      return absl::OkStatus();
-    });
+    OutputSink* const sink = &sink_;
+    const PlannedOutput& plan = output.plan;
+    return output.inflow.Receive(chunk,
+                                 [=, &plan](int64_t offset, std::span<const std::byte> bytes) {
+                                   if (memory == nullptr) return (*sink)(plan, offset, bytes);
+                                   std::memcpy(memory + offset, bytes.data(), bytes.size());
+                                   return absl::OkStatus();
+                                 });
   }
   return BadAnswer("OutputChunk", "no output of that name");
 }
