@@ -2,20 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <numeric>
-#include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "client/cpp/session.h"
 #include "client/cpp/waiter.h"
 #include "core/base/strings.h"
-#include "tests/server/test_server.h"
+#include "tests/client/session_server.h"
 
 namespace opserve::client {
 namespace {
@@ -24,64 +20,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string Message(const absl::Status& status) { return std::string(ToStd(status.message())); }
-
-std::vector<float> Random(size_t count, uint32_t seed) {
-  std::mt19937 generator(seed);
-  std::uniform_real_distribution<float> uniform(-3.0f, 3.0f);
-  std::vector<float> values(count);
-  for (float& value : values) value = uniform(generator);
-  return values;
-}
-
-// The same bits.
-void ExpectSame(const Tensor& a, const Tensor& b) {
-  ASSERT_TRUE(SameShape(a.shape(), b.shape()));
-  ASSERT_EQ(a.dtype(), b.dtype());
-  EXPECT_TRUE(std::equal(a.bytes().begin(), a.bytes().end(), b.bytes().begin()));
-}
-
-class SessionServerTest : public opserve::testing::ServerTest {
- protected:
-  void SetUp() override {
-    ServerTest::SetUp();
-    client_.emplace(*Client::Connect(server().addresses()[1]));
-    absl::StatusOr<Session> session = client_->OpenSession();
-    ASSERT_TRUE(session.ok()) << session.status();
-    session_.emplace(*std::move(session));
-    context_.emplace(session_->CreateContext());
-    stream_.emplace(context_->CreateStream());
-  }
-
-  DeviceTensor Put(const TensorView& view) {
-    DeviceTensor tensor = context_->NewTensor(view.dtype, view.shape);
-    EXPECT_EQ(stream_->Upload(tensor, view), absl::OkStatus());
-    return tensor;
-  }
-
-  // An L1LossBackward of four elements into `out`.
-  DeviceCall SmallCall(const DeviceTensor& out) {
-    const std::vector<float> values = {1, 2, 3, 4};
-    DeviceCall call("L1LossBackward");
-    call.Input("grad_output", Put(TensorView::Of(values, {4})))
-        .Input("self", Put(TensorView::Of(values, {4})))
-        .Input("target", Put(TensorView::Of(values, {4})))
-        .Attribute("reduction", 0)
-        .Output("grad_input", out);
-    return call;
-  }
-
-  void ExpectFails(const absl::Status& status, const std::string& part) {
-    EXPECT_FALSE(status.ok());
-    EXPECT_THAT(Message(status), HasSubstr(part));
-    EXPECT_EQ(stream_->Synchronize(), absl::OkStatus()) << "told once";
-    EXPECT_EQ(session_->status(), absl::OkStatus());
-  }
-
-  std::optional<Client> client_;
-  std::optional<Session> session_;
-  std::optional<Context> context_;
-  std::optional<Stream> stream_;
-};
 
 TEST_F(SessionServerTest, TheSample) {
   const std::vector<float> ones(8, 1.0f);
@@ -102,112 +40,6 @@ TEST_F(SessionServerTest, TheSample) {
   EXPECT_THAT(gradient->As<float>(), ElementsAre(-1, 0, 1, 1, 1, 1, 1, 1));
   EXPECT_EQ(session_->Close(), absl::OkStatus());
   ExpectAliveAndEmpty();
-}
-
-// Forward and backward with what lies between on the device, against the same by one message each.
-TEST_F(SessionServerTest, GroupNormAndItsGradient) {
-  const std::vector<float> x = Random(2 * 6 * 10, 1);
-  const std::vector<float> grad = Random(2 * 6 * 10, 2);
-  const std::vector<float> gamma = Random(6, 3);
-  const auto attributes = [](auto& call) {
-    call.Attribute("N", 2).Attribute("C", 6).Attribute("HxW", 10).Attribute("group", 3);
-  };
-  Call forward("GroupNorm");
-  forward.Input("self", TensorView::Of(x, {2, 6, 10})).Input("gamma", TensorView::Of(gamma, {6}));
-  attributes(forward);
-  const absl::StatusOr<ExecuteResult> middle = client_->Execute(forward.Attribute("eps", 1e-5));
-  ASSERT_TRUE(middle.ok()) << middle.status();
-  Call backward("GroupNormBackward");
-  backward.Input("grad_out", TensorView::Of(grad, {2, 6, 10}))
-      .Input("input", TensorView::Of(x, {2, 6, 10}))
-      .Input("mean", middle->Find("mean")->View())
-      .Input("rstd", middle->Find("rstd")->View())
-      .Input("gamma", TensorView::Of(gamma, {6}))
-      .Attribute("output_mask", std::vector<bool>{true, false, true});
-  attributes(backward);
-  const absl::StatusOr<ExecuteResult> expected = client_->Execute(backward);
-  ASSERT_TRUE(expected.ok()) << expected.status();
-
-  const DeviceTensor input = Put(TensorView::Of(x, {2, 6, 10}));
-  const DeviceTensor scale = Put(TensorView::Of(gamma, {6}));
-  const DeviceTensor out = context_->NewTensor(DType::kFloat32, {2, 6, 10});
-  const DeviceTensor mean = context_->NewTensor(DType::kFloat32, {2, 3});
-  const DeviceTensor rstd = context_->NewTensor(DType::kFloat32, {2, 3});
-  DeviceCall first("GroupNorm");
-  first.Input("self", input).Input("gamma", scale).Attribute("eps", 1e-5);
-  first.Output("out", out).Output("mean", mean).Output("rstd", rstd);
-  attributes(first);
-  DeviceCall second("GroupNormBackward");
-  second.Input("grad_out", Put(TensorView::Of(grad, {2, 6, 10})))
-      .Input("input", input)
-      .Input("mean", mean)
-      .Input("rstd", rstd)
-      .Input("gamma", scale)
-      .Attribute("output_mask", std::vector<bool>{true, false, true});
-  attributes(second);
-  stream_->Execute(context_->GetWorkspaceSize(first));
-  const absl::StatusOr<ExecuteResult> result =
-      stream_->ExecuteAndReceive(context_->GetWorkspaceSize(second));
-  ASSERT_TRUE(result.ok()) << result.status();
-  for (const NamedTensor& output : expected->outputs) {
-    ASSERT_NE(result->Find(output.name), nullptr);
-    ExpectSame(*result->Find(output.name), output.tensor);
-  }
-  EXPECT_EQ(result->Find("grad_gamma")->num_elements(), 0);
-}
-
-TEST_F(SessionServerTest, CtcLossAndItsGradient) {
-  constexpr int64_t kT = 12;
-  constexpr int64_t kN = 3;
-  constexpr int64_t kC = 5;
-  const std::vector<float> log_probs = Random(kT * kN * kC, 4);
-  const std::vector<int64_t> targets = {1, 2, 3, 4, 1, 1, 2, 2, 3};
-  const std::vector<float> grad = {1, 2, 3};
-  const auto attributes = [](auto& call) {
-    call.Attribute("input_lengths", std::vector<int64_t>{12, 11, 10})
-        .Attribute("target_lengths", std::vector<int64_t>{3, 2, 3})
-        .Attribute("blank", 0)
-        .Attribute("zero_infinity", false);
-  };
-  Call forward("CtcLoss");
-  forward.Input("log_probs", TensorView::Of(log_probs, {kT, kN, kC}))
-      .Input("targets", TensorView::Of(targets, {kN, 3}));
-  attributes(forward);
-  const absl::StatusOr<ExecuteResult> middle = client_->Execute(forward);
-  ASSERT_TRUE(middle.ok()) << middle.status();
-  Call backward("CtcLossBackward");
-  backward.Input("grad_out", TensorView::Of(grad, {kN}))
-      .Input("log_probs", TensorView::Of(log_probs, {kT, kN, kC}))
-      .Input("targets", TensorView::Of(targets, {kN, 3}))
-      .Input("neg_log_likelihood", middle->Find("neg_log_likelihood")->View())
-      .Input("log_alpha", middle->Find("log_alpha")->View());
-  attributes(backward);
-  const absl::StatusOr<ExecuteResult> expected = client_->Execute(backward);
-  ASSERT_TRUE(expected.ok()) << expected.status();
-
-  const DeviceTensor probs = Put(TensorView::Of(log_probs, {kT, kN, kC}));
-  const DeviceTensor labels = Put(TensorView::Of(targets, {kN, 3}));
-  const DeviceTensor loss = context_->NewTensor(DType::kFloat32, {kN});
-  const DeviceTensor alpha =
-      context_->NewTensor(DType::kFloat32, middle->Find("log_alpha")->shape());
-  DeviceCall first("CtcLoss");
-  first.Input("log_probs", probs).Input("targets", labels);
-  first.Output("neg_log_likelihood", loss).Output("log_alpha", alpha);
-  attributes(first);
-  const DeviceTensor gradient = context_->NewTensor(DType::kFloat32, {kT, kN, kC});
-  DeviceCall second("CtcLossBackward");
-  second.Input("grad_out", Put(TensorView::Of(grad, {kN})))
-      .Input("log_probs", probs)
-      .Input("targets", labels)
-      .Input("neg_log_likelihood", loss)
-      .Input("log_alpha", alpha)
-      .Output("grad", gradient);
-  attributes(second);
-  stream_->Execute(context_->GetWorkspaceSize(first));
-  stream_->Execute(context_->GetWorkspaceSize(second));
-  const absl::StatusOr<Tensor> result = stream_->Download(gradient);
-  ASSERT_TRUE(result.ok()) << result.status();
-  ExpectSame(*result, *expected->Find("grad"));
 }
 
 TEST_F(SessionServerTest, EventsOrderStreams) {
@@ -323,79 +155,6 @@ TEST_F(SessionServerTest, HundredsOfInlineCalls) {
   }
   ended.Wait(absl::InfiniteFuture());
   EXPECT_EQ(good, kCalls);
-}
-
-TEST_F(SessionServerTest, RepeatableExecutorsTakeOtherBuffers) {
-  const DeviceTensor out = context_->NewTensor(DType::kFloat32, {4});
-  Executor executor = context_->GetWorkspaceSize(SmallCall(out), ExecutorUse::kRepeatable);
-  stream_->Execute(executor);
-  EXPECT_THAT(stream_->Download(out)->As<float>(), ElementsAre(0, 0, 0, 0));
-  const std::vector<float> zeros(4);
-  executor.SetTensor("target", Put(TensorView::Of(zeros, {4})));
-  stream_->Execute(executor);
-  EXPECT_THAT(stream_->Download(out)->As<float>(), ElementsAre(1, 2, 3, 4));
-}
-
-TEST_F(SessionServerTest, UseAfterFree) {
-  const DeviceTensor x = context_->NewTensor(DType::kFloat32, {4});
-  x.buffer.Free();
-  EXPECT_FALSE(stream_->Download(x).ok());
-  EXPECT_EQ(stream_->Fill(x, 1.0f), absl::OkStatus());
-  ExpectFails(stream_->Synchronize(), "(Fill, command ");
-}
-
-TEST_F(SessionServerTest, ExecutorsRunOnce) {
-  const DeviceTensor out = context_->NewTensor(DType::kFloat32, {4});
-  const Executor executor = context_->GetWorkspaceSize(SmallCall(out));
-  stream_->Execute(executor);
-  EXPECT_EQ(stream_->Synchronize(), absl::OkStatus());
-  stream_->Execute(executor);
-  ExpectFails(stream_->Synchronize(), "(Execute of L1LossBackward, command ");
-}
-
-TEST_F(SessionServerTest, ExecutorsStayInTheirContext) {
-  const DeviceTensor out = context_->NewTensor(DType::kFloat32, {4});
-  const Executor executor = context_->GetWorkspaceSize(SmallCall(out));
-  Context other = session_->CreateContext();
-  Stream foreign = other.CreateStream();
-  foreign.Execute(executor);
-  EXPECT_THAT(Message(foreign.Synchronize()), HasSubstr("executor"));
-}
-
-TEST_F(SessionServerTest, EventsThatWereNeverRecorded) {
-  stream_->Wait(context_->CreateEvent());
-  ExpectFails(stream_->Synchronize(), "(Wait, command ");
-}
-
-TEST_F(SessionServerTest, WorkspacesThatAreTooSmall) {
-  const std::vector<float> x = Random(2 * 4 * 64, 9);
-  DeviceCall call("GroupNormBackward");
-  const DeviceTensor input = Put(TensorView::Of(x, {2, 4, 64}));
-  const DeviceTensor statistics = context_->NewTensor(DType::kFloat32, {2, 2});
-  EXPECT_EQ(stream_->Fill(statistics, 1.0f), absl::OkStatus());
-  call.Input("grad_out", input).Input("input", input);
-  call.Input("mean", statistics).Input("rstd", statistics);
-  call.Attribute("N", 2).Attribute("C", 4).Attribute("HxW", 64).Attribute("group", 2);
-  call.Attribute("output_mask", std::vector<bool>{true, true, true});
-  const Executor executor = context_->GetWorkspaceSize(call, ExecutorUse::kRepeatable);
-  const absl::StatusOr<int64_t> bytes = executor.workspace_bytes();
-  ASSERT_TRUE(bytes.ok()) << bytes.status();
-  ASSERT_GT(*bytes, 0);
-  ReceiveOptions small;
-  small.workspace = context_->Allocate(*bytes - 1);
-  EXPECT_THAT(Message(stream_->ExecuteAndReceive(executor, std::move(small)).status()),
-              HasSubstr("workspace"));
-  ReceiveOptions enough;
-  enough.workspace = context_->Allocate(*bytes);
-  EXPECT_TRUE(stream_->ExecuteAndReceive(executor, std::move(enough)).ok());
-}
-
-TEST_F(SessionServerTest, BadCallsAreFoundInPhaseOne) {
-  const Executor executor = context_->GetWorkspaceSize(DeviceCall("SmothL1LossBackward"));
-  EXPECT_THAT(Message(executor.plan().status()), HasSubstr("did you mean"));
-  stream_->Execute(executor);
-  EXPECT_THAT(Message(stream_->Synchronize()), HasSubstr("command "));
-  EXPECT_THAT(Message(session_->CreateContext("npu:7").Synchronize()), HasSubstr("npu:7"));
 }
 
 TEST_F(SessionServerTest, MemoryIsFreedWithTheSession) {
