@@ -12,7 +12,9 @@ Ticket::Ticket(std::shared_ptr<Flow> flow, uint64_t id, Answers answers, int64_t
   flow_->Hold(held_bytes);
 }
 
-Ticket::~Ticket() { Finish(MakeError({.reason = ErrorReason::kCancelled})); }
+Ticket::~Ticket() {
+  if (!is_finished()) Finish(MakeError({.reason = ErrorReason::kCancelled}));
+}
 
 bool Ticket::is_finished() const {
   MutexLock lock(mutex_);
