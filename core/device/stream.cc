@@ -89,7 +89,7 @@ class Stream::Pending : public std::enable_shared_from_this<Pending> {
   bool IsLastHalf() { return half_over_.exchange(true); }
 
   void End() {
-    stream_->NoteFailure(status_, id_);
+    stream_->EndCommand(status_, id_);
     if (done_) done_(std::move(status_));
   }
 
@@ -124,7 +124,7 @@ void Stream::Synchronize(absl::AnyInvocable<void(Failure)> done) { Push(Barrier{
 
 bool Stream::IsIdle() const {
   MutexLock lock(mutex_);
-  return !busy_ && items_.empty();
+  return !occupied_ && items_.empty();
 }
 
 void Stream::Push(Item item) {
@@ -156,12 +156,15 @@ bool Stream::Step() {
   Item item;
   {
     MutexLock lock(mutex_);
+    occupied_ = false;
     if (items_.empty()) {
       busy_ = false;
       return false;
     }
     item = std::move(items_.front());
     items_.pop_front();
+    occupied_ = !std::holds_alternative<Barrier>(item) &&
+                !std::holds_alternative<std::shared_ptr<Marker>>(item);
   }
   if (const Gate* gate = std::get_if<Gate>(&item)) return PassGate(gate->marker);
   if (auto* command = std::get_if<Command>(&item)) {
@@ -189,19 +192,19 @@ absl::Status Stream::CheckGoesOn() const {
   return NotRun(failure_);
 }
 
-void Stream::NoteFailure(const absl::Status& status, uint64_t command) {
+void Stream::EndCommand(const absl::Status& status, uint64_t command) {
   MutexLock lock(mutex_);
+  occupied_ = false;
   if (!status.ok() && failure_.status.ok()) failure_ = {Unshared(status), command};
 }
 
 void Stream::Run(Command command) {
   absl::Status status = CheckGoesOn();
-  if (status.ok()) {
-    status = command.run();
-    NoteFailure(status, command.id);
-  }
+  const bool runs = status.ok();
+  if (runs) status = command.run();
   // What the command held is free when its caller hears of its end.
   command.run = nullptr;
+  EndCommand(runs ? status : absl::OkStatus(), command.id);
   if (command.done) command.done(std::move(status));
 }
 
@@ -213,6 +216,7 @@ bool Stream::Start(AsyncCommand command) {
     return pending->Start(std::move(command.start));
   }
   command.start = nullptr;
+  EndCommand(absl::OkStatus(), command.id);
   if (command.done) command.done(std::move(status));
   return true;
 }

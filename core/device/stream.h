@@ -81,7 +81,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // forgotten then. Like Command::done otherwise.
   void Synchronize(absl::AnyInvocable<void(Failure)> done);
 
-  // Nothing runs and nothing waits.
+  // Nothing runs and nothing waits; who was told that the last command ended finds it so.
   bool IsIdle() const;
 
   // Drops what waits: its `done`s are told CANCELLED, its markers are reached. The command that
@@ -112,7 +112,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool PassGate(const std::shared_ptr<Marker>& marker);
   // OK, or why the next command is not to run.
   absl::Status CheckGoesOn() const;
-  void NoteFailure(const absl::Status& status, uint64_t command);
+  // Of the command whose turn it is; before anybody is told.
+  void EndCommand(const absl::Status& status, uint64_t command);
   void Run(Command command);
   // False when the command has not finished yet.
   bool Start(AsyncCommand command);
@@ -129,6 +130,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::deque<Item> items_ ABSL_GUARDED_BY(mutex_);
   // A turn is due, runs, or waits: at a gate, for a command to finish.
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;
+  // A command runs, or what is next waits at a gate.
+  bool occupied_ ABSL_GUARDED_BY(mutex_) = false;
   bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;
   Failure failure_ ABSL_GUARDED_BY(mutex_);
 };

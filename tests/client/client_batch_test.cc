@@ -19,7 +19,7 @@ Client Connect(const FakeServer& server) { return *Client::Connect(server.target
 
 // Of every call whose input is larger than all others, an error.
 Reply EchoSmall(const v1::ExecuteRequest& request) {
-  const Reply echo = Echo(request);
+  Reply echo = Echo(request);
   if (echo.response.outputs(0).shape(0) < 3000) return echo;
   v1::StatusDetails details;
   details.set_code(8);

@@ -19,11 +19,13 @@ namespace {
 namespace fs = std::filesystem;
 
 class FileWriterTest : public ::testing::Test {
+ public:
+  ~FileWriterTest() override { fs::remove_all(folder_); }
+
  protected:
   FileWriterTest() : folder_(fs::path(testing::TempDir()) / absl::StrCat("writer", getpid())) {
     fs::create_directories(folder_);
   }
-  ~FileWriterTest() override { fs::remove_all(folder_); }
 
   std::string Path(const char* name) const { return (folder_ / name).string(); }
   static void Put(const std::string& path, const std::string& text) { std::ofstream(path) << text; }

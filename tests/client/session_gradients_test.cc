@@ -54,8 +54,8 @@ class GroupNormSessionTest : public SessionServerTest {
   }
 
   const std::vector<bool> mask_ = {true, false, true};
-  const std::vector<float> x_ = Random(2 * 6 * 10, 1);
-  const std::vector<float> grad_ = Random(2 * 6 * 10, 2);
+  const std::vector<float> x_ = Random(120, 1);
+  const std::vector<float> grad_ = Random(120, 2);
   const std::vector<float> gamma_ = Random(6, 3);
 };
 

@@ -35,6 +35,7 @@ std::string Message(const absl::Status& status) { return std::string(ToStd(statu
 
 std::vector<Request::CommandCase> Kinds(const std::vector<Request>& requests) {
   std::vector<Request::CommandCase> kinds;
+  kinds.reserve(requests.size());
   for (const Request& request : requests) kinds.push_back(request.command_case());
   return kinds;
 }
@@ -91,6 +92,7 @@ TEST(SessionTest, ManyThreadsShareOneSession) {
   constexpr int kThreads = 8;
   constexpr int kEach = 50;
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&session] {
       Context context = session.CreateContext();
@@ -100,7 +102,7 @@ TEST(SessionTest, ManyThreadsShareOneSession) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(session.Close(), absl::OkStatus());
   const std::vector<Request> received = server.received();
-  ASSERT_EQ(received.size(), kThreads * (2 + 3 * kEach));
+  ASSERT_EQ(received.size(), size_t{kThreads * (2 + 3 * kEach)});
   std::set<uint64_t> objects;
   for (size_t i = 0; i < received.size(); ++i) {
     EXPECT_EQ(received[i].id(), i + 1);
@@ -176,9 +178,10 @@ int PlanTwoOutputs(const Request& request, const SendAnswer& send) {
     answer.set_more(true);
     for (int i = 0; i < 2; ++i) {
       answer.mutable_chunk()->set_output("y");
-      answer.mutable_chunk()->set_offset_bytes(i * 3);
+      answer.mutable_chunk()->set_offset_bytes(i == 0 ? 0 : 3);
       answer.clear_raw();
-      answer.add_raw(std::string("\0\0\x80\x3f\0\0\0\x40", 8).substr(i * 3, i == 0 ? 3 : 5));
+      answer.add_raw(
+          std::string("\0\0\x80\x3f\0\0\0\x40", 8).substr(i == 0 ? 0 : 3, i == 0 ? 3 : 5));
       send(answer);
     }
     answer = AnswerTo(request);
@@ -259,6 +262,7 @@ TEST(SessionTest, ManyInlineCallsAreUnderWayAtOnce) {
   Session session = Open(server);
   constexpr int kCalls = 500;
   std::vector<std::vector<float>> inputs;
+  inputs.reserve(kCalls);
   for (int i = 0; i < kCalls; ++i) inputs.emplace_back(i % 2 == 0 ? 4 : 4000, i);
   std::atomic<int> good = 0;
   std::atomic<int> all = 0;

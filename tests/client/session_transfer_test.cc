@@ -134,7 +134,7 @@ TEST_F(SessionTransferTest, OwnedMemoryIsKeptAndNotWaitedFor) {
   TensorView view = TensorView::Of(*values, {5000});
   view.owner = std::move(values);
   const DeviceTensor x = context_.NewTensor(DType::kFloat32, {5000});
-  EXPECT_EQ(stream_.Upload(x, std::move(view)), absl::OkStatus());
+  EXPECT_EQ(stream_.Upload(x, view), absl::OkStatus());
   view = TensorView();
   EXPECT_EQ(stream_.Synchronize(), absl::OkStatus());
   EXPECT_EQ(Uploads().size(), 20u);
@@ -148,7 +148,7 @@ TEST_F(SessionTransferTest, ReleasedIsCalledWhateverBecomesOfTheUpload) {
   const auto upload = [&](int64_t count) {
     const auto released = std::make_shared<Waiter<bool>>();
     const std::vector<int64_t> shape = {count};
-    const absl::Status status =
+    absl::Status status =
         stream_.UploadAsync(x, TensorView::Of(values, shape), [released] { released->Set(true); });
     EXPECT_TRUE(released->Wait(absl::Now() + absl::Seconds(30)).has_value());
     return status;

@@ -241,6 +241,7 @@ TEST_F(ExecutorTest, ManyRunAtOnce) {
   constexpr int64_t kCount = 1000;
   BufferCall call = SmallCall(kCount);
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       const auto stream = context_->CreateStream(Stream::OnFailure::kStop);

@@ -279,6 +279,35 @@ TEST_F(StreamTest, AbandonDropsWhatWaitsAndReachesItsMarkers) {
   go->Notify();
 }
 
+TEST_F(StreamTest, WhoIsToldOfTheLastEndFindsItIdle) {
+  const auto stream = MakeStream();
+  bool after_command = false;
+  bool after_barrier = false;
+  bool inside = true;
+  Signal told;
+  stream->Enqueue({.id = 1,
+                   .run =
+                       [&] {
+                         inside = stream->IsIdle();
+                         return absl::OkStatus();
+                       },
+                   .done =
+                       [&](const absl::Status&) {
+                         after_command = stream->IsIdle();
+                         told.Notify();
+                       }});
+  told.Wait();
+  Signal synchronized;
+  stream->Synchronize([&](const Stream::Failure&) {
+    after_barrier = stream->IsIdle();
+    synchronized.Notify();
+  });
+  synchronized.Wait();
+  EXPECT_FALSE(inside);
+  EXPECT_TRUE(after_command);
+  EXPECT_TRUE(after_barrier);
+}
+
 TEST_F(StreamTest, WhatACommandHeldIsFreeWhenItsEndIsTold) {
   const auto stream = MakeStream();
   auto held = std::make_shared<int>(1);

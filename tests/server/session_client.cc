@@ -1,5 +1,7 @@
 #include "tests/server/session_client.h"
 
+#include <array>
+
 #include <google/protobuf/text_format.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
@@ -9,9 +11,12 @@
 namespace opserve::testing {
 namespace {
 
-void* TagOf(uintptr_t number) { return reinterpret_cast<void*>(number); }
+enum Tag : uint8_t { kStart, kWrite, kRead, kHalfClose, kFinish };
 
-enum Tag : uintptr_t { kStart = 1, kWrite, kRead, kHalfClose, kFinish };
+void* TagOf(Tag tag) {
+  static std::array<char, kFinish + 1> tags;
+  return &tags[tag];
+}
 
 }  // namespace
 
@@ -35,7 +40,7 @@ struct SessionClient::State {
   }
 
   // Whether that operation succeeded.
-  bool Wait(uintptr_t tag) {
+  bool Wait(Tag tag) {
     void* got = nullptr;
     bool ok = false;
     while (queue.Next(&got, &ok)) {

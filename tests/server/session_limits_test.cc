@@ -42,6 +42,7 @@ TEST_F(SessionLimitsTest, QueuedCommands) {
   MakeBuffer(1, "12345678");
   device().Hold(Work::kUpload);
   std::vector<uint64_t> queued;
+  queued.reserve(5);
   for (int i = 0; i < 5; ++i) queued.push_back(Upload(8));
   for (const char* command : {"query_stream { stream: 2 }", "create_context { context: 2 }"}) {
     const Reply reply = session().Refuse(command, kLimit, "command");

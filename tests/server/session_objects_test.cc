@@ -24,60 +24,73 @@ constexpr const char* kCall =
     "call { operator: 'Hardshrink' attributes { name: 'lambd' float_value: 1 } "
     "inputs { name: 'self' dtype: DTYPE_FLOAT32 shape: 2 buffer { buffer: 9 } } }";
 
-const std::vector<ObjectKind>& Kinds() {
-  static const std::vector<ObjectKind> kKinds = {
-      {"context",
-       "create_context { context: $ }",
-       "destroy_context { context: $ }",
-       "create_context { context: $ device: 'none:7' }",
-       "device",
-       {"create_stream { stream: 100 context: $ }", "create_event { event: 100 context: $ }",
-        "allocate { buffer: 100 context: $ size_bytes: 8 }", "query_memory { context: $ }",
-        "synchronize { context: $ }",
-        absl::StrCat("get_workspace_size { executor: 100 context: $ ", kCall, " }")}},
-      {"stream",
-       "create_stream { stream: $ context: 1 }",
-       "destroy_stream { stream: $ }",
-       "create_stream { stream: $ context: 1 on_failure: 17 }",
-       "on_failure",
-       {"query_stream { stream: $ }", "synchronize { stream: $ }",
-        "record_event { event: 9 stream: $ }", "wait_event { event: 9 stream: $ }",
-        "upload { to { buffer: 9 } stream: $ }",
-        "download { from { buffer: 9 row_bytes: 8 } stream: $ }",
-        "copy { from { buffer: 9 row_bytes: 1 } to { buffer: 9 offset_bytes: 4 row_bytes: 1 } "
-        "stream: $ }",
-        "fill { to { buffer: 9 row_bytes: 8 } pattern: 'x' stream: $ }",
-        "execute { executor: 9 stream: $ }"}},
-      {"event",
-       "create_event { event: $ context: 1 }",
-       "destroy_event { event: $ }",
-       "create_event { event: $ context: 77 }",
-       "context",
-       {"record_event { event: $ stream: 9 }", "wait_event { event: $ stream: 9 }",
-        "query_event { event: $ }", "synchronize { event: $ }",
-        "query_elapsed_time { start: $ end: 9 }", "query_elapsed_time { start: 9 end: $ }"}},
-      {"buffer",
-       "allocate { buffer: $ context: 1 size_bytes: 8 }",
-       "free { buffer: $ }",
-       "allocate { buffer: $ context: 1 size_bytes: -1 }",
-       "size_bytes",
-       {"upload { to { buffer: $ } stream: 9 }",
-        "download { from { buffer: $ row_bytes: 8 } stream: 9 }",
-        "copy { from { buffer: $ row_bytes: 8 } to { buffer: 9 row_bytes: 8 } stream: 9 }",
-        "copy { from { buffer: 9 row_bytes: 8 } to { buffer: $ row_bytes: 8 } stream: 9 }",
-        "fill { to { buffer: $ row_bytes: 8 } pattern: 'x' stream: 9 }",
-        "set_tensors { executor: 9 tensors { name: 'self' buffer { buffer: $ } } }",
-        "execute { executor: 9 stream: 9 workspace { buffer: $ } }",
-        "get_workspace_size { executor: 100 context: 1 call { operator: 'Hardshrink' inputs { "
-        "name: 'self' dtype: DTYPE_FLOAT32 shape: 2 buffer { buffer: $ } } } }"}},
-      {"executor",
-       absl::StrCat("get_workspace_size { executor: $ context: 1 ", kCall, " }"),
-       "destroy_executor { executor: $ }",
-       "get_workspace_size { executor: $ context: 1 call { operator: 'Nothing' } }",
-       "operator",
-       {"execute { executor: $ stream: 9 }", "set_tensors { executor: $ }"}},
-  };
-  return kKinds;
+constexpr const char* kCopyOnStream =
+    "copy { from { buffer: 9 row_bytes: 1 } to { buffer: 9 offset_bytes: 4 row_bytes: 1 } "
+    "stream: $ }";
+
+constexpr const char* kPlanOnBuffer =
+    "get_workspace_size { executor: 100 context: 1 call { operator: 'Hardshrink' inputs { "
+    "name: 'self' dtype: DTYPE_FLOAT32 shape: 2 buffer { buffer: $ } } } }";
+
+ObjectKind ContextKind() {
+  return {"context",
+          "create_context { context: $ }",
+          "destroy_context { context: $ }",
+          "create_context { context: $ device: 'none:7' }",
+          "device",
+          {"create_stream { stream: 100 context: $ }", "create_event { event: 100 context: $ }",
+           "allocate { buffer: 100 context: $ size_bytes: 8 }", "query_memory { context: $ }",
+           "synchronize { context: $ }",
+           absl::StrCat("get_workspace_size { executor: 100 context: $ ", kCall, " }")}};
+}
+
+ObjectKind StreamKind() {
+  return {"stream",
+          "create_stream { stream: $ context: 1 }",
+          "destroy_stream { stream: $ }",
+          "create_stream { stream: $ context: 1 on_failure: 17 }",
+          "on_failure",
+          {"query_stream { stream: $ }", "synchronize { stream: $ }",
+           "record_event { event: 9 stream: $ }", "wait_event { event: 9 stream: $ }",
+           "upload { to { buffer: 9 } stream: $ }",
+           "download { from { buffer: 9 row_bytes: 8 } stream: $ }", kCopyOnStream,
+           "fill { to { buffer: 9 row_bytes: 8 } pattern: 'x' stream: $ }",
+           "execute { executor: 9 stream: $ }"}};
+}
+
+ObjectKind EventKind() {
+  return {"event",
+          "create_event { event: $ context: 1 }",
+          "destroy_event { event: $ }",
+          "create_event { event: $ context: 77 }",
+          "context",
+          {"record_event { event: $ stream: 9 }", "wait_event { event: $ stream: 9 }",
+           "query_event { event: $ }", "synchronize { event: $ }",
+           "query_elapsed_time { start: $ end: 9 }", "query_elapsed_time { start: 9 end: $ }"}};
+}
+
+ObjectKind BufferKind() {
+  return {"buffer",
+          "allocate { buffer: $ context: 1 size_bytes: 8 }",
+          "free { buffer: $ }",
+          "allocate { buffer: $ context: 1 size_bytes: -1 }",
+          "size_bytes",
+          {"upload { to { buffer: $ } stream: 9 }",
+           "download { from { buffer: $ row_bytes: 8 } stream: 9 }",
+           "copy { from { buffer: $ row_bytes: 8 } to { buffer: 9 row_bytes: 8 } stream: 9 }",
+           "copy { from { buffer: 9 row_bytes: 8 } to { buffer: $ row_bytes: 8 } stream: 9 }",
+           "fill { to { buffer: $ row_bytes: 8 } pattern: 'x' stream: 9 }",
+           "set_tensors { executor: 9 tensors { name: 'self' buffer { buffer: $ } } }",
+           "execute { executor: 9 stream: 9 workspace { buffer: $ } }", kPlanOnBuffer}};
+}
+
+ObjectKind ExecutorKind() {
+  return {"executor",
+          absl::StrCat("get_workspace_size { executor: $ context: 1 ", kCall, " }"),
+          "destroy_executor { executor: $ }",
+          "get_workspace_size { executor: $ context: 1 call { operator: 'Nothing' } }",
+          "operator",
+          {"execute { executor: $ stream: 9 }", "set_tensors { executor: $ }"}};
 }
 
 class SessionObjectsTest : public SessionFixture, public ::testing::WithParamInterface<ObjectKind> {
@@ -112,7 +125,9 @@ class SessionObjectsTest : public SessionFixture, public ::testing::WithParamInt
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Kinds, SessionObjectsTest, ::testing::ValuesIn(Kinds()),
+INSTANTIATE_TEST_SUITE_P(Kinds, SessionObjectsTest,
+                         ::testing::Values(ContextKind(), StreamKind(), EventKind(), BufferKind(),
+                                           ExecutorKind()),
                          [](const auto& param) { return param.param.name; });
 
 TEST_P(SessionObjectsTest, IdZeroIsNobodys) {
