@@ -43,8 +43,8 @@ int64_t Sum(std::initializer_list<int64_t> numbers) {
 
 }  // namespace
 
-bool RunsInline(const Plan& plan, const Cost& cost) {
-  return cost.time <= kInlineTime && plan.device->uses_host_memory();
+bool RunsInline(const Plan& plan) {
+  return plan.cost.time <= kInlineTime && plan.device->uses_host_memory();
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(const EngineOptions& options) {
@@ -119,6 +119,7 @@ absl::StatusOr<Plan> Engine::MakePlan(const NamedCall& call) const {
   }
   plan.workspace_bytes = plan.kernel->workspace_bytes(bound.call);
   plan.call = std::move(bound.call);
+  plan.cost = EstimateCost(plan.call, plan.workspace_bytes);
   plan.storages = std::move(bound.storages);
   plan.output_storages = std::move(bound.output_storages);
   return plan;
@@ -131,14 +132,10 @@ class Engine::QueuedCall final : public WorkerPool::Task {
       : engine_(engine), shot_(std::move(shot)), place_(std::move(place)) {}
 
   void Run() override {
-    place_.Start(engine_.clock_.Now());
+    const absl::Time now = engine_.clock_.Now();
+    place_.Start(now);
     EngineCounters::Add(engine_.counters_.queue_wait_ns, absl::ToInt64Nanoseconds(place_.waited()));
-    // Who hears of the end finds the place free.
-    shot_.done = [this, done = std::move(shot_.done)](absl::StatusOr<Outputs> outputs) mutable {
-      place_ = Admission::Place();
-      done(std::move(outputs));
-    };
-    engine_.Run(std::move(shot_));
+    engine_.Run(std::move(shot_), now, std::move(place_));
   }
 
  private:
@@ -154,11 +151,10 @@ Admission& Engine::AdmissionOf(const Device& device) {
 }
 
 void Engine::Submit(OneShot shot) {
-  const Plan& plan = shot.plan;
-  const Cost cost = EstimateCost(plan.call, plan.workspace_bytes);
-  if (RunsInline(plan, cost)) {
+  const Plan& plan = *shot.plan;
+  if (RunsInline(plan)) {
     EngineCounters::Add(counters_.inline_calls, 1);
-    return Run(std::move(shot));
+    return Run(std::move(shot), clock_.Now(), Admission::Place());
   }
   // What cannot run is refused here and now, before it waits for a worker.
   absl::Status status = CheckStorages(plan, shot.storages);
@@ -169,7 +165,7 @@ void Engine::Submit(OneShot shot) {
         AdmissionOf(*plan.device)
             .Admit({.bytes = Sum({StorageBytes(shot), OutputBytes(plan.call),
                                   static_cast<int64_t>(plan.workspace_bytes)}),
-                    .time = cost.time,
+                    .time = plan.cost.time,
                     .deadline = shot.deadline,
                     .now = clock_.Now()},
                    refusal);
@@ -180,30 +176,27 @@ void Engine::Submit(OneShot shot) {
   if (!status.ok()) return shot.done(std::move(status));
   EngineCounters::Add(counters_.queued_calls, 1);
   WorkerPool& workers = plan.device->workers();
-  const auto size = cost.time <= kTinyTime ? WorkerPool::Size::kTiny : WorkerPool::Size::kAny;
+  const auto size = plan.cost.time <= kTinyTime ? WorkerPool::Size::kTiny : WorkerPool::Size::kAny;
   workers.Enqueue(std::make_unique<QueuedCall>(*this, std::move(shot), std::move(place)), size);
 }
 
 void Engine::RunHere(OneShot shot) {
   EngineCounters::Add(counters_.queued_calls, 1);
-  Run(std::move(shot));
+  Run(std::move(shot), clock_.Now(), Admission::Place());
 }
 
-void Engine::Run(OneShot shot) {
-  const absl::Time start = clock_.Now();
-  const int64_t output_bytes = OutputBytes(shot.plan.call);
+void Engine::Run(OneShot shot, absl::Time start, Admission::Place place) {
   EngineCounters::Add(counters_.input_bytes, StorageBytes(shot));
-  shot.done = [this, start, output_bytes,
-               done = std::move(shot.done)](absl::StatusOr<Outputs> outputs) mutable {
-    EngineCounters::Add(counters_.execution_ns, absl::ToInt64Nanoseconds(clock_.Now() - start));
-    if (outputs.ok()) {
-      EngineCounters::Add(counters_.output_bytes, output_bytes);
-    } else {
-      counters_.CountFailure(outputs.status().code());
-    }
-    done(std::move(outputs));
-  };
-  RunOneShot(std::move(shot), clock_);
+  absl::StatusOr<Outputs> outputs = RunOneShot(shot, start, clock_);
+  EngineCounters::Add(counters_.execution_ns, absl::ToInt64Nanoseconds(clock_.Now() - start));
+  if (outputs.ok()) {
+    EngineCounters::Add(counters_.output_bytes, OutputBytes(shot.plan->call));
+  } else {
+    counters_.CountFailure(outputs.status().code());
+  }
+  // Who hears of the end finds the place free.
+  place = Admission::Place();
+  shot.done(std::move(outputs));
 }
 
 EngineStatistics Engine::statistics() const {

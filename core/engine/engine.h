@@ -32,6 +32,23 @@ struct Plan {
   Device* device = nullptr;
   const Kernel* kernel = nullptr;
   size_t workspace_bytes = 0;
+  Cost cost;
+};
+
+// A plan that many calls run, as they differ in nothing but their bytes. Never null once it was
+// set; copies share it.
+class SharedPlan {
+ public:
+  SharedPlan() = default;
+  // Implicit, as a plan is what it is.
+  SharedPlan(Plan plan) : plan_(std::make_shared<const Plan>(std::move(plan))) {}
+  explicit SharedPlan(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
+
+  const Plan& operator*() const { return *plan_; }
+  const Plan* operator->() const { return plan_.get(); }
+
+ private:
+  std::shared_ptr<const Plan> plan_;
 };
 
 // One output of an executed call. Dense; a masked-out one has shape [0] and no bytes.
@@ -45,7 +62,7 @@ using Outputs = std::vector<OutputTensor>;
 
 // A call with its data.
 struct OneShot {
-  Plan plan;
+  SharedPlan plan;
   // The bytes that inputs look into. They must stay valid until `done` was called; they are not
   // changed.
   std::vector<Fragments> storages;
@@ -58,7 +75,7 @@ struct OneShot {
 };
 
 // Whether Submit runs it on the thread that brings it.
-bool RunsInline(const Plan& plan, const Cost& cost);
+bool RunsInline(const Plan& plan);
 
 // Every input of a plan has a storage and lies inside it, and no output has memory of the caller's:
 // 161001, 161002 naming the tensor. Submit
@@ -123,7 +140,7 @@ class Engine {
   absl::StatusOr<Plan> MakePlan(const NamedCall& call) const;
 
   // Phase two: checks each input against its storage (161002), leases memory (RESOURCE_EXHAUSTED),
-  // runs, calls `done`. Tiny calls (EstimateCost) on memory of the host run here and now. Others
+  // runs, calls `done`. Tiny calls (Plan::cost) on memory of the host run here and now. Others
   // are admitted (RESOURCE_EXHAUSTED, DEADLINE_EXCEEDED; see Admission) and queued for the device's
   // workers. A call that runs is stopped between two chunks when it is cancelled or its deadline
   // passes.
@@ -149,7 +166,8 @@ class Engine {
   Engine(std::vector<std::unique_ptr<Device>> devices, const AdmissionLimits& admission,
          const Clock& clock);
   Admission& AdmissionOf(const Device& device);
-  void Run(OneShot shot);
+  // What follows Submit's checks. Lets go of `place` before it tells `done`.
+  void Run(OneShot shot, absl::Time start, Admission::Place place);
 
   const Clock& clock_;
   int64_t memory_limit_bytes_ = 0;

@@ -12,9 +12,9 @@ namespace {
 // Of storages: what the widest dtype needs.
 constexpr size_t kAlignment = alignof(double);
 
-absl::Status CheckTimely(OneShot& shot, const Clock& clock) {
+absl::Status CheckTimely(OneShot& shot, absl::Time now) {
   if (shot.cancelled && shot.cancelled()) return MakeError({.reason = ErrorReason::kCancelled});
-  if (clock.Now() > shot.deadline) return MakeError({.reason = ErrorReason::kDeadlineExceeded});
+  if (now > shot.deadline) return MakeError({.reason = ErrorReason::kDeadlineExceeded});
   return absl::OkStatus();
 }
 
@@ -60,7 +60,7 @@ absl::StatusOr<Outputs> Fetch(const Plan& plan, StagedOutputs written) {
 }
 
 absl::StatusOr<Outputs> Execute(OneShot& shot, const Clock& clock) {
-  const Plan& plan = shot.plan;
+  const Plan& plan = *shot.plan;
   OPSERVE_ASSIGN_OR_RETURN(StagedOutputs outputs, LeaseOutputs(plan));
   OPSERVE_ASSIGN_OR_RETURN(const PooledBuffer workspace,
                            plan.device->memory().Acquire(plan.workspace_bytes));
@@ -76,20 +76,20 @@ absl::StatusOr<Outputs> Execute(OneShot& shot, const Clock& clock) {
   absl::InlinedVector<std::byte*, 4> output_starts;
   for (size_t i = 0; i < outputs.size(); ++i)
     output_starts.push_back(plan.call.outputs[i].wanted ? outputs[i].start() : nullptr);
-  const auto stop = [&] { return !CheckTimely(shot, clock).ok(); };
+  const auto stop = [&] { return !CheckTimely(shot, clock.Now()).ok(); };
   const Workers workers(plan.device->workers(), stop);
   OPSERVE_RETURN_IF_ERROR(plan.kernel->execute({.call = plan.call,
                                                 .inputs = input_starts,
                                                 .outputs = output_starts,
                                                 .workspace = {workspace.data(), workspace.size()},
                                                 .workers = workers}));
-  if (workers.stopped()) return CheckTimely(shot, clock);
+  if (workers.stopped()) return CheckTimely(shot, clock.Now());
   return Fetch(plan, std::move(outputs));
 }
 
-absl::StatusOr<Outputs> CheckAndExecute(OneShot& shot, const Clock& clock) {
-  OPSERVE_RETURN_IF_ERROR(CheckTimely(shot, clock));
-  OPSERVE_RETURN_IF_ERROR(CheckInputStorages(shot.plan, shot.storages));
+absl::StatusOr<Outputs> CheckAndExecute(OneShot& shot, absl::Time now, const Clock& clock) {
+  OPSERVE_RETURN_IF_ERROR(CheckTimely(shot, now));
+  OPSERVE_RETURN_IF_ERROR(CheckInputStorages(*shot.plan, shot.storages));
   return Execute(shot, clock);
 }
 
@@ -99,10 +99,10 @@ absl::Status CheckStorages(const Plan& plan, std::span<const Fragments> storages
   return WithOperator(CheckInputStorages(plan, storages), plan.call.op->name);
 }
 
-void RunOneShot(OneShot shot, const Clock& clock) {
-  absl::StatusOr<Outputs> outputs = CheckAndExecute(shot, clock);
-  if (!outputs.ok()) outputs = WithOperator(outputs.status(), shot.plan.call.op->name);
-  shot.done(std::move(outputs));
+absl::StatusOr<Outputs> RunOneShot(OneShot& shot, absl::Time now, const Clock& clock) {
+  absl::StatusOr<Outputs> outputs = CheckAndExecute(shot, now, clock);
+  if (outputs.ok()) return outputs;
+  return WithOperator(outputs.status(), shot.plan->call.op->name);
 }
 
 }  // namespace opserve

@@ -6,8 +6,8 @@
 
 namespace opserve {
 
-// Drops an expired or cancelled call; else checks, leases, gathers, executes. Calls `done`, exactly
-// once, in any case.
-void RunOneShot(OneShot shot, const Clock& clock);
+// Drops a call that is cancelled, or expired at `now`; else checks, leases, gathers, executes. Does
+// not call `done`.
+absl::StatusOr<Outputs> RunOneShot(OneShot& shot, absl::Time now, const Clock& clock);
 
 }  // namespace opserve

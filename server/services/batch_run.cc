@@ -8,19 +8,9 @@
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "server/wire/call_codec.h"
-#include "server/wire/output_codec.h"
 
 namespace opserve::server {
 namespace {
-
-// Whether the raw bytes of a call are inputs and nothing else: then its plan is that of all calls
-// like it.
-bool IsSharable(const v1::Call& call, const Operator& op) {
-  for (const v1::Tensor& tensor : call.inputs()) {
-    if (tensor.has_raw_index() && op.FindInput(tensor.name()) < 0) return false;
-  }
-  return true;
-}
 
 // A status that is an error in any case.
 absl::Status Refusal(const absl::Status& status) {
@@ -87,16 +77,17 @@ absl::StatusOr<OneShot> BatchRun::Prepare(size_t index) {
   OneShot shot;
   shot.storages.reserve(batched.entries.size());
   for (const uint32_t entry : batched.entries) shot.storages.push_back(request_.raw[entry]);
-  const PlannedCall*& shared = shared_[batched.distinct];
-  const PlannedCall* planned = shared;
+  std::shared_ptr<const PlannedCall>& shared = shared_[batched.distinct];
+  std::shared_ptr<const PlannedCall> planned = shared;
   if (planned == nullptr) {
-    OPSERVE_ASSIGN_OR_RETURN(planned, PlanCall(*distinct.call, shot.storages));
-    if (IsSharable(*distinct.call, *planned->plan.call.op)) shared = planned;
+    OPSERVE_ASSIGN_OR_RETURN(planned,
+                             PlannedCall::Make(engine_, *distinct.call, shot.storages, encoding_));
+    if (planned->is_shareable()) shared = planned;
   }
-  shot.plan = planned->plan;
-  shot.storages.insert(shot.storages.end(), planned->values.begin(), planned->values.end());
+  shot.plan = planned->plan();
+  shot.storages.insert(shot.storages.end(), planned->values().begin(), planned->values().end());
   OPSERVE_RETURN_IF_ERROR(TakeRoom(*planned, shot.storages));
-  results_[index].planned = planned;
+  results_[index].planned = std::move(planned);
   shot.deadline = deadline_;
   shot.cancelled = [this] { return cancelled_.load(std::memory_order_relaxed); };
   shot.done = [this, index](absl::StatusOr<Outputs> outputs) {
@@ -106,24 +97,11 @@ absl::StatusOr<OneShot> BatchRun::Prepare(size_t index) {
 }
 
 absl::Status BatchRun::TakeRoom(const PlannedCall& planned, std::span<const Fragments> storages) {
-  if (planned.form.max_bytes() <= kMaxErrorResultBytes) return absl::OkStatus();
+  const size_t bytes = planned.form().max_batched_bytes();
+  if (bytes <= kMaxErrorResultBytes) return absl::OkStatus();
   // First, so that a shape without bytes behind it is what it is, not a large answer.
-  OPSERVE_RETURN_IF_ERROR(CheckStorages(planned.plan, storages));
-  return room_.Take(planned.plan.call, planned.form.max_bytes());
-}
-
-absl::StatusOr<const BatchRun::PlannedCall*> BatchRun::PlanCall(const v1::Call& call,
-                                                                const std::vector<Fragments>& raw) {
-  OPSERVE_ASSIGN_OR_RETURN(const NamedCall named, DecodeExecuteCall(call, raw));
-  PlannedCall planned;
-  OPSERVE_ASSIGN_OR_RETURN(planned.plan, engine_.MakePlan(named));
-  OPSERVE_ASSIGN_OR_RETURN(CallStorages storages, DecodeStorages(call, raw));
-  planned.values.assign(storages.fragments.begin() + static_cast<std::ptrdiff_t>(raw.size()),
-                        storages.fragments.end());
-  planned.value_bytes = std::move(storages.values);
-  planned_.push_back(std::move(planned));
-  planned_.back().form = ResultForm(planned_.back().plan.call, encoding_);
-  return &planned_.back();
+  OPSERVE_RETURN_IF_ERROR(CheckStorages(*planned.plan(), storages));
+  return room_.Take(planned.plan()->call, bytes);
 }
 
 void BatchRun::EndCall(size_t index, absl::StatusOr<Outputs> outputs) {
@@ -147,7 +125,7 @@ grpc::ByteBuffer BatchRun::Answer() {
   size_t failed = 0;
   for (Result& result : results_) {
     if (result.outputs.ok()) {
-      writer.Add(result.planned->form, *std::move(result.outputs));
+      writer.Add(result.planned->form(), *std::move(result.outputs));
       continue;
     }
     ++failed;

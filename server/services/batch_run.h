@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "core/engine/engine.h"
 #include "server/counters/server_counters.h"
+#include "server/services/planned_call.h"
 #include "server/wire/batch_request.h"
 #include "server/wire/batch_response.h"
 
@@ -53,23 +54,13 @@ class BatchRun {
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
 
  private:
-  // What calls share that differ only in their raw entries.
-  struct PlannedCall {
-    Plan plan;
-    std::vector<Fragments> values;  // the storages behind the raw entries
-    std::vector<std::vector<std::byte>> value_bytes;
-    ResultForm form;
-  };
-
   struct Result {
-    const PlannedCall* planned = nullptr;
+    std::shared_ptr<const PlannedCall> planned;
     absl::StatusOr<Outputs> outputs = Outputs();
   };
 
   absl::StatusOr<OneShot> Prepare(size_t index);
   absl::Status TakeRoom(const PlannedCall& planned, std::span<const Fragments> storages);
-  absl::StatusOr<const PlannedCall*> PlanCall(const v1::Call& call,
-                                              const std::vector<Fragments>& raw);
   void EndCall(size_t index, absl::StatusOr<Outputs> outputs);
   void EndOne();
   grpc::ByteBuffer Answer();
@@ -81,8 +72,7 @@ class BatchRun {
   BatchRequest request_;
   v1::TensorEncoding encoding_ = v1::TENSOR_ENCODING_RAW;
   AnswerRoom room_;
-  std::deque<PlannedCall> planned_;
-  std::vector<const PlannedCall*> shared_;  // of each distinct call, once it is planned
+  std::vector<std::shared_ptr<const PlannedCall>> shared_;  // of each distinct call, once planned
   std::vector<Result> results_;
   std::atomic<size_t> unfinished_ = 0;  // calls, and the loop that starts them
   absl::AnyInvocable<void(grpc::ByteBuffer)> done_;

@@ -34,6 +34,9 @@ class ExecuteBatchCall final : public grpc::ServerUnaryReactor {
 
  private:
   void OnDone() override { delete this; }
+  // What happens here is short: gRPC need not hand it to a thread, which costs an eighth of a small
+  // call.
+  bool InternalInlineable() override { return true; }
   void OnCancel() override { run_.Cancel(); }
 
   const ExecuteContext with_;

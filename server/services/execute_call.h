@@ -9,6 +9,7 @@
 
 #include "core/engine/engine.h"
 #include "server/counters/server_counters.h"
+#include "server/services/plan_cache.h"
 
 namespace opserve::server {
 
@@ -17,6 +18,7 @@ struct ExecuteContext {
   Engine& engine;
   ServerCounters& counters;
   std::atomic<int64_t>& executing;  // counts the calls that are not over yet
+  PlanCache& plans;
   int64_t max_message_bytes;
 };
 

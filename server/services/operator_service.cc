@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
-#include "core/engine/cost.h"
 #include "core/op/op_table.h"
 #include "core/tensor/shape.h"
 #include "opserve/v1/operator_service.grpc.pb.h"
@@ -45,7 +44,7 @@ class OperatorService final : public Methods {
   OperatorService(Engine& engine, const OperatorServiceOptions& options)
       : engine_(engine),
         options_(options),
-        execute_{engine, *options.counters, *options.executing, options.max_message_bytes},
+        execute_{engine, *options.counters, *options.executing, plans_, options.max_message_bytes},
         start_(options.clock->Now()) {}
 
   grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context,
@@ -107,12 +106,12 @@ class OperatorService final : public Methods {
 
  private:
   static v1::CostEstimate EncodeCost(const Plan& plan) {
-    const Cost cost = EstimateCost(plan.call, plan.workspace_bytes);
+    const Cost& cost = plan.cost;
     v1::CostEstimate estimate;
     estimate.set_bytes(cost.bytes);
     estimate.set_operations(cost.operations);
     estimate.set_seconds(absl::ToDoubleSeconds(cost.time));
-    estimate.set_inline_(RunsInline(plan, cost));
+    estimate.set_inline_(RunsInline(plan));
     return estimate;
   }
 
@@ -164,6 +163,7 @@ class OperatorService final : public Methods {
 
   Engine& engine_;
   const OperatorServiceOptions options_;
+  PlanCache plans_;
   const ExecuteContext execute_;
   const absl::Time start_;
 };

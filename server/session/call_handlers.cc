@@ -29,7 +29,7 @@ absl::Status PrepareAnswer(const SessionState& state, const v1::InlineExecute& c
                            InlineCall& call) {
   OPSERVE_ASSIGN_OR_RETURN(const v1::TensorEncoding encoding,
                            DecodeEncoding(command.output_encoding()));
-  const OpCall& planned = call.shot.plan.call;
+  const OpCall& planned = call.shot.plan->call;
   TensorList& outputs = *call.answer.header.mutable_outputs()->mutable_outputs();
   EncodeOutputs(planned, outputs);
   call.encoder = OutputEncoder(planned, encoding, outputs);
@@ -59,7 +59,7 @@ absl::StatusOr<std::shared_ptr<InlineCall>> PrepareInline(SessionState& state,
   call->values = std::move(storages.values);
   call->shot.storages = std::move(storages.fragments);
   call->owner = taken.command.owner;
-  OPSERVE_RETURN_IF_ERROR(CheckStorages(call->shot.plan, call->shot.storages));
+  OPSERVE_RETURN_IF_ERROR(CheckStorages(*call->shot.plan, call->shot.storages));
   OPSERVE_RETURN_IF_ERROR(PrepareAnswer(state, command, *call));
   return call;
 }
@@ -82,9 +82,9 @@ absl::Status EnqueueInline(SessionState& state, uint64_t stream_id,
   OPSERVE_ASSIGN_OR_RETURN(const Owned<Stream>* stream, state.streams.Find(stream_id));
   OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<Context> * context,
                            state.contexts.Find(stream->context));
-  if (call->shot.plan.device != &(*context)->device()) {
+  if (call->shot.plan->device != &(*context)->device()) {
     return InvalidParameter("device", (*context)->device().info().name + ", the stream's",
-                            call->shot.plan.device->info().name);
+                            call->shot.plan->device->info().name);
   }
   auto run = [call, ticket, &engine = state.engine] {
     absl::Status result;
@@ -143,7 +143,7 @@ absl::Status Handle(SessionState& state, const v1::InlineExecute& command, Taken
   OPSERVE_ASSIGN_OR_RETURN(const std::shared_ptr<InlineCall> call,
                            PrepareInline(state, command, taken));
   // What the answer will hold is under way as much as what came.
-  taken.ticket->Hold(call->shot.plan.call.output_bytes());
+  taken.ticket->Hold(call->shot.plan->call.output_bytes());
   if (command.stream() != 0) return EnqueueInline(state, command.stream(), call, taken.ticket);
   call->shot.cancelled = [ticket = taken.ticket] { return ticket->flow().is_closed(); };
   call->shot.done = [call, ticket = taken.ticket](absl::StatusOr<Outputs> outputs) {

@@ -48,24 +48,16 @@ absl::StatusOr<ScannedMessage> Scan(const std::vector<grpc::Slice>& slices, uint
                      {.max_header_bytes = kMaxHeaderBytes, .max_bulk_entries = max_entries});
 }
 
-template <typename Header>
-absl::StatusOr<RawRequest<Header>> ReadRequest(const grpc::ByteBuffer& buffer) {
-  RawRequest<Header> request;
-  OPSERVE_ASSIGN_OR_RETURN(SplitMessage split,
-                           ReadSplitMessage(buffer, Header::kRawFieldNumber, kMaxRawEntries));
-  if (!request.header.ParseFromString(split.header))
-    return NotAMessage(request.header.GetTypeName());
-  request.slices = std::move(split.slices);
-  request.raw = std::move(split.raw);
-  return request;
-}
-
 }  // namespace
 
 absl::Status NotAMessage(std::string_view type) {
   std::string want("an ");
   want.append(type);
   return InvalidParameter("message", want, "malformed fields or names that are not UTF-8");
+}
+
+absl::Status ParseHeader(const std::string& header, google::protobuf::MessageLite& message) {
+  return message.ParseFromString(header) ? absl::OkStatus() : NotAMessage(message.GetTypeName());
 }
 
 absl::StatusOr<SplitMessage> ReadSplitMessage(const grpc::ByteBuffer& buffer, uint32_t raw_field,
@@ -100,18 +92,20 @@ grpc::ByteBuffer WriteSplitMessage(std::string header, uint32_t raw_field,
   return grpc::ByteBuffer(slices.data(), slices.size());
 }
 
-absl::StatusOr<RawExecuteRequest> ReadExecuteRequest(const grpc::ByteBuffer& buffer) {
-  return ReadRequest<v1::ExecuteRequest>(buffer);
-}
-
 absl::StatusOr<RawSessionRequest> ReadSessionRequest(const grpc::ByteBuffer& buffer) {
-  return ReadRequest<v1::SessionRequest>(buffer);
+  RawSessionRequest request;
+  OPSERVE_ASSIGN_OR_RETURN(
+      SplitMessage split,
+      ReadSplitMessage(buffer, v1::SessionRequest::kRawFieldNumber, kMaxRawEntries));
+  OPSERVE_RETURN_IF_ERROR(ParseHeader(split.header, request.header));
+  request.slices = std::move(split.slices);
+  request.raw = std::move(split.raw);
+  return request;
 }
 
 absl::Status ReadMessage(const grpc::ByteBuffer& buffer, google::protobuf::MessageLite& message) {
   OPSERVE_ASSIGN_OR_RETURN(const SplitMessage split, ReadSplitMessage(buffer, kNoBulk, 0));
-  return message.ParseFromString(split.header) ? absl::OkStatus()
-                                               : NotAMessage(message.GetTypeName());
+  return ParseHeader(split.header, message);
 }
 
 grpc::ByteBuffer WriteMessage(const google::protobuf::MessageLite& message) {

@@ -26,14 +26,11 @@ inline constexpr size_t kMaxHeaderBytes = size_t{4} << 20;
 inline constexpr size_t kMaxRawEntries = 4096;
 
 // A request whose bulk bytes lie where the transport put them. Movable: moving keeps every address.
-template <typename Header>
-struct RawRequest {
-  Header header;               // all but `raw`
+struct RawSessionRequest {
+  v1::SessionRequest header;   // all but `raw`
   std::vector<Fragments> raw;  // points into `slices`
   std::vector<grpc::Slice> slices;
 };
-using RawExecuteRequest = RawRequest<v1::ExecuteRequest>;
-using RawSessionRequest = RawRequest<v1::SessionRequest>;
 
 // A message before its header is parsed. Movable: moving keeps every address.
 struct SplitMessage {
@@ -50,8 +47,10 @@ absl::StatusOr<SplitMessage> ReadSplitMessage(const grpc::ByteBuffer& buffer, ui
 // 161002: a header that is no `type` ("opserve.v1.ExecuteRequest").
 absl::Status NotAMessage(std::string_view type);
 
-// Errors as ScanMessage's; and 161002 when the header is no such request.
-absl::StatusOr<RawExecuteRequest> ReadExecuteRequest(const grpc::ByteBuffer& buffer);
+// 161002 when `header` is no such message.
+absl::Status ParseHeader(const std::string& header, google::protobuf::MessageLite& message);
+
+// Errors as ScanMessage's and ParseHeader's.
 absl::StatusOr<RawSessionRequest> ReadSessionRequest(const grpc::ByteBuffer& buffer);
 
 // Reads a message that has no bulk. Errors: RESOURCE_EXHAUSTED above kMaxHeaderBytes; 161002 when

@@ -99,7 +99,9 @@ TEST_F(EngineTest, BytesMustMatchTheShape) {
     shot.storages[2] = Fragments(std::span(op_case.inputs[2]->bytes()).first(16));
     ExpectError(Submit(std::move(shot)).status(), ErrorReason::kParamInvalid, "target");
     shot = ShotOf(op_case);
-    shot.plan.storages[1] = -1;
+    Plan plan = *shot.plan;
+    plan.storages[1] = -1;
+    shot.plan = std::move(plan);
     ExpectError(Submit(std::move(shot)).status(), ErrorReason::kParamNullptr, "self");
   }
   EXPECT_EQ(used_bytes(), 0);
@@ -158,7 +160,9 @@ TEST_F(EngineTest, StatisticsCountWhatRan) {
   ASSERT_TRUE(Submit(ShotOf(tiny)).ok());
   ASSERT_TRUE(Submit(ShotOf(large)).ok());
   OneShot bad = ShotOf(tiny);
-  bad.plan.storages[1] = -1;
+  Plan plan = *bad.plan;
+  plan.storages[1] = -1;
+  bad.plan = std::move(plan);
   ASSERT_FALSE(Submit(std::move(bad)).ok());
   const EngineStatistics statistics = engine_->statistics();
   EXPECT_EQ(statistics.inline_calls, 2);

@@ -23,10 +23,11 @@ namespace opserve::fuzz {
 namespace {
 
 using server::CallStorages;
-using server::RawExecuteRequest;
+using server::SplitMessage;
 
 // What the scanner accepts is what protobuf itself reads.
-void CheckAgainstProtobuf(const RawExecuteRequest& request, std::string_view bytes) {
+void CheckAgainstProtobuf(const SplitMessage& request, const v1::ExecuteRequest& header,
+                          std::string_view bytes) {
   v1::ExecuteRequest whole;
   Require(whole.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())),
           "protobuf reads what the scanner accepts");
@@ -37,7 +38,7 @@ void CheckAgainstProtobuf(const RawExecuteRequest& request, std::string_view byt
     Require(entry == whole.raw(static_cast<int>(i)), "the bytes of a raw entry");
   }
   whole.clear_raw();
-  Require(whole.ByteSizeLong() == request.header.ByteSizeLong(), "the header's size");
+  Require(whole.ByteSizeLong() == header.ByteSizeLong(), "the header's size");
 }
 
 absl::StatusOr<Outputs> RunToEnd(OneShot shot) {
@@ -86,9 +87,13 @@ void Answer(Outputs outputs, bool as_values) {
 }
 
 absl::Status Execute(const grpc::ByteBuffer& buffer, std::string_view bytes) {
-  OPSERVE_ASSIGN_OR_RETURN(RawExecuteRequest request, server::ReadExecuteRequest(buffer));
-  CheckAgainstProtobuf(request, bytes);
-  const v1::Call& call = request.header.call();
+  OPSERVE_ASSIGN_OR_RETURN(SplitMessage request,
+                           server::ReadSplitMessage(buffer, v1::ExecuteRequest::kRawFieldNumber,
+                                                    server::kMaxRawEntries));
+  v1::ExecuteRequest header;
+  OPSERVE_RETURN_IF_ERROR(server::ParseHeader(request.header, header));
+  CheckAgainstProtobuf(request, header, bytes);
+  const v1::Call& call = header.call();
   const absl::StatusOr<NamedCall> plan_only = server::DecodePlanCall(call);
   if (plan_only.ok()) {
     const absl::StatusOr<Plan> plan = SmallEngine().MakePlan(*plan_only);
@@ -97,13 +102,13 @@ absl::Status Execute(const grpc::ByteBuffer& buffer, std::string_view bytes) {
   OPSERVE_ASSIGN_OR_RETURN(const NamedCall named, server::DecodeExecuteCall(call, request.raw));
   OneShot shot;
   OPSERVE_ASSIGN_OR_RETURN(shot.plan, SmallEngine().MakePlan(named));
-  Require(shot.plan.call.input_bytes() >= 0 && shot.plan.call.output_bytes() >= 0, "sizes count");
+  Require(shot.plan->call.input_bytes() >= 0 && shot.plan->call.output_bytes() >= 0, "sizes count");
   OPSERVE_ASSIGN_OR_RETURN(CallStorages storages,
                            server::DecodeStorages(call, std::move(request.raw)));
   shot.storages = std::move(storages.fragments);
-  if (!IsQuick(shot.plan.call)) return absl::OkStatus();
+  if (!IsQuick(shot.plan->call)) return absl::OkStatus();
   OPSERVE_ASSIGN_OR_RETURN(Outputs outputs, RunToEnd(std::move(shot)));
-  Answer(std::move(outputs), request.header.output_encoding() == v1::TENSOR_ENCODING_VALUES);
+  Answer(std::move(outputs), header.output_encoding() == v1::TENSOR_ENCODING_VALUES);
   return absl::OkStatus();
 }
 

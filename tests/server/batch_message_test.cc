@@ -306,7 +306,7 @@ TEST_P(BatchResponseTest, GeneratedCodeReadsWhatItWrites) {
     const int raw_before = expected.raw_size();
     const size_t before = expected.ByteSizeLong();
     Expect(call, expected);
-    EXPECT_LE(expected.ByteSizeLong() - before, form.max_bytes()) << raw_before;
+    EXPECT_LE(expected.ByteSizeLong() - before, form.max_batched_bytes()) << raw_before;
     writer.Add(form, Results(call));
   }
   EXPECT_TRUE(Flatten(std::move(writer).Write()) == expected.SerializeAsString());

@@ -41,6 +41,18 @@ TEST_P(ExecuteTest, TheSampleInEveryDType) {
   }
 }
 
+TEST_P(ExecuteTest, CallsThatDifferInTheirBytesAlone) {
+  v1::ExecuteRequest request = SampleRequest();
+  EXPECT_EQ(OutputOf(Run(request)), SampleGradient());
+  const std::string twos = BytesOf(v1::DTYPE_FLOAT32, std::vector<double>(8, 2));
+  for (std::string& entry : *request.mutable_raw()) entry = twos;
+  EXPECT_EQ(OutputOf(Run(request)), std::vector<double>(8, 0));
+  request.mutable_raw(1)->resize(28);
+  const auto refused = tcp().Execute(request);
+  EXPECT_EQ(refused.parameter(), "self");
+  EXPECT_EQ(refused.aclnn_code(), "161002");
+}
+
 TEST_P(ExecuteTest, EveryReduction) {
   for (int reduction = 0; reduction <= 2; ++reduction) {
     v1::ExecuteRequest request = SampleRequest();

@@ -52,6 +52,10 @@ std::string Flatten(const Fragments& fragments) {
   return bytes;
 }
 
+absl::StatusOr<SplitMessage> Split(const grpc::ByteBuffer& buffer) {
+  return ReadSplitMessage(buffer, v1::ExecuteRequest::kRawFieldNumber, kMaxRawEntries);
+}
+
 class RawMessageTest : public ::testing::Test {
  protected:
   PooledBuffer Filled(const std::string& bytes) {
@@ -71,11 +75,11 @@ TEST_F(RawMessageTest, ReadsWhatGeneratedCodeWrote) {
     request.mutable_call()->set_operator_("SmoothL1LossBackward");
     request.mutable_call()->add_inputs()->set_name(std::string(Below(rng, 3000), 'n'));
     for (size_t j = Below(rng, 4); j > 0; --j) request.add_raw(RandomBytes(rng, Below(rng, 20000)));
-    absl::StatusOr<RawExecuteRequest> read =
-        ReadExecuteRequest(InSlices(request.SerializeAsString(), rng));
+    absl::StatusOr<SplitMessage> read = Split(InSlices(request.SerializeAsString(), rng));
     ASSERT_TRUE(read.ok()) << read.status();
-    const RawExecuteRequest moved = *std::move(read);  // addresses must survive it
-    v1::ExecuteRequest joined = moved.header;
+    const SplitMessage moved = *std::move(read);  // addresses must survive it
+    v1::ExecuteRequest joined;
+    ASSERT_EQ(ParseHeader(moved.header, joined), absl::OkStatus());
     for (const Fragments& entry : moved.raw) joined.add_raw(Flatten(entry));
     ASSERT_EQ(joined.SerializeAsString(), request.SerializeAsString());
   }
@@ -117,7 +121,7 @@ TEST_F(RawMessageTest, LargeEntriesAreLentUntilTheTransportIsDone) {
 }
 
 TEST_F(RawMessageTest, EmptyBuffersAreEmptyMessages) {
-  EXPECT_TRUE(ReadExecuteRequest(grpc::ByteBuffer()).ok());
+  EXPECT_TRUE(Split(grpc::ByteBuffer()).ok());
   const grpc::ByteBuffer response = WriteExecuteResponse({}, {});
   EXPECT_EQ(response.Length(), 0u);
 }
@@ -127,7 +131,8 @@ TEST_F(RawMessageTest, RefusesMalformedHeaders) {
   // A truncated message and a string that is not UTF-8 inside `call`.
   for (const std::string_view bytes :
        {std::string_view("\x0a\x02\x0a\x05"), std::string_view("\x0a\x03\x0a\x01\xff")}) {
-    const absl::Status status = ReadExecuteRequest(InSlices(bytes, rng)).status();
+    v1::ExecuteRequest request;
+    const absl::Status status = ParseHeader(Split(InSlices(bytes, rng))->header, request);
     const std::optional<ErrorDetail> detail = GetErrorDetail(status);
     ASSERT_TRUE(detail.has_value()) << status;
     EXPECT_EQ(detail->reason, ErrorReason::kParamInvalid);

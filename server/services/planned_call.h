@@ -1,0 +1,46 @@
+// What calls share that differ in nothing but their raw bytes: their plan and the form of their
+// answer.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/fragments.h"
+#include "core/engine/engine.h"
+#include "opserve/v1/types.pb.h"
+#include "server/wire/result_form.h"
+
+namespace opserve::server {
+
+// Immutable once it is made; thread-safe.
+class PlannedCall {
+ public:
+  // A call of Execute or ExecuteBatch. Errors: DecodeExecuteCall's, MakePlan's, DecodeStorages's.
+  static absl::StatusOr<std::shared_ptr<const PlannedCall>> Make(const Engine& engine,
+                                                                 const v1::Call& call,
+                                                                 std::span<const Fragments> raw,
+                                                                 v1::TensorEncoding encoding);
+  PlannedCall(const PlannedCall&) = delete;
+  PlannedCall& operator=(const PlannedCall&) = delete;
+
+  const SharedPlan& plan() const { return plan_; }
+  const ResultForm& form() const { return form_; }
+  // Whether a call with the same message but other raw entries, as many, has the same plan.
+  bool is_shareable() const { return is_shareable_; }
+  // The storages of the tensors that came with values; they follow the raw entries.
+  std::span<const Fragments> values() const { return values_; }
+
+ private:
+  PlannedCall() = default;
+
+  SharedPlan plan_;
+  ResultForm form_;
+  bool is_shareable_ = false;
+  std::vector<Fragments> values_;  // into value_bytes_
+  std::vector<std::vector<std::byte>> value_bytes_;
+};
+
+}  // namespace opserve::server

@@ -1,0 +1,93 @@
+#include "server/wire/result_form.h"
+
+#include <utility>
+
+#include "google/protobuf/io/coded_stream.h"
+#include "server/wire/raw_message.h"
+#include "server/wire/varint.h"
+
+namespace opserve::server {
+namespace {
+
+using google::protobuf::io::CodedOutputStream;
+
+constexpr uint32_t kOutputsTag = BytesTag(v1::ExecuteResponse::kOutputsFieldNumber);
+static_assert(kOutputsTag == BytesTag(v1::BatchResult::kOutputsFieldNumber));
+constexpr uint32_t kRawIndexTag = v1::Tensor::kRawIndexFieldNumber << 3;
+
+// Of a tag of one byte and a length or a number.
+constexpr size_t kMaxFramingBytes = 6;
+
+}  // namespace
+
+ResultForm::ResultForm(const OpCall& call, v1::TensorEncoding encoding)
+    : call_(&call), encoding_(encoding), max_batched_bytes_(kMaxFramingBytes) {
+  v1::ExecuteResponse described;
+  TensorList& tensors = *described.mutable_outputs();
+  EncodeOutputs(call, tensors);
+  const OutputEncoder encoder(call, encoding, tensors);
+  max_response_bytes_ = ExecuteResponseBytes(described, encoder.raw_sizes());
+  max_response_bytes_ += encoder.values_bytes();
+  max_batched_bytes_ += encoder.values_bytes();
+  for (const size_t raw : encoder.raw_sizes()) max_batched_bytes_ += kMaxFramingBytes + raw;
+  for (int i = 0; i < tensors.size(); ++i) {
+    tensors[i].clear_data();
+    outputs_.push_back(
+        {tensors[i].SerializeAsString(), call.outputs[static_cast<size_t>(i)].wanted});
+    max_batched_bytes_ += 2 * kMaxFramingBytes + outputs_.back().tensor.size();
+  }
+}
+
+size_t ResultForm::TensorBytes(const Output& output, uint32_t raw_index) {
+  return output.tensor.size() +
+         (output.wanted ? 1 + CodedOutputStream::VarintSize32(raw_index) : size_t{0});
+}
+
+size_t ResultForm::OutputsBytes(uint32_t first_raw) const {
+  size_t bytes = 0;
+  uint32_t index = first_raw;
+  for (const Output& output : outputs_) {
+    bytes += FieldBytes(TensorBytes(output, index));
+    index += output.wanted ? 1 : 0;
+  }
+  return bytes;
+}
+
+void ResultForm::AppendOutputs(uint32_t first_raw, std::string& message) const {
+  uint32_t index = first_raw;
+  for (const Output& output : outputs_) {
+    AppendVarint(kOutputsTag, message);
+    AppendVarint(TensorBytes(output, index), message);
+    message.append(output.tensor);
+    if (!output.wanted) continue;
+    AppendVarint(kRawIndexTag, message);
+    AppendVarint(index++, message);
+  }
+}
+
+void ResultForm::TakeRaw(Outputs outputs, std::vector<PooledBuffer>& raw) const {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs_[i].wanted) raw.push_back(std::move(outputs[i].bytes));
+  }
+}
+
+void ResultForm::FillTensors(Outputs outputs, TensorList& tensors) const {
+  EncodeOutputs(*call_, tensors);
+  OutputEncoder(*call_, encoding_, tensors).Fill(std::move(outputs), tensors);
+}
+
+grpc::ByteBuffer WriteExecuteResponse(const ResultForm& form, Outputs outputs) {
+  std::vector<PooledBuffer> raw;
+  if (!form.is_raw()) {
+    v1::ExecuteResponse response;
+    form.FillTensors(std::move(outputs), *response.mutable_outputs());
+    return WriteExecuteResponse(response, std::move(raw));
+  }
+  std::string header;
+  form.AppendOutputs(0, header);
+  raw.reserve(outputs.size());
+  form.TakeRaw(std::move(outputs), raw);
+  return WriteSplitMessage(std::move(header), v1::ExecuteResponse::kRawFieldNumber, std::move(raw));
+}
+
+}  // namespace opserve::server

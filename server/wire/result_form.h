@@ -1,0 +1,60 @@
+// How the results of one call look on the wire: worked out once for all calls with the same plan.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include "absl/container/inlined_vector.h"
+#include "core/engine/engine.h"
+#include "opserve/v1/operator_service.pb.h"
+#include "server/wire/output_codec.h"
+
+namespace opserve::server {
+
+// A value. Thread-safe.
+class ResultForm {
+ public:
+  ResultForm() = default;
+  // `call` is planned; it must outlive this.
+  ResultForm(const OpCall& call, v1::TensorEncoding encoding);
+
+  // Whether outputs are raw entries of the message; else they are values of their tensors.
+  bool is_raw() const { return encoding_ == v1::TENSOR_ENCODING_RAW; }
+  // The most that such a result takes among those of a batch.
+  size_t max_batched_bytes() const { return max_batched_bytes_; }
+  // The most that an ExecuteResponse of it takes; RAW: exactly that.
+  size_t max_response_bytes() const { return max_response_bytes_; }
+
+  // RAW: the field `outputs` of an ExecuteResponse or a BatchResult, whose raw entries begin with
+  // the one of index `first_raw`. As AppendOutputs, in bytes.
+  size_t OutputsBytes(uint32_t first_raw) const;
+  void AppendOutputs(uint32_t first_raw, std::string& message) const;
+  // RAW: appends the raw entries.
+  void TakeRaw(Outputs outputs, std::vector<PooledBuffer>& raw) const;
+
+  // Any other encoding: `tensors` become the outputs with their values.
+  void FillTensors(Outputs outputs, TensorList& tensors) const;
+
+ private:
+  struct Output {
+    std::string tensor;  // serialized, but for the raw_index
+    bool wanted;
+  };
+
+  static size_t TensorBytes(const Output& output, uint32_t raw_index);
+
+  const OpCall* call_ = nullptr;
+  v1::TensorEncoding encoding_ = v1::TENSOR_ENCODING_RAW;
+  absl::InlinedVector<Output, 1> outputs_;
+  size_t max_batched_bytes_ = 0;
+  size_t max_response_bytes_ = 0;
+};
+
+// The ExecuteResponse with these outputs of a call of that form. Large outputs are not copied.
+grpc::ByteBuffer WriteExecuteResponse(const ResultForm& form, Outputs outputs);
+
+}  // namespace opserve::server

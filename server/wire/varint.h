@@ -1,0 +1,25 @@
+// The few pieces of protobuf's wire format that are written by hand.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "google/protobuf/io/coded_stream.h"
+
+namespace opserve::server {
+
+// The tag of a field with a length: bytes, strings, messages.
+constexpr uint32_t BytesTag(uint32_t field) { return field << 3 | 2; }
+
+// Of a field with a length whose tag is of one byte.
+inline size_t FieldBytes(size_t payload) {
+  return 1 + google::protobuf::io::CodedOutputStream::VarintSize64(payload) + payload;
+}
+
+inline void AppendVarint(uint64_t value, std::string& out) {
+  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
+  out.push_back(static_cast<char>(value));
+}
+
+}  // namespace opserve::server
