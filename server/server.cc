@@ -100,12 +100,14 @@ class GrpcServer final : public Server {
     SetUpGrpc();
     service_ = MakeOperatorService(*engine_, {.max_message_bytes = config.max_message_bytes,
                                               .executing = &executing_,
+                                              .plans = &plans_,
                                               .counters = &counters_});
     grpc::ServerBuilder builder;
     sessions_ = MakeSessionServer(*engine_, {.limits = config.session,
                                              .max_sessions = config.max_sessions,
                                              .stall_timeout = config.session_stall_timeout,
                                              .executing = &executing_,
+                                             .plans = &plans_,
                                              .counters = &counters_});
     builder.RegisterService(service_.get());
     builder.RegisterService(&sessions_->service());
@@ -181,6 +183,7 @@ class GrpcServer final : public Server {
   // Destroyed in the order that is safe: server, service, engine.
   std::unique_ptr<Engine> engine_;
   std::atomic<int64_t> executing_ = 0;
+  PlanCache plans_;
   ServerCounters counters_;
   std::unique_ptr<grpc::Service> service_;
   std::unique_ptr<SessionServer> sessions_;

@@ -36,14 +36,37 @@ absl::Status ReadError(const v1::StatusDetails& error) {
   return StatusFromWire(error.code(), error.message(), error.SerializeAsString());
 }
 
-}  // namespace
-
-absl::Status ReadSessionAnswer(const Fragments& bytes, SessionAnswer& answer) {
-  std::string header;
-  if (!Split(bytes, header, answer.raw) || !answer.message.ParseFromString(header))
-    return BadAnswer("SessionResponse", "malformed bytes");
+// Its parsed fields and its status.
+void Complete(SessionAnswer& answer) {
   if (answer.message.has_error()) answer.status = ReadError(answer.message.error());
   answer.last = !answer.message.more();
+}
+
+absl::Status ReadGroup(SessionMessage& message) {
+  for (v1::SessionResponse& member : *message.group.mutable_answers()) {
+    if (member.answers_size() > 0) return BadAnswer("SessionResponse", "a group inside a group");
+    SessionAnswer& answer = message.answers.emplace_back();
+    answer.message = std::move(member);
+    for (const std::string& entry : answer.message.raw())
+      answer.raw.emplace_back(std::as_bytes(std::span(entry)));
+    Complete(answer);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ReadSessionMessage(const Fragments& bytes, SessionMessage& message) {
+  std::string header;
+  SessionAnswer alone;
+  if (!Split(bytes, header, alone.raw) || !alone.message.ParseFromString(header))
+    return BadAnswer("SessionResponse", "malformed bytes");
+  if (alone.message.answers_size() > 0) {
+    message.group = std::move(alone.message);
+    return ReadGroup(message);
+  }
+  Complete(alone);
+  message.answers.push_back(std::move(alone));
   return absl::OkStatus();
 }
 

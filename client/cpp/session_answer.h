@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "core/base/fragments.h"
 #include "opserve/v1/session.pb.h"
@@ -12,12 +13,19 @@ namespace opserve::client {
 // An answer to a command, or a notice.
 struct SessionAnswer {
   absl::Status status;          // what became of the command
-  v1::SessionResponse message;  // without `raw`
-  std::vector<Fragments> raw;   // valid as long as the message that was read
+  v1::SessionResponse message;  // without `raw`, unless it came in a group
+  std::vector<Fragments> raw;   // valid as long as the message that was read, and its bytes
   bool last = true;             // nothing more comes for this command
 };
 
-// INTERNAL, saying what is wrong, for bytes that are no SessionResponse. Bulk bytes are not copied.
-absl::Status ReadSessionAnswer(const Fragments& bytes, SessionAnswer& answer);
+// The answers in one message.
+struct SessionMessage {
+  absl::InlinedVector<SessionAnswer, 1> answers;
+  v1::SessionResponse group;  // what the answers of a group point to
+};
+
+// INTERNAL, saying what is wrong, for bytes that are no SessionResponse. The bulk bytes of one that
+// came by itself are not copied.
+absl::Status ReadSessionMessage(const Fragments& bytes, SessionMessage& message);
 
 }  // namespace opserve::client

@@ -24,6 +24,11 @@ constexpr size_t kMinRemembered = 1024;
 // What a message has beside its header and an entry's bytes, at most.
 constexpr size_t kFramingBytes = 16;
 
+// Small commands that wait go in one message of about this size.
+constexpr size_t kGroupBytes = size_t{64} << 10;
+
+constexpr uint32_t kCommandsTag = v1::SessionRequest::kCommandsFieldNumber << 3 | 2;
+
 constexpr char kIdTag = v1::SessionRequest::kIdFieldNumber << 3;
 
 SessionInfo ReadInfo(const v1::SessionInfo& message) {
@@ -142,16 +147,41 @@ const SessionChannel::Sent* SessionChannel::Recall(uint64_t command) const {
   return command == 0 || age >= sent_.size() ? nullptr : &sent_[sent_.size() - 1 - age];
 }
 
+Request SessionChannel::NextMessage() {
+  const size_t most = std::min(kGroupBytes, static_cast<size_t>(info_.max_message_bytes));
+  size_t count = 0;
+  size_t bytes = 0;
+  for (const Request& waiting : queue_) {
+    bytes += waiting.size_bytes() + kFramingBytes;
+    if (!waiting.is_copied() || bytes > most) break;
+    ++count;
+  }
+  if (count < 2) {
+    Request alone = std::move(queue_.front());
+    queue_.pop_front();
+    return alone;
+  }
+  std::string group;
+  group.reserve(bytes);
+  for (size_t i = 0; i < count; ++i) {
+    const std::string_view command = queue_.front().copied();
+    AppendVarint(kCommandsTag, group);
+    AppendVarint(command.size(), group);
+    group.append(command);
+    queue_.pop_front();
+  }
+  Request message;
+  message.AppendCopy(group);
+  return message;
+}
+
 void SessionChannel::Pump() {
   std::optional<Request> next;
   {
     const MutexLock lock(mutex_);
     if (writing_ || end_.has_value() || (queue_.empty() && !closing_)) return;
     writing_ = true;
-    if (!queue_.empty()) {
-      next = std::move(queue_.front());
-      queue_.pop_front();
-    }
+    if (!queue_.empty()) next = NextMessage();
   }
   next.has_value() ? stream_->Write(*next) : stream_->HalfClose();
 }
@@ -175,9 +205,13 @@ void SessionChannel::HalfClose() {
 void SessionChannel::Cancel() { stream_->Cancel(); }
 
 void SessionChannel::OnMessage(const Fragments& message) {
-  SessionAnswer answer;
-  absl::Status read = ReadSessionAnswer(message, answer);
-  if (!read.ok()) return Fault(std::move(read));
+  SessionMessage read;
+  absl::Status status = ReadSessionMessage(message, read);
+  if (!status.ok()) return Fault(std::move(status));
+  for (SessionAnswer& answer : read.answers) Deliver(answer);
+}
+
+void SessionChannel::Deliver(SessionAnswer& answer) {
   const uint64_t id = answer.message.id();
   if (id == 0) return OnNotice(answer);
   Handler handler;

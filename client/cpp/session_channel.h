@@ -50,9 +50,9 @@ class SessionChannel final : public MessageStream::Listener,
   uint64_t NewObject();
   void Forget(uint64_t object);
 
-  // Commands go out in the order of these calls, one by one as the transport takes them. The
-  // first form is a quiet command: its failure is kept for TakeFailure. Returns the command's id,
-  // or 0 when the session is over.
+  // Commands go out in the order of these calls as the transport takes them; small ones that wait
+  // go together in one message. The first form is a quiet command: its failure is kept for
+  // TakeFailure. Returns the command's id, or 0 when the session is over.
   uint64_t Send(Command command);
   uint64_t Send(Command command, OnAnswer on_answer);
   // Nothing is sent after this.
@@ -106,8 +106,11 @@ class SessionChannel final : public MessageStream::Listener,
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Remember(Command& command) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const Sent* Recall(uint64_t command) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The message to write next: the first command that waits, or as many small ones as wait.
+  Request NextMessage() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Writes what waits, unless something is being written.
   void Pump();
+  void Deliver(SessionAnswer& answer);
   void OnNotice(const SessionAnswer& answer);
   void KeepFailure(const absl::Status& status, uint64_t stream, uint64_t context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -12,8 +12,8 @@ namespace opserve {
 
 class ABSL_LOCKABLE Mutex {
  public:
-  // Tries for about a microsecond before it sleeps: what our locks guard takes less, and a sleep and
-  // a wake-up more.
+  // Tries for about a microsecond before it sleeps: what our locks guard takes less, and a sleep
+  // and a wake-up more.
   void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() {
     for (int i = 0; i < kTries; ++i) {
       if (mutex_.try_lock()) return;

@@ -69,13 +69,13 @@ void ServerCounters::SessionOpened() { Add(kLayout.sessions_opened, 1); }
 void ServerCounters::SessionClosed() { Add(kLayout.sessions_closed, 1); }
 void ServerCounters::SessionRefused() { Add(kLayout.sessions_refused, 1); }
 
-void ServerCounters::CommandCame(size_t bytes) {
-  Add(kLayout.session_commands, 1);
+void ServerCounters::CommandsCame(size_t commands, size_t bytes) {
+  Add(kLayout.session_commands, static_cast<int64_t>(commands));
   Add(kLayout.session_request_bytes, static_cast<int64_t>(bytes));
 }
 
-void ServerCounters::AnswerLeft(size_t bytes) {
-  Add(kLayout.session_answers, 1);
+void ServerCounters::AnswersLeft(size_t answers, size_t bytes) {
+  Add(kLayout.session_answers, static_cast<int64_t>(answers));
   Add(kLayout.session_response_bytes, static_cast<int64_t>(bytes));
 }
 

@@ -68,8 +68,9 @@ class ServerCounters {
   void SessionOpened();
   void SessionClosed();
   void SessionRefused();
-  void CommandCame(size_t bytes);
-  void AnswerLeft(size_t bytes);
+  // Those of one message.
+  void CommandsCame(size_t commands, size_t bytes);
+  void AnswersLeft(size_t answers, size_t bytes);
   void CommandFailed();
 
   // Each number by itself is one that was true since the call began.

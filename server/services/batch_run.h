@@ -16,7 +16,7 @@
 #include "absl/time/time.h"
 #include "core/engine/engine.h"
 #include "server/counters/server_counters.h"
-#include "server/services/planned_call.h"
+#include "server/plans/planned_call.h"
 #include "server/wire/batch_request.h"
 #include "server/wire/batch_response.h"
 

@@ -6,8 +6,8 @@
 #include <grpcpp/server_context.h>
 
 #include "core/base/status_macros.h"
+#include "server/plans/planned_call.h"
 #include "server/services/call_meter.h"
-#include "server/services/planned_call.h"
 #include "server/wire/output_codec.h"
 #include "server/wire/raw_message.h"
 

@@ -9,7 +9,7 @@
 
 #include "core/engine/engine.h"
 #include "server/counters/server_counters.h"
-#include "server/services/plan_cache.h"
+#include "server/plans/plan_cache.h"
 
 namespace opserve::server {
 

@@ -44,7 +44,8 @@ class OperatorService final : public Methods {
   OperatorService(Engine& engine, const OperatorServiceOptions& options)
       : engine_(engine),
         options_(options),
-        execute_{engine, *options.counters, *options.executing, plans_, options.max_message_bytes},
+        execute_{engine, *options.counters, *options.executing, *options.plans,
+                 options.max_message_bytes},
         start_(options.clock->Now()) {}
 
   grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context,
@@ -163,7 +164,6 @@ class OperatorService final : public Methods {
 
   Engine& engine_;
   const OperatorServiceOptions options_;
-  PlanCache plans_;
   const ExecuteContext execute_;
   const absl::Time start_;
 };

@@ -10,6 +10,7 @@
 #include "core/base/clock.h"
 #include "core/engine/engine.h"
 #include "server/counters/server_counters.h"
+#include "server/plans/plan_cache.h"
 
 namespace opserve::server {
 
@@ -20,6 +21,7 @@ struct OperatorServiceOptions {
   // Counts the calls of Execute and ExecuteBatch that are not over yet. Must outlive the service,
   // as must the others.
   std::atomic<int64_t>* executing = nullptr;
+  PlanCache* plans = nullptr;
   ServerCounters* counters = nullptr;
   const Clock* clock = &Clock::Real();
 };

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
-#include "server/wire/raw_message.h"
+#include "server/services/session_messages.h"
 #include "server/wire/status.h"
 
 namespace opserve::server {
@@ -16,6 +16,9 @@ namespace {
 
 // How long a session that drains must have nothing under way: shorter than StreamEnder's patience.
 constexpr absl::Duration kDrainGrace = absl::Milliseconds(100);
+
+// Of the answers in one message.
+constexpr int64_t kGroupBytes = int64_t{64} << 10;
 
 }  // namespace
 
@@ -37,13 +40,17 @@ SessionCall::SessionCall(Engine& engine, const SessionServiceOptions& options,
     : options_(options),
       context_(context),
       flow_(std::make_shared<Flow>(options.limits.window_bytes)),
-      session_(engine, *options.clock, options.limits, flow_) {
+      session_(engine, *options.plans, *options.clock, options.limits, flow_) {
   options_.counters->SessionOpened();
 }
 
 SessionCall::~SessionCall() { options_.counters->SessionClosed(); }
 
 void SessionCall::OnReadDone(bool ok) {
+  {
+    MutexLock lock(mutex_);
+    taking_ = true;
+  }
   if (ok) {
     const absl::Status status = TakeRead();
     if (!status.ok()) End(ToGrpcStatus(status));
@@ -52,6 +59,7 @@ void SessionCall::OnReadDone(bool ok) {
   }
   {
     MutexLock lock(mutex_);
+    taking_ = false;
     reading_ = false;
     half_closed_ = half_closed_ || !ok;
   }
@@ -59,25 +67,30 @@ void SessionCall::OnReadDone(bool ok) {
 }
 
 absl::Status SessionCall::TakeRead() {
-  auto request = std::make_shared<RawSessionRequest>();
-  options_.counters->CommandCame(in_.Length());
-  OPSERVE_ASSIGN_OR_RETURN(*request, ReadSessionRequest(in_));
+  const size_t message_bytes = in_.Length();
+  OPSERVE_ASSIGN_OR_RETURN(IncomingCommands incoming, ReadCommands(in_));
   in_.Clear();
-  Command command{
-      .header = std::move(request->header), .raw = std::move(request->raw), .owner = {}};
-  if (!command.raw.empty()) command.owner = std::move(request);
-  return session_.Take(std::move(command));
+  if (incoming.grouped) {
+    MutexLock lock(mutex_);
+    grouped_ = true;
+  }
+  options_.counters->CommandsCame(incoming.commands.size(), message_bytes);
+  for (Command& command : incoming.commands)
+    OPSERVE_RETURN_IF_ERROR(session_.Take(std::move(command)));
+  return absl::OkStatus();
 }
 
 void SessionCall::OnWriteDone(bool ok) {
+  size_t answers = 0;
   int64_t bytes = 0;
   {
     MutexLock lock(mutex_);
     writing_ = false;
+    answers = out_answers_;
     bytes = out_bytes_;
     out_.Clear();
   }
-  flow_->Sent(bytes);
+  flow_->Sent(answers, bytes);
   if (ok) return Advance();
   End(grpc::Status::CANCELLED);
 }
@@ -96,7 +109,7 @@ void SessionCall::OnDone() {
 
 void SessionCall::Advance() {
   MutexLock lock(mutex_);
-  if (finished_) return;
+  if (finished_ || taking_) return;
   CountWork();
   AdvanceWrite();
   if (!reading_ && !half_closed_ && flow_->MayRead()) {
@@ -116,14 +129,18 @@ void SessionCall::FinishWith(const grpc::Status& status) {
 
 void SessionCall::AdvanceWrite() {
   if (writing_) return;
-  std::optional<Answer> answer = flow_->Next();
-  if (!answer.has_value()) return;
+  std::vector<Answer> answers = flow_->Next(grouped_ ? kGroupBytes : 0);
+  if (answers.empty()) return;
   writing_ = true;
   write_start_ = options_.clock->Now();
-  out_bytes_ = answer->size_bytes();
-  if (answer->header.has_error()) options_.counters->CommandFailed();
-  out_ = WriteSessionResponse(answer->header, std::move(answer->raw));
-  options_.counters->AnswerLeft(out_.Length());
+  out_answers_ = answers.size();
+  out_bytes_ = 0;
+  for (const Answer& answer : answers) {
+    out_bytes_ += answer.size_bytes();
+    if (answer.header.has_error()) options_.counters->CommandFailed();
+  }
+  out_ = WriteAnswers(std::move(answers));
+  options_.counters->AnswersLeft(out_answers_, out_.Length());
   grpc::WriteOptions write;
   if (flow_->HasAnswer()) write.set_buffer_hint();
   StartWrite(&out_, write);

@@ -37,6 +37,7 @@ class SessionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   void OnCancel() override;
   void OnDone() override;
 
+  // Commands until one is at fault.
   absl::Status TakeRead();
   // Starts whatever may be started.
   void Advance();
@@ -55,7 +56,11 @@ class SessionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
 
   Mutex mutex_;
   grpc::ByteBuffer out_ ABSL_GUARDED_BY(mutex_);
+  size_t out_answers_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t out_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Commands of one message are being taken: what they have to say goes together.
+  bool taking_ ABSL_GUARDED_BY(mutex_) = false;
+  bool grouped_ ABSL_GUARDED_BY(mutex_) = false;  // the client knows groups of answers
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool half_closed_ ABSL_GUARDED_BY(mutex_) = false;

@@ -11,6 +11,7 @@
 #include "core/base/clock.h"
 #include "core/engine/engine.h"
 #include "server/counters/server_counters.h"
+#include "server/plans/plan_cache.h"
 #include "server/session/session_limits.h"
 
 namespace opserve::server {
@@ -22,7 +23,8 @@ struct SessionServiceOptions {
   absl::Duration stall_timeout = absl::Seconds(30);
   // Counts the sessions that have something under way. Must outlive the service.
   std::atomic<int64_t>* executing = nullptr;
-  // Must outlive the service.
+  // These must outlive the service, too.
+  PlanCache* plans = nullptr;
   ServerCounters* counters = nullptr;
   const Clock* clock = &Clock::Real();
 };

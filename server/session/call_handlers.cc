@@ -1,4 +1,5 @@
 // Calls that bring their bytes: whole, or chunk by chunk.
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,24 +20,9 @@ constexpr int64_t kFramingBytes = 4096;
 // An InlineExecute from when it was taken to its answer.
 struct InlineCall {
   OneShot shot;
-  std::vector<std::vector<std::byte>> values;
+  std::shared_ptr<const PlannedCall> planned;
   std::shared_ptr<const void> owner;
-  Answer answer;
-  OutputEncoder encoder;
 };
-
-absl::Status PrepareAnswer(const SessionState& state, const v1::InlineExecute& command,
-                           InlineCall& call) {
-  OPSERVE_ASSIGN_OR_RETURN(const v1::TensorEncoding encoding,
-                           DecodeEncoding(command.output_encoding()));
-  const OpCall& planned = call.shot.plan->call;
-  TensorList& outputs = *call.answer.header.mutable_outputs()->mutable_outputs();
-  EncodeOutputs(planned, outputs);
-  call.encoder = OutputEncoder(planned, encoding, outputs);
-  size_t bytes = call.answer.header.ByteSizeLong() + call.encoder.values_bytes() + kFramingBytes;
-  for (const size_t entry : call.encoder.raw_sizes()) bytes += entry;
-  return CheckAnswerSize(planned, bytes, state.limits.max_message_bytes);
-}
 
 absl::StatusOr<std::string_view> DeviceOfStream(SessionState& state, uint64_t stream_id) {
   OPSERVE_ASSIGN_OR_RETURN(const Owned<Stream>* stream, state.streams.Find(stream_id));
@@ -45,22 +31,47 @@ absl::StatusOr<std::string_view> DeviceOfStream(SessionState& state, uint64_t st
   return (*context)->device().info().name;
 }
 
+// Everything that says what the call is, but its raw bytes. No message begins like it.
+std::string KeyOf(const v1::InlineExecute& command, std::string_view device) {
+  std::string key(1, static_cast<char>(command.output_encoding()));
+  key.append(device).push_back('\0');
+  command.call().AppendToString(&key);
+  return key;
+}
+
+absl::StatusOr<std::shared_ptr<const PlannedCall>> FindPlan(SessionState& state,
+                                                            const v1::InlineExecute& command,
+                                                            const std::vector<Fragments>& raw) {
+  std::string_view device;
+  if (command.stream() != 0) {
+    OPSERVE_ASSIGN_OR_RETURN(device, DeviceOfStream(state, command.stream()));
+  }
+  OPSERVE_ASSIGN_OR_RETURN(const v1::TensorEncoding encoding,
+                           DecodeEncoding(command.output_encoding()));
+  std::string key = KeyOf(command, device);
+  std::shared_ptr<const PlannedCall> known = state.plans.Find(key, raw.size());
+  if (known != nullptr) return known;
+  OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<const PlannedCall> planned,
+                           PlannedCall::Make(state.engine, command.call(), raw, encoding, device));
+  state.plans.Put(std::move(key), raw.size(), planned);
+  return planned;
+}
+
 absl::StatusOr<std::shared_ptr<InlineCall>> PrepareInline(SessionState& state,
                                                           const v1::InlineExecute& command,
                                                           Taken& taken) {
   auto call = std::make_shared<InlineCall>();
-  OPSERVE_ASSIGN_OR_RETURN(NamedCall named, DecodeExecuteCall(command.call(), taken.command.raw));
-  if (named.device.empty() && command.stream() != 0) {
-    OPSERVE_ASSIGN_OR_RETURN(named.device, DeviceOfStream(state, command.stream()));
-  }
-  OPSERVE_ASSIGN_OR_RETURN(call->shot.plan, state.engine.MakePlan(named));
-  OPSERVE_ASSIGN_OR_RETURN(CallStorages storages,
-                           DecodeStorages(command.call(), std::move(taken.command.raw)));
-  call->values = std::move(storages.values);
-  call->shot.storages = std::move(storages.fragments);
+  OPSERVE_ASSIGN_OR_RETURN(call->planned, FindPlan(state, command, taken.command.raw));
+  call->shot.plan = call->planned->plan();
+  call->shot.storages = std::move(taken.command.raw);
+  call->shot.storages.insert(call->shot.storages.end(), call->planned->values().begin(),
+                             call->planned->values().end());
   call->owner = taken.command.owner;
-  OPSERVE_RETURN_IF_ERROR(CheckStorages(*call->shot.plan, call->shot.storages));
-  OPSERVE_RETURN_IF_ERROR(PrepareAnswer(state, command, *call));
+  const Plan& plan = *call->shot.plan;
+  OPSERVE_RETURN_IF_ERROR(CheckStorages(plan, call->shot.storages));
+  OPSERVE_RETURN_IF_ERROR(
+      CheckAnswerSize(plan.call, call->planned->form().max_response_bytes() + kFramingBytes,
+                      state.limits.max_message_bytes));
   return call;
 }
 
@@ -69,9 +80,10 @@ absl::Status Deliver(InlineCall& call, Ticket& ticket, absl::StatusOr<Outputs> o
     ticket.Finish(outputs.status());
     return outputs.status();
   }
-  TensorList& list = *call.answer.header.mutable_outputs()->mutable_outputs();
-  call.answer.raw = call.encoder.Fill(*std::move(outputs), list);
-  ticket.Finish(absl::OkStatus(), std::move(call.answer));
+  Answer answer;
+  answer.raw = call.planned->form().FillTensors(
+      *std::move(outputs), *answer.header.mutable_outputs()->mutable_outputs());
+  ticket.Finish(absl::OkStatus(), std::move(answer));
   return absl::OkStatus();
 }
 

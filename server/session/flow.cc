@@ -19,19 +19,22 @@ void Flow::Attach(std::shared_ptr<const absl::AnyInvocable<void() const>> wake) 
   wake_ = std::move(wake);
 }
 
-std::optional<Answer> Flow::Next() {
+std::vector<Answer> Flow::Next(int64_t max_bytes) {
+  std::vector<Answer> next;
   MutexLock lock(mutex_);
-  if (answers_.empty()) return std::nullopt;
-  Answer answer = std::move(answers_.front());
-  answers_.pop_front();
-  ++sending_;
-  return answer;
+  for (int64_t bytes = 0; !answers_.empty(); answers_.pop_front()) {
+    bytes += answers_.front().size_bytes();
+    if (!next.empty() && bytes > max_bytes) break;
+    next.push_back(std::move(answers_.front()));
+  }
+  sending_ += next.size();
+  return next;
 }
 
-void Flow::Sent(int64_t bytes) {
+void Flow::Sent(size_t answers, int64_t bytes) {
   {
     MutexLock lock(mutex_);
-    --sending_;
+    sending_ -= answers;
   }
   Unreserve(bytes);
 }
@@ -152,10 +155,16 @@ bool Flow::BeginCommand(int64_t max) {
   return true;
 }
 
-void Flow::EndCommand() {
+void Flow::EndCommand(std::optional<Answer> answer, int64_t released_bytes) {
+  const int64_t bytes = answer.has_value() ? answer->size_bytes() : 0;
   {
     MutexLock lock(mutex_);
     --commands_;
+    held_bytes_ -= released_bytes;
+    if (answer.has_value() && !closed_) {
+      unsent_bytes_ += bytes;
+      answers_.push_back(*std::move(answer));
+    }
   }
   Wake();
 }

@@ -38,9 +38,10 @@ class Flow {
   // end. Before anything else.
   void Attach(std::shared_ptr<const absl::AnyInvocable<void() const>> wake);
 
-  // The next answer to send; Sent(its size) when the transport has taken it.
-  std::optional<Answer> Next();
-  void Sent(int64_t bytes);
+  // The next answers to send: one, and those behind it while all together have no more than
+  // `max_bytes`. Sent(their number and size) when the transport has taken them.
+  std::vector<Answer> Next(int64_t max_bytes = 0);
+  void Sent(size_t answers, int64_t bytes);
   // Next has one.
   bool HasAnswer() const;
   bool MayRead() const;
@@ -73,7 +74,8 @@ class Flow {
 
   // False, and nothing done, when `max` commands are under way.
   bool BeginCommand(int64_t max);
-  void EndCommand();
+  // With its last answer, and what was held for it.
+  void EndCommand(std::optional<Answer> answer, int64_t released_bytes);
 
  private:
   struct Waiter {
@@ -93,7 +95,7 @@ class Flow {
   int64_t unsent_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // queued, being sent, or reserved
   int64_t held_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t commands_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t sending_ ABSL_GUARDED_BY(mutex_) = 0;  // answers that Next gave and Sent has not seen
+  size_t sending_ ABSL_GUARDED_BY(mutex_) = 0;  // answers that Next gave and Sent has not seen
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -96,9 +96,9 @@ absl::Status Dispatch(SessionState& state, const Entry& entry, Taken& taken, boo
 
 }  // namespace
 
-Session::Session(Engine& engine, const Clock& clock, const SessionLimits& limits,
+Session::Session(Engine& engine, PlanCache& plans, const Clock& clock, const SessionLimits& limits,
                  std::shared_ptr<Flow> flow)
-    : flow_(flow), state_(engine, clock, limits, std::move(flow)) {
+    : flow_(flow), state_(engine, plans, clock, limits, std::move(flow)) {
   flow_->Send(InfoAnswer(limits));
 }
 

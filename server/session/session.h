@@ -15,9 +15,9 @@ namespace opserve::server {
 
 class Session {
  public:
-  // `engine` and `clock` must outlive the session and the work that it leaves behind. The first
-  // answer is SessionInfo.
-  Session(Engine& engine, const Clock& clock, const SessionLimits& limits,
+  // `engine` and `clock` must outlive the session and the work that it leaves behind, `plans` the
+  // session. The first answer is SessionInfo.
+  Session(Engine& engine, PlanCache& plans, const Clock& clock, const SessionLimits& limits,
           std::shared_ptr<Flow> flow);
   ~Session() { Close(); }
   Session(const Session&) = delete;

@@ -12,6 +12,9 @@
 namespace opserve::server {
 namespace {
 
+constexpr int64_t kSmallHeader = 1024;
+constexpr int64_t kSpacePerByte = 6;
+
 constexpr int64_t kUnbounded = int64_t{1} << 60;
 
 // Bytes from the start of a region to its end; nullopt when they do not fit.
@@ -40,14 +43,18 @@ absl::Status CheckNumbers(const MemoryRegion& region, int64_t offset_bytes,
 }  // namespace
 
 int64_t Command::held_bytes() const {
-  auto bytes = static_cast<int64_t>(header.SpaceUsedLong());
+  // Exact counting takes longer than most commands; objects are about so much larger than bytes.
+  const auto header_bytes = static_cast<int64_t>(header.ByteSizeLong());
+  int64_t bytes = header_bytes <= kSmallHeader ? kSpacePerByte * header_bytes
+                                               : static_cast<int64_t>(header.SpaceUsedLong());
   for (const Fragments& entry : raw) bytes += static_cast<int64_t>(entry.size_bytes());
   return bytes;
 }
 
-SessionState::SessionState(Engine& the_engine, const Clock& the_clock,
+SessionState::SessionState(Engine& the_engine, PlanCache& the_plans, const Clock& the_clock,
                            const SessionLimits& the_limits, std::shared_ptr<Flow> the_flow)
     : engine(the_engine),
+      plans(the_plans),
       clock(the_clock),
       limits(the_limits),
       flow(std::move(the_flow)),

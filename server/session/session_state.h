@@ -18,6 +18,7 @@
 #include "core/device/memory_region.h"
 #include "core/engine/engine.h"
 #include "core/engine/executor.h"
+#include "server/plans/plan_cache.h"
 #include "server/session/chunked_call.h"
 #include "server/session/flow.h"
 #include "server/session/object_table.h"
@@ -57,8 +58,8 @@ struct Owned {
 };
 
 struct SessionState {
-  SessionState(Engine& the_engine, const Clock& the_clock, const SessionLimits& the_limits,
-               std::shared_ptr<Flow> the_flow);
+  SessionState(Engine& the_engine, PlanCache& the_plans, const Clock& the_clock,
+               const SessionLimits& the_limits, std::shared_ptr<Flow> the_flow);
 
   // RESOURCE_EXHAUSTED naming `kind` when there is no room for one more object.
   absl::Status CheckHandles(std::string_view kind) const;
@@ -67,6 +68,7 @@ struct SessionState {
   void Clear();
 
   Engine& engine;
+  PlanCache& plans;  // of inline calls
   const Clock& clock;
   const SessionLimits limits;
   const std::shared_ptr<Flow> flow;

@@ -38,31 +38,29 @@ void Ticket::SendReserved(Answer answer, int64_t reserved) {
   flow_->Wake();
 }
 
-bool Ticket::TakeEnd() {
-  MutexLock lock(mutex_);
-  return !std::exchange(finished_, true);
-}
-
 void Ticket::Finish(const absl::Status& status, Answer answer) {
   if (!status.ok()) return FinishBlaming(status, 0);
-  ReleaseHeld();
-  if (!TakeEnd()) return;
-  if (answers_ == Answers::kAlways) {
-    answer.header.set_id(id_);
-    flow_->Send(std::move(answer));
-  }
-  flow_->EndCommand();
+  if (answers_ == Answers::kOnFailure) return End(std::nullopt);
+  answer.header.set_id(id_);
+  End(std::move(answer));
 }
 
 void Ticket::FinishBlaming(const absl::Status& status, uint64_t command) {
-  ReleaseHeld();
-  if (!TakeEnd()) return;
   Answer answer;
   answer.header.set_id(id_);
   answer.header.set_failed_command(command);
   *answer.header.mutable_error() = EncodeStatusDetails(status);
-  flow_->Send(std::move(answer));
-  flow_->EndCommand();
+  End(std::move(answer));
+}
+
+void Ticket::End(std::optional<Answer> answer) {
+  int64_t held = 0;
+  {
+    MutexLock lock(mutex_);
+    if (std::exchange(finished_, true)) return;
+    held = std::exchange(held_bytes_, 0);
+  }
+  flow_->EndCommand(std::move(answer), held);
 }
 
 void Ticket::Hold(int64_t bytes) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "core/base/mutex.h"
@@ -44,7 +45,7 @@ class Ticket {
   void ReleaseHeld();
 
  private:
-  bool TakeEnd();
+  void End(std::optional<Answer> answer);
 
   const std::shared_ptr<Flow> flow_;
   const uint64_t id_;

@@ -71,9 +71,9 @@ void ResultForm::TakeRaw(Outputs outputs, std::vector<PooledBuffer>& raw) const 
   }
 }
 
-void ResultForm::FillTensors(Outputs outputs, TensorList& tensors) const {
+std::vector<PooledBuffer> ResultForm::FillTensors(Outputs outputs, TensorList& tensors) const {
   EncodeOutputs(*call_, tensors);
-  OutputEncoder(*call_, encoding_, tensors).Fill(std::move(outputs), tensors);
+  return OutputEncoder(*call_, encoding_, tensors).Fill(std::move(outputs), tensors);
 }
 
 grpc::ByteBuffer WriteExecuteResponse(const ResultForm& form, Outputs outputs) {

@@ -36,8 +36,9 @@ class ResultForm {
   // RAW: appends the raw entries.
   void TakeRaw(Outputs outputs, std::vector<PooledBuffer>& raw) const;
 
-  // Any other encoding: `tensors` become the outputs with their values.
-  void FillTensors(Outputs outputs, TensorList& tensors) const;
+  // `tensors` become the outputs, with their values or, RAW, with the indices of the entries that
+  // it returns.
+  std::vector<PooledBuffer> FillTensors(Outputs outputs, TensorList& tensors) const;
 
  private:
   struct Output {

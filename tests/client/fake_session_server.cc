@@ -36,11 +36,15 @@ class FakeSessionServer::Service final : public v1::SessionService::Service {
     const SendAnswer send = [stream](const v1::SessionResponse& answer) { stream->Write(answer); };
     v1::SessionRequest request;
     while (stream->Read(&request)) {
-      Keep(request);
-      const int code = on_command_(request, send);
+      const int code = request.commands().empty() ? Take(request, send) : TakeGroup(request, send);
       if (code != 0) return {static_cast<grpc::StatusCode>(code), "as scripted"};
     }
     return grpc::Status::OK;
+  }
+
+  int64_t groups() const {
+    const MutexLock lock(mutex_);
+    return groups_;
   }
 
   std::vector<v1::SessionRequest> received() const {
@@ -54,6 +58,30 @@ class FakeSessionServer::Service final : public v1::SessionService::Service {
   }
 
  private:
+  int Take(const v1::SessionRequest& request, const SendAnswer& send) {
+    Keep(request);
+    return on_command_(request, send);
+  }
+
+  // Answers go as a group, too.
+  int TakeGroup(const v1::SessionRequest& group, const SendAnswer& send) {
+    {
+      const MutexLock lock(mutex_);
+      ++groups_;
+    }
+    v1::SessionResponse answers;
+    int code = 0;
+    for (const v1::SessionRequest& command : group.commands()) {
+      if (code == 0) {
+        code = Take(command, [&answers](const v1::SessionResponse& answer) {
+          *answers.add_answers() = answer;
+        });
+      }
+    }
+    if (answers.answers_size() > 0) send(answers);
+    return code;
+  }
+
   void Keep(const v1::SessionRequest& request) {
     const MutexLock lock(mutex_);
     received_.push_back(request);
@@ -66,6 +94,7 @@ class FakeSessionServer::Service final : public v1::SessionService::Service {
   mutable Mutex mutex_;
   mutable CondVar changed_;
   std::vector<v1::SessionRequest> received_ ABSL_GUARDED_BY(mutex_);
+  int64_t groups_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 int AnswerAll(const v1::SessionRequest& request, const SendAnswer& send) {
@@ -119,6 +148,8 @@ FakeSessionServer::FakeSessionServer(OnCommand on_command, const v1::SessionInfo
 FakeSessionServer::~FakeSessionServer() { service_->Stop(); }
 
 std::vector<v1::SessionRequest> FakeSessionServer::received() const { return service_->received(); }
+
+int64_t FakeSessionServer::groups() const { return service_->groups(); }
 
 std::vector<v1::SessionRequest> FakeSessionServer::received(
     v1::SessionRequest::CommandCase kind) const {

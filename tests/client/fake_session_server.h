@@ -38,6 +38,8 @@ class FakeSessionServer {
 
   // All commands so far.
   std::vector<v1::SessionRequest> received() const;
+  // Messages that held several commands.
+  int64_t groups() const;
   // The commands of one kind.
   std::vector<v1::SessionRequest> received(v1::SessionRequest::CommandCase kind) const;
   // Waits until `done(commands)`.

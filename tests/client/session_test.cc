@@ -280,6 +280,32 @@ TEST(SessionTest, ManyInlineCallsAreUnderWayAtOnce) {
   EXPECT_EQ(good, kCalls);
 }
 
+TEST(SessionTest, SmallCommandsThatWaitGoTogether) {
+  const FakeSessionServer server(EchoCall);
+  Session session = Open(server);
+  constexpr int kCalls = 2000;
+  std::vector<float> inputs(kCalls);
+  std::iota(inputs.begin(), inputs.end(), 0.0f);
+  std::atomic<int> good = 0;
+  std::atomic<int> all = 0;
+  Waiter<bool> ended;
+  for (int i = 0; i < kCalls; ++i) {
+    const TensorView input = TensorView::Of(std::span(inputs).subspan(i, 1), {1});
+    session.ExecuteAsync(Call("Op").Input("x", input),
+                         [&, i](const absl::StatusOr<ExecuteResult>& result) {
+                           const auto want = static_cast<float>(i);
+                           if (result.ok() && result->Find("out")->As<float>()[0] == want) ++good;
+                           if (++all == kCalls) ended.Set(true);
+                         });
+  }
+  ended.Wait(absl::InfiniteFuture());
+  EXPECT_EQ(good, kCalls);
+  EXPECT_GT(server.groups(), 0);
+  const std::vector<Request> received = server.received();
+  ASSERT_EQ(received.size(), size_t{kCalls});
+  for (size_t i = 0; i < received.size(); ++i) EXPECT_EQ(received[i].id(), i + 1);
+}
+
 // The fake stops reading while it cannot write: the client must read whatever it sends.
 TEST(SessionTest, BothDirectionsMayBeFull) {
   const FakeSessionServer server(EchoCall);

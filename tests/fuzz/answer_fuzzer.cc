@@ -3,6 +3,7 @@
 // Input: which message, two bytes that say how it is cut into pieces (fuzz_input.h), then the
 // message.
 #include "client/cpp/messages.h"
+#include "client/cpp/session_answer.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace opserve::fuzz {
@@ -37,8 +38,22 @@ void CheckBatch(const absl::StatusOr<client::BatchResults>& results) {
     if (result.ok()) CheckResult(result);
 }
 
+void CheckSession(const Fragments& bytes) {
+  client::SessionMessage message;
+  const absl::Status status = client::ReadSessionMessage(bytes, message);
+  if (!status.ok()) return Check(absl::StatusOr<client::SessionMessage>(status));
+  Require(!message.answers.empty(), "an answer at least");
+  for (const client::SessionAnswer& answer : message.answers) {
+    Require(answer.status.ok() != answer.message.has_error(), "an error is a status");
+    for (const Fragments& entry : answer.raw) {
+      std::string copy(entry.size_bytes(), '\0');
+      entry.CopyTo(reinterpret_cast<std::byte*>(copy.data()), 0, copy.size());
+    }
+  }
+}
+
 void Read(uint8_t message, const Fragments& bytes) {
-  switch (message % 7) {
+  switch (message % 8) {
     case 0:
       return CheckResult(client::ReadExecuteResult(bytes));
     case 1:
@@ -51,8 +66,10 @@ void Read(uint8_t message, const Fragments& bytes) {
       return Check(client::ReadPlan(bytes));
     case 5:
       return CheckBatch(client::ReadBatchResults(bytes, kCalls));
-    default:
+    case 6:
       return Check(client::ReadStatistics(bytes));
+    default:
+      return CheckSession(bytes);
   }
 }
 

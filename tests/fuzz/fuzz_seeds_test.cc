@@ -138,6 +138,16 @@ TEST(FuzzSeeds, Answers) {
   statistics.add_errors()->set_reason("DRAINING");
   statistics.add_devices()->set_device("cpu:0");
   SeedAnswer("statistics", 6, statistics);
+  v1::SessionResponse session;
+  session.set_id(3);
+  session.set_more(true);
+  session.mutable_chunk()->set_output("out");
+  session.add_raw("bytes");
+  SeedAnswer("session", 7, session);
+  v1::SessionResponse group;
+  *group.add_answers() = session;
+  *group.add_answers()->mutable_error() = batch.results(1).error();
+  SeedAnswer("session_group", 7, group);
   v1::GetServerInfoResponse info;
   info.set_version("0.1.0");
   info.set_max_message_bytes(256 << 20);
@@ -161,6 +171,7 @@ TEST(FuzzSeeds, Answers) {
 TEST(FuzzSeeds, Sessions) {
   std::mt19937 generator(7);  // the same bytes everywhere
   std::set<std::string> seen;
+  v1::SessionRequest group;
   for (int i = 0; i < 16; ++i) {
     std::string bytes(400, '\0');
     for (char& byte : bytes) byte = static_cast<char>(generator());
@@ -178,8 +189,12 @@ TEST(FuzzSeeds, Sessions) {
       command->request.set_id(1000);
       Seed("session/message_" + name,
            std::string("\0\x09\x03", 3) + command->request.SerializeAsString());
+      command->request.set_id(1000 + seen.size());
+      *group.add_commands() = command->request;
     }
   }
+  Seed("session/group", std::string("\0\0\0", 3) + group.SerializeAsString());
+  Seed("session/group_in_pieces", std::string("\0\x09\x03", 3) + group.SerializeAsString());
   EXPECT_EQ(seen.size(), 26u);
 }
 

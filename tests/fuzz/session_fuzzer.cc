@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "core/engine/engine.h"
+#include "server/services/session_messages.h"
 #include "server/session/session.h"
-#include "server/wire/raw_message.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/session_script.h"
 
@@ -38,6 +38,9 @@ server::SessionLimits SmallLimits(uint8_t look) {
           .max_message_bytes = 16384};
 }
 
+// Of the answers that are taken together.
+constexpr int64_t kGroupBytes = 1024;
+
 template <typename Condition>
 void YieldUntil(Condition condition) {
   while (!condition()) std::this_thread::yield();
@@ -48,7 +51,7 @@ class Client {
  public:
   explicit Client(const server::SessionLimits& limits)
       : flow_(std::make_shared<server::Flow>(limits.window_bytes)),
-        session_(std::in_place, SmallEngine(), Clock::Real(), limits, flow_) {
+        session_(std::in_place, SmallEngine(), plans_, Clock::Real(), limits, flow_) {
     sent_[0] = {.answered = true};
     Require(TakeAnswer() && saw_info_, "SessionInfo comes first");
   }
@@ -67,22 +70,29 @@ class Client {
 
   absl::Status Send(v1::SessionRequest request, std::vector<Fragments> raw,
                     std::shared_ptr<const void> owner) {
-    const uint64_t id = request.id();
-    const bool answered = !request.quiet() && !request.has_input_chunk();
-    const absl::Status status =
-        session_->Take({.header = std::move(request), .raw = std::move(raw), .owner = owner});
+    return Send({.header = std::move(request), .raw = std::move(raw), .owner = std::move(owner)});
+  }
+
+  absl::Status Send(server::Command command) {
+    const uint64_t id = command.header.id();
+    const bool answered = !command.header.quiet() && !command.header.has_input_chunk();
+    const absl::Status status = session_->Take(std::move(command));
     if (status.ok()) sent_[id].answered = answered;
     return status;
   }
 
   // False when there is none.
   bool TakeAnswer() {
-    std::optional<server::Answer> answer = flow_->Next();
-    if (!answer.has_value()) return false;
-    const int64_t bytes = answer->size_bytes();
-    Check(*answer);
-    answer.reset();
-    flow_->Sent(bytes);
+    std::vector<server::Answer> answers = flow_->Next(kGroupBytes);
+    if (answers.empty()) return false;
+    int64_t bytes = 0;
+    for (const server::Answer& answer : answers) {
+      Check(answer);
+      bytes += answer.size_bytes();
+    }
+    const size_t count = answers.size();
+    answers.clear();
+    flow_->Sent(count, bytes);
     return true;
   }
 
@@ -131,6 +141,7 @@ class Client {
             "an error says want and got");
   }
 
+  server::PlanCache plans_;
   std::shared_ptr<server::Flow> flow_;
   std::optional<server::Session> session_;
   std::map<uint64_t, State> sent_;
@@ -177,22 +188,39 @@ bool IsQuick(const v1::Call& call) {
   return elements <= kMaxElements;
 }
 
+// Stops where protobuf reads other commands. False when running them may take long.
+bool IsAsExpected(const server::IncomingCommands& incoming, const v1::SessionRequest& expected) {
+  const auto count = static_cast<size_t>(std::max(expected.commands_size(), 1));
+  Require(incoming.commands.size() == count, "as many commands");
+  bool quick = true;
+  for (size_t i = 0; i < count; ++i) {
+    const v1::SessionRequest& header = incoming.commands[i].header;
+    const v1::SessionRequest& want =
+        incoming.grouped ? expected.commands(static_cast<int>(i)) : expected;
+    Require(header.id() == want.id() && header.command_case() == want.command_case(),
+            "the command");
+    Require(incoming.commands[i].raw.size() == static_cast<size_t>(want.raw_size()), "its entries");
+    quick = quick && IsQuick(header.inline_execute().call()) &&
+            IsQuick(header.chunked_execute().call());
+  }
+  return quick;
+}
+
 void TakeMessage(const Pieces& pieces, std::string_view bytes) {
-  absl::StatusOr<server::RawSessionRequest> request = server::ReadSessionRequest(BufferOf(pieces));
-  if (!request.ok()) return RequireDetail(request.status());
+  absl::StatusOr<server::IncomingCommands> incoming = server::ReadCommands(BufferOf(pieces));
+  if (!incoming.ok()) return RequireDetail(incoming.status());
   v1::SessionRequest expected;
   Require(expected.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())),
           "protobuf reads what the scanner accepts");
-  Require(expected.raw_size() == static_cast<int>(request->raw.size()), "as many raw entries");
-  const v1::SessionRequest& header = request->header;
-  if (!IsQuick(header.inline_execute().call()) || !IsQuick(header.chunked_execute().call())) return;
+  if (!IsAsExpected(*incoming, expected)) return;
   Client client(SmallLimits(0));
   SessionScript prelude("");
   for (auto command = prelude.Next(); command.has_value(); command = prelude.Next())
     SendScripted(client, *std::move(command)).IgnoreError();
-  const auto owner = std::make_shared<server::RawSessionRequest>(*std::move(request));
-  const absl::Status status = client.Send(owner->header, owner->raw, owner);
-  if (!status.ok()) return RequireDetail(status);
+  for (server::Command& command : incoming->commands) {
+    const absl::Status status = client.Send(std::move(command));
+    if (!status.ok()) return RequireDetail(status);
+  }
   client.HalfClose();
 }
 

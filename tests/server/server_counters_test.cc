@@ -27,8 +27,8 @@ TEST(ServerCountersTest, EachCountsOneThing) {
   counters.SessionOpened();
   counters.SessionClosed();
   counters.SessionRefused();
-  counters.CommandCame(10);
-  counters.AnswerLeft(20);
+  counters.CommandsCame(1, 10);
+  counters.AnswersLeft(1, 20);
   counters.CommandFailed();
   const ServerCounts counts = counters.Sum();
   const auto& batch = counts.methods[static_cast<size_t>(Method::kExecuteBatch)];

@@ -112,7 +112,7 @@ SessionHarness::SessionHarness(Engine& engine, const server::SessionLimits& limi
     : engine_(engine),
       bell_(std::make_shared<Bell>()),
       flow_(std::make_shared<server::Flow>(limits.window_bytes)),
-      session_(std::make_unique<server::Session>(engine, clock, limits, flow_)) {
+      session_(std::make_unique<server::Session>(engine, plans_, clock, limits, flow_)) {
   using Wake = absl::AnyInvocable<void() const>;
   flow_->Attach(std::make_shared<const Wake>([bell = bell_] { bell->Ring(); }));
   TakeAnswers();
@@ -201,15 +201,15 @@ void SessionHarness::TakeAnswers() {
 }
 
 bool SessionHarness::BeginSending() {
-  std::optional<server::Answer> answer = flow_->Next();
-  if (!answer.has_value()) return false;
-  sending_ = answer->size_bytes();
-  Keep(*std::move(answer));
+  std::vector<server::Answer> answers = flow_->Next();
+  if (answers.empty()) return false;
+  sending_ = answers[0].size_bytes();
+  Keep(std::move(answers[0]));
   return true;
 }
 
 void SessionHarness::EndSending() {
-  flow_->Sent(sending_.value_or(0));
+  flow_->Sent(sending_.has_value() ? 1 : 0, sending_.value_or(0));
   sending_.reset();
 }
 

@@ -102,6 +102,7 @@ class SessionHarness {
   void Keep(server::Answer answer);
 
   Engine& engine_;
+  server::PlanCache plans_;
   const std::shared_ptr<Bell> bell_;
   std::shared_ptr<server::Flow> flow_;
   std::unique_ptr<server::Session> session_;

@@ -1,6 +1,8 @@
 // The Session RPC of a real server: how it ends, what ends it, and that nothing is left.
+#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <thread>
 
 #include "tests/server/requests.h"
@@ -122,6 +124,57 @@ TEST_F(SessionServiceTest, WhatIsNoRequestEndsIt) {
     EXPECT_EQ(outcome.code, "INVALID_ARGUMENT") << outcome.message;
     EXPECT_EQ(outcome.parameter(), bad.parameter) << outcome.message;
     EXPECT_EQ(outcome.aclnn_code(), bad.code) << outcome.message;
+  }
+}
+
+TEST_F(SessionServiceTest, CommandsInOneMessage) {
+  SessionClient client(address());
+  EXPECT_TRUE(client.Receive()->has_info());
+  v1::SessionRequest group;
+  const std::vector<std::vector<double>> inputs = {{1, -2, 3, -4}, {5, 6, 7, 8}, {}};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    v1::SessionRequest& command = *group.add_commands();
+    command.set_id(i + 1);
+    v1::Call& call = *command.mutable_inline_execute()->mutable_call();
+    call.set_operator_("Hardshrink");
+    AddFloat(call, "lambd", 0.5);
+    v1::Tensor& self = *call.add_inputs();
+    self.set_name("self");
+    self.set_dtype(v1::DTYPE_FLOAT32);
+    self.add_shape(4);
+    self.set_raw_index(0);
+    command.add_raw(BytesOf(v1::DTYPE_FLOAT32, inputs[i]));
+  }
+  client.SendBytes(group.SerializeAsString());
+  std::map<uint64_t, v1::SessionResponse> answers;
+  while (answers.size() < inputs.size()) {
+    const std::optional<v1::SessionResponse> message = client.Receive();
+    ASSERT_TRUE(message.has_value());
+    if (message->answers().empty()) answers[message->id()] = *message;
+    for (const v1::SessionResponse& answer : message->answers()) answers[answer.id()] = answer;
+  }
+  EXPECT_EQ(answers[1].raw(0), group.commands(0).raw(0));
+  EXPECT_EQ(answers[2].raw(0), group.commands(1).raw(0));
+  EXPECT_TRUE(answers[3].has_error());  // no bytes
+  client.HalfClose();
+  EXPECT_EQ(client.End().code, "OK");
+  AwaitEmpty();
+}
+
+TEST_F(SessionServiceTest, GroupsThatAreMalformedEndIt) {
+  for (const char* group :
+       {"id: 1 commands { id: 1 create_context { context: 1 } }",
+        "commands { id: 1 create_context { context: 1 } } create_context { context: 2 }",
+        "quiet: true commands { id: 1 create_context { context: 1 } }",
+        "commands { id: 1 create_context { context: 1 } } raw: 'x'",
+        "commands { commands { id: 1 create_context { context: 1 } } }"}) {
+    SessionClient client(address());
+    v1::SessionRequest request;
+    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(group, &request));
+    client.SendBytes(request.SerializeAsString());
+    const Outcome outcome = client.End();
+    EXPECT_EQ(outcome.code, "INVALID_ARGUMENT") << group;
+    EXPECT_EQ(outcome.parameter(), "commands") << group;
   }
 }
 

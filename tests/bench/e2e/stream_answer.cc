@@ -10,6 +10,8 @@ namespace {
 using google::protobuf::io::CodedInputStream;
 using v1::SessionResponse;
 
+constexpr uint32_t kGroupTag = SessionResponse::kAnswersFieldNumber << 3 | 2;
+
 constexpr uint32_t VarintTag(int field) { return static_cast<uint32_t>(field) << 3; }
 
 std::optional<StreamAnswer> ReadEcho(std::string_view start) {
@@ -42,6 +44,23 @@ std::optional<StreamAnswer> ReadSession(std::string_view start) {
 
 std::optional<StreamAnswer> ReadStreamAnswer(Peer peer, std::string_view start) {
   return peer == Peer::kEcho ? ReadEcho(start) : ReadSession(start);
+}
+
+bool IsGroup(std::string_view start) {
+  return !start.empty() && static_cast<uint8_t>(start[0]) == kGroupTag;
+}
+
+bool ForEachOfGroup(std::string_view group, absl::FunctionRef<void(std::string_view)> take) {
+  CodedInputStream input(reinterpret_cast<const uint8_t*>(group.data()),
+                         static_cast<int>(group.size()));
+  while (const uint32_t tag = input.ReadTag()) {
+    uint32_t bytes = 0;
+    if (tag != kGroupTag || !input.ReadVarint32(&bytes)) return false;
+    const auto at = static_cast<size_t>(input.CurrentPosition());
+    if (bytes > group.size() - at || !input.Skip(static_cast<int>(bytes))) return false;
+    take(group.substr(at, bytes));
+  }
+  return true;
 }
 
 }  // namespace opserve::bench

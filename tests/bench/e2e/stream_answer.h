@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "absl/functional/function_ref.h"
 #include "tests/bench/e2e/unary_task.h"
 
 namespace opserve::bench {
@@ -20,5 +21,10 @@ struct StreamAnswer {
 // are none of this peer's.
 std::optional<StreamAnswer> ReadStreamAnswer(Peer peer, std::string_view start);
 inline constexpr size_t kStreamAnswerStart = 64;
+
+// Whether a message that starts so is several answers of opserve's.
+bool IsGroup(std::string_view start);
+// Calls `take` with each. False where it is malformed.
+bool ForEachOfGroup(std::string_view group, absl::FunctionRef<void(std::string_view)> take);
 
 }  // namespace opserve::bench

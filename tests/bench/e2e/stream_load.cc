@@ -13,6 +13,7 @@ namespace {
 
 constexpr const char* kSession = "/opserve.v1.SessionService/Session";
 constexpr int kCheckedAnswers = 16;
+constexpr size_t kGroupBytes = size_t{64} << 10;
 
 // Units that began and are not over: where their answers find when that was. Ids grow, so that two
 // meet in one place only when they are kPlaces apart.
@@ -49,8 +50,9 @@ class StreamLoad final : public StreamHandler {
       message = script_.MakeSetup(next_id_++);
       return Next::kMessageAndMore;
     }
+    if (step_ == 0 && (failed_ || absl::Now() >= recorder_.layout().end)) return Next::kEnd;
+    if (script_.may_group()) return NextGroup(message);
     if (step_ == 0) {
-      if (failed_ || absl::Now() >= recorder_.layout().end) return Next::kEnd;
       if (outstanding_ >= units_in_flight_) return Next::kNothingNow;
       BeginUnit();
     }
@@ -62,15 +64,17 @@ class StreamLoad final : public StreamHandler {
   }
 
   void OnAnswer(const Answer& answer) override {
-    const auto start = ReadStreamAnswer(peer_, answer.Prefix(kStreamAnswerStart));
-    if (!start.has_value()) return recorder_.Fault(absl::InternalError("not an answer"));
-    if (start->id == 0) return;  // a notice
-    if (start->failed) return Fail(answer);
-    if (checks_left_ > 0) {
-      --checks_left_;
-      recorder_.Fault(script_.Check(answer.Prefix(answer.size_bytes())));
+    if (peer_ == Peer::kOpserve && IsGroup(answer.Prefix(1))) {
+      const std::string group = answer.Prefix(answer.size_bytes());
+      const bool whole = ForEachOfGroup(group, [this](std::string_view member) {
+        TakeAnswer(member, [member] { return std::string(member); });
+      });
+      if (!whole) recorder_.Fault(absl::InternalError("not a group of answers"));
+    } else {
+      TakeAnswer(answer.Prefix(kStreamAnswerStart),
+                 [&answer] { return answer.Prefix(answer.size_bytes()); });
     }
-    if (!start->more) EndUnit(start->id);
+    stream_.load()->Wake();
   }
 
   void OnEnd(const absl::Status& status) override {
@@ -79,6 +83,31 @@ class StreamLoad final : public StreamHandler {
   }
 
  private:
+  // Every unit that may begin now.
+  Next NextGroup(Message& message) {
+    while (outstanding_ < units_in_flight_ && message.head.size() < kGroupBytes) {
+      BeginUnit();
+      AppendField(v1::SessionRequest::kCommandsFieldNumber, script_.Make(0, unit_id_).head,
+                  message.head);
+      ++next_id_;
+    }
+    if (message.head.empty()) return Next::kNothingNow;
+    return outstanding_ < units_in_flight_ ? Next::kMessageAndMore : Next::kMessage;
+  }
+
+  template <typename Whole>
+  void TakeAnswer(std::string_view start, Whole whole) {
+    const auto answer = ReadStreamAnswer(peer_, start);
+    if (!answer.has_value()) return recorder_.Fault(absl::InternalError("not an answer"));
+    if (answer->id == 0) return;  // a notice
+    if (answer->failed) return Fail(whole());
+    if (checks_left_ > 0) {
+      --checks_left_;
+      recorder_.Fault(script_.Check(whole()));
+    }
+    if (!answer->more) EndUnit(answer->id);
+  }
+
   void BeginUnit() {
     ++outstanding_;
     unit_id_ = next_id_;
@@ -88,17 +117,15 @@ class StreamLoad final : public StreamHandler {
   void EndUnit(uint64_t id) {
     recorder_.Record(starts_.Get(id), absl::Now(), absl::OkStatus());
     --outstanding_;
-    stream_.load()->Wake();
   }
 
   // No command of a load may fail.
-  void Fail(const Answer& answer) {
+  void Fail(const std::string& answer) {
     v1::SessionResponse response;
-    response.ParseFromString(answer.Prefix(answer.size_bytes()));
+    response.ParseFromString(answer);
     recorder_.Fault(absl::InternalError(
         absl::StrCat("message ", response.id(), ": ", response.error().message())));
     failed_ = true;
-    stream_.load()->Wake();
   }
 
   StreamScript& script_;

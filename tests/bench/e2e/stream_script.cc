@@ -51,6 +51,7 @@ class InlineScript final : public StreamScript {
   int64_t answered_message() const override { return 0; }
   int64_t input_bytes() const override { return workload_.input_bytes(); }
   int64_t output_bytes() const override { return workload_.output_bytes(); }
+  bool may_group() const override { return true; }
 
   Message Make(int64_t /*step*/, uint64_t first_id) override {
     uint8_t id[16] = {v1::SessionRequest::kIdFieldNumber << 3};

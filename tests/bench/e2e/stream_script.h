@@ -35,6 +35,8 @@ class StreamScript {
   // Message `step` of the unit whose first message has the id `first_id`.
   virtual Message Make(int64_t step, uint64_t first_id) = 0;
   virtual EchoAnswers EchoFor(int64_t step) const = 0;
+  // Whether units, of one message each, may go together in one, as opserve's client sends them.
+  virtual bool may_group() const { return false; }
 
   // Of a unit, tensors only.
   virtual int64_t input_bytes() const = 0;

@@ -12,12 +12,13 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "core/base/mutex.h"
-#include "server/services/planned_call.h"
+#include "server/plans/planned_call.h"
 
 namespace opserve::server {
 
-// The calls that were used last, by the bytes of their message without `raw` and the number of raw
-// entries: equal bytes are equal calls, so a hit is what planning anew would give. Thread-safe.
+// The calls that were used last, by the bytes of their message without `raw` (or whatever else says
+// all of a call) and the number of raw entries: equal bytes are equal calls, so a hit is what
+// planning anew would give. Thread-safe.
 class PlanCache {
  public:
   // About as many bytes, and keys no longer than that.

@@ -1,4 +1,4 @@
-#include "server/services/plan_cache.h"
+#include "server/plans/plan_cache.h"
 
 #include <utility>
 

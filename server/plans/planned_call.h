@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -18,11 +19,13 @@ namespace opserve::server {
 // Immutable once it is made; thread-safe.
 class PlannedCall {
  public:
-  // A call of Execute or ExecuteBatch. Errors: DecodeExecuteCall's, MakePlan's, DecodeStorages's.
+  // A call that brings its bytes; on `device` where it names none. Errors: DecodeExecuteCall's,
+  // MakePlan's, DecodeStorages's.
   static absl::StatusOr<std::shared_ptr<const PlannedCall>> Make(const Engine& engine,
                                                                  const v1::Call& call,
                                                                  std::span<const Fragments> raw,
-                                                                 v1::TensorEncoding encoding);
+                                                                 v1::TensorEncoding encoding,
+                                                                 std::string_view device = {});
   PlannedCall(const PlannedCall&) = delete;
   PlannedCall& operator=(const PlannedCall&) = delete;
 

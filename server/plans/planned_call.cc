@@ -1,4 +1,4 @@
-#include "server/services/planned_call.h"
+#include "server/plans/planned_call.h"
 
 #include <utility>
 
@@ -21,9 +21,11 @@ bool HasOnlyInputsInRaw(const v1::Call& call, const Operator& op) {
 absl::StatusOr<std::shared_ptr<const PlannedCall>> PlannedCall::Make(const Engine& engine,
                                                                      const v1::Call& call,
                                                                      std::span<const Fragments> raw,
-                                                                     v1::TensorEncoding encoding) {
+                                                                     v1::TensorEncoding encoding,
+                                                                     std::string_view device) {
   const std::shared_ptr<PlannedCall> planned(new PlannedCall());
-  OPSERVE_ASSIGN_OR_RETURN(const NamedCall named, DecodeExecuteCall(call, raw));
+  OPSERVE_ASSIGN_OR_RETURN(NamedCall named, DecodeExecuteCall(call, raw));
+  if (named.device.empty()) named.device = device;
   OPSERVE_ASSIGN_OR_RETURN(planned->plan_, engine.MakePlan(named));
   OPSERVE_ASSIGN_OR_RETURN(CallStorages storages, DecodeStorages(call, {raw.begin(), raw.end()}));
   planned->values_.assign(storages.fragments.begin() + static_cast<std::ptrdiff_t>(raw.size()),
