@@ -78,6 +78,7 @@ extern constinit const Operator kL1Loss = {
     .support = kLossSupport,
     .infer = InferForward,
     .runs_in_pieces = LossRunsInPieces,
+    .operations = LossOperations,
 };
 
 extern constinit const Operator kL1LossBackward = {

@@ -80,6 +80,7 @@ extern constinit const Operator kSmoothL1Loss = {
     .support = kLossSupport,
     .infer = InferForward,
     .runs_in_pieces = LossRunsInPieces,
+    .operations = LossOperations,
 };
 
 extern constinit const Operator kSmoothL1LossBackward = {

@@ -92,6 +92,22 @@ TEST_F(EngineTest, GathersPiecesAtAnyAddress) {
   for (int64_t i = 0; i < 300'001; ++i) ASSERT_EQ(values[i], 2.0f) << i;
 }
 
+// 12 KiB that stand for two million elements.
+TEST_F(EngineTest, SumsOfBroadcastInputsAreNotTiny) {
+  const auto plan_of = [this](int64_t rows, int64_t columns) {
+    NamedCall call;
+    call.op = "L1Loss";
+    call.inputs = {{"self", TensorDesc::Dense(DType::kFloat32, Dims{rows, 1})},
+                   {"target", TensorDesc::Dense(DType::kFloat32, Dims{1, columns})}};
+    call.attributes = {{"reduction", int64_t{2}}};
+    return *engine_->MakePlan(call);
+  };
+  EXPECT_TRUE(RunsInline(plan_of(2, 4)));
+  const Plan large = plan_of(2048, 1024);
+  EXPECT_FALSE(RunsInline(large));
+  EXPECT_GT(large.cost.time, absl::Microseconds(500));
+}
+
 TEST_F(EngineTest, BytesMustMatchTheShape) {
   for (const int64_t count : {8, 300'000}) {
     const OpCase op_case = Sample(count);

@@ -43,7 +43,7 @@ class Sizes:
     session_in_flight: int = 256
     transfer: int = 64 * MIB
     chunk: int = MIB
-    compute_elements: int = 2 * MIB
+    compute_elements: int = 128 * MIB
     mixed_mib: int = 16
     queue_bound_ms: float = 100
     overload: tuple = (0.5, 2, 10)

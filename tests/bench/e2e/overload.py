@@ -1,12 +1,16 @@
 """What happens beyond saturation: open loops, latencies from the moment a call was due."""
 
-from modes import Figure, Group, Mode, check_all_served
+import statistics
+import time
+
+from modes import MIB, Figure, Group, Mode, check_all_served
 
 DEADLINE_SECONDS = 1  # of open loops; closed ones only find out what is reached
 
 
 def overload_group(sizes):
-    """Calls with a millisecond of work or more, at multiples of what the server can do."""
+    """Calls of about 20 ms of work, at multiples of what the server can do. The client shares the cores: with calls of a
+    millisecond, sending ten times too many would take most of them."""
     call = ["--workload", "compute", "--elements", sizes.compute_elements]
 
     def measure(bench, server, seconds):
@@ -36,7 +40,8 @@ def overload_group(sizes):
                     f"{factor}x p99 served": Figure("us"), f"{factor}x p99 / bound": Figure("x", (("self", "<=", 1),)),
                     f"{factor}x refused p99": Figure("us"), f"{factor}x refused": Figure("x"),
                     f"{factor}x expired": Figure("x")}
-    return Group([Mode("overload with calls that compute", figures, measure, peers=("opserve",))])
+    flags = ("--max-queue-wait", f"{sizes.queue_bound_ms}ms")
+    return Group([Mode("overload with calls that compute", figures, measure, peers=("opserve",))], flags)
 
 
 INTERVAL_SECONDS = 0.05
@@ -58,21 +63,27 @@ def seconds_to_recover(intervals, since, limit):
 
 
 def recovery_group(sizes):
-    """Tiny calls beyond saturation for a while, then few again: when is the latency what it was?"""
+    """Tiny calls beyond saturation for a while. A client of its own sends few, before, during and after: when is its latency
+    what it was?"""
     call = ["--load", "unary"]
 
     def measure(bench, server, seconds):
         peak = check_all_served(bench.measure(server, call + ["--in-flight", sizes.in_flight], seconds))["calls_per_second"]
-        calm, storm = 0.3 * peak, 2 * peak
-        rate = f"{calm}@{seconds}s,{storm}@{seconds}s,{calm}@{3 * seconds}s"
-        report = bench.measure(server, call + ["--rate", rate, "--interval", f"{INTERVAL_SECONDS}s"], 5 * seconds,
-                               timeout=DEADLINE_SECONDS)
-        before, during, after = report["phases"]
-        recovery = seconds_to_recover(report["intervals"], 2 * seconds, max(2 * before["latency_us"]["p99"], 1000))
-        return {"p99 before": before["latency_us"]["p99"], "goodput / peak": during["calls_per_second"] / peak,
-                "p99 during": during["latency_us"]["p99"], "p99 after": after["latency_us"]["p99"],
-                "normal after": 3 * seconds if recovery is None else recovery}
+        storm_rate, whole = ["--rate", f"{2 * peak}@{seconds}s", "--max-outstanding", 20000], 6 * seconds
+        probe = bench.start(server, call + ["--rate", f"{0.01 * peak}@{whole}s", "--interval", f"{INTERVAL_SECONDS}s"], whole,
+                            timeout=DEADLINE_SECONDS)
+        begin = time.monotonic() + bench.warm_up
+        time.sleep(bench.warm_up + seconds)
+        storm_end = time.monotonic() - begin + seconds
+        during = bench.measure(server, call + storm_rate, seconds, warm_up=0, timeout=DEADLINE_SECONDS)["phases"][0]
+        report = probe.finish()
+        calm = [one["latency_us"]["p99"] for one in report["intervals"] if one["begin_seconds"] < seconds - INTERVAL_SECONDS]
+        before = statistics.median(calm)
+        recovery = seconds_to_recover(report["intervals"], storm_end, max(3 * before, 5000))
+        return {"p99 before": before, "goodput / peak": during["calls_per_second"] / peak,
+                "p99 during": during["latency_us"]["p99"], "peak RSS": report["server"]["peak_rss_bytes"] / MIB,
+                "normal after": whole if recovery is None else recovery}
 
-    figures = {"p99 before": Figure("us"), "goodput / peak": Figure("x"), "p99 during": Figure("us"),
-               "p99 after": Figure("us"), "normal after": Figure("s")}
-    return Group([Mode("tiny calls at twice saturation, then 0.3 of it", figures, measure)])
+    figures = {"p99 before": Figure("us"), "goodput / peak": Figure("x"), "p99 during": Figure("us"), "peak RSS": Figure("MiB"),
+               "normal after": Figure("s")}
+    return Group([Mode("tiny calls at twice saturation", figures, measure)])

@@ -91,8 +91,13 @@ Workload ComputeWorkload(int64_t elements) {
   const int64_t rows = elements / kComputeColumns;
   Workload workload;
   workload.call.set_operator_("L1Loss");
-  AddInput(workload, "self", {rows, 1}, Floats(static_cast<size_t>(rows), 2.0F));
-  AddInput(workload, "target", {1, kComputeColumns}, Floats(kComputeColumns, 1.0F));
+  // One element each, repeated: a call is all computation.
+  for (const auto& [name, value] : {std::pair("self", 2.0F), std::pair("target", 1.0F)}) {
+    AddInput(workload, name, {rows, kComputeColumns}, Floats(1, value));
+    v1::Tensor& input = *workload.call.mutable_inputs()->rbegin();
+    input.add_strides(0);
+    input.add_strides(0);
+  }
   AddReduction(workload, 1);
   workload.output = BytesOf({1.0F});
   return workload;
