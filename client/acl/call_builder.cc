@@ -115,7 +115,7 @@ void CallBuilder::Add(const aclScalar* scalar) {
   } else if (!object->given) {
     NoteInvalid(InvalidParameter(name, "a scalar with a value", "one made of null"));
   } else {
-    value = std::vector<double>{LoadAsDouble(dtype, object->value.data())};
+    value = LoadAsDouble(dtype, object->value.data());
   }
   AddAttribute(std::move(value));
 }
