@@ -73,6 +73,21 @@ TEST_F(AclStreamTest, TimeoutsAreChecked) {
   EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(stream_, -1), ACL_SUCCESS);
 }
 
+TEST_F(AclStreamTest, AWaitMayTimeOut) {
+  constexpr size_t kMuch = 64 << 20;
+  void* memory = nullptr;
+  aclrtStreamStatus status = ACL_STREAM_STATUS_COMPLETE;
+  ASSERT_EQ(aclrtMalloc(&memory, kMuch, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+  for (int i = 0; i < 50; ++i)
+    ASSERT_EQ(aclrtMemsetAsync(memory, kMuch, i, kMuch, stream_), ACL_SUCCESS);
+  EXPECT_EQ(aclrtStreamQuery(stream_, &status), ACL_SUCCESS);
+  EXPECT_EQ(status, ACL_STREAM_STATUS_NOT_READY);
+  EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(stream_, 0), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
+  EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(stream_, 1), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
+  EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
+  EXPECT_EQ(aclrtFree(memory), ACL_SUCCESS);
+}
+
 TEST_F(AclStreamTest, AreIdleWhenTheirWorkHasEnded) {
   void* memory = nullptr;
   ASSERT_EQ(aclrtMalloc(&memory, 4096, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);

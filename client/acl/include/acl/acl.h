@@ -2,6 +2,9 @@
 #ifndef OPSERVE_ACL_ACL_H_
 #define OPSERVE_ACL_ACL_H_
 
+// C, and the field's names.
+// NOLINTBEGIN(modernize-*,readability-identifier-naming)
+
 #include "acl/acl_base.h"
 #include "acl/acl_rt.h"
 
@@ -29,5 +32,7 @@ const char* aclrtGetSocName(void);
 #ifdef __cplusplus
 }
 #endif
+
+// NOLINTEND(modernize-*,readability-identifier-naming)
 
 #endif  // OPSERVE_ACL_ACL_H_

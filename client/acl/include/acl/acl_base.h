@@ -5,12 +5,12 @@
 #ifndef OPSERVE_ACL_ACL_BASE_H_
 #define OPSERVE_ACL_ACL_BASE_H_
 
+// C, and the field's names.
+// NOLINTBEGIN(modernize-*,readability-identifier-naming)
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-// The names are the field's.
-// NOLINTBEGIN(readability-identifier-naming,modernize-use-using)
 
 #ifdef __cplusplus
 extern "C" {
@@ -101,6 +101,6 @@ typedef void* aclrtEvent;
 }
 #endif
 
-// NOLINTEND(readability-identifier-naming,modernize-use-using)
+// NOLINTEND(modernize-*,readability-identifier-naming)
 
 #endif  // OPSERVE_ACL_ACL_BASE_H_

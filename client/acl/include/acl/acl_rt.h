@@ -7,9 +7,10 @@
 #ifndef OPSERVE_ACL_ACL_RT_H_
 #define OPSERVE_ACL_ACL_RT_H_
 
-#include "acl/acl_base.h"
+// C, and the field's names.
+// NOLINTBEGIN(modernize-*,readability-identifier-naming)
 
-// NOLINTBEGIN(readability-identifier-naming,modernize-use-using)
+#include "acl/acl_base.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -185,6 +186,6 @@ aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, size_t* total);
 }
 #endif
 
-// NOLINTEND(readability-identifier-naming,modernize-use-using)
+// NOLINTEND(modernize-*,readability-identifier-naming)
 
 #endif  // OPSERVE_ACL_ACL_RT_H_

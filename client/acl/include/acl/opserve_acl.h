@@ -3,9 +3,10 @@
 #ifndef OPSERVE_ACL_OPSERVE_ACL_H_
 #define OPSERVE_ACL_OPSERVE_ACL_H_
 
-#include "acl/acl_base.h"
+// C, and the field's names.
+// NOLINTBEGIN(modernize-*,readability-identifier-naming)
 
-// NOLINTBEGIN(readability-identifier-naming,modernize-use-using)
+#include "acl/acl_base.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,6 +38,6 @@ aclError opserveAclSetFaults(const char* faults);
 }
 #endif
 
-// NOLINTEND(readability-identifier-naming,modernize-use-using)
+// NOLINTEND(modernize-*,readability-identifier-naming)
 
 #endif  // OPSERVE_ACL_OPSERVE_ACL_H_

@@ -7,6 +7,9 @@
 #ifndef OPSERVE_ACL_ACL_META_H_
 #define OPSERVE_ACL_ACL_META_H_
 
+// C, and the field's names.
+// NOLINTBEGIN(modernize-*,readability-identifier-naming)
+
 #include "aclnn/aclnn_base.h"
 
 #ifdef __cplusplus
@@ -66,5 +69,7 @@ aclnnStatus aclSetTensorAddr(aclOpExecutor* executor, size_t index, aclTensor* t
 #ifdef __cplusplus
 }
 #endif
+
+// NOLINTEND(modernize-*,readability-identifier-naming)
 
 #endif  // OPSERVE_ACL_ACL_META_H_

@@ -19,12 +19,13 @@
 #ifndef OPSERVE_ACL_ACLNN_BASE_H_
 #define OPSERVE_ACL_ACLNN_BASE_H_
 
+// C, and the field's names.
+// NOLINTBEGIN(modernize-*,readability-identifier-naming)
+
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "acl/acl_base.h"
-
-// NOLINTBEGIN(readability-identifier-naming,modernize-use-using)
 
 typedef int32_t aclnnStatus;
 
@@ -41,6 +42,6 @@ typedef struct aclFloatArray aclFloatArray;
 typedef struct aclBoolArray aclBoolArray;
 typedef struct aclOpExecutor aclOpExecutor;
 
-// NOLINTEND(readability-identifier-naming,modernize-use-using)
+// NOLINTEND(modernize-*,readability-identifier-naming)
 
 #endif  // OPSERVE_ACL_ACLNN_BASE_H_

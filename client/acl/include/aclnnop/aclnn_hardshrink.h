@@ -2,6 +2,9 @@
 #ifndef OPSERVE_ACL_ACLNN_HARDSHRINK_H_
 #define OPSERVE_ACL_ACLNN_HARDSHRINK_H_
 
+// C, and the field's names.
+// NOLINTBEGIN(modernize-*,readability-identifier-naming)
+
 #include "aclnn/acl_meta.h"
 
 #ifdef __cplusplus
@@ -25,5 +28,7 @@ aclnnStatus aclnnHardshrink(void* workspace, uint64_t workspace_size, aclOpExecu
 #ifdef __cplusplus
 }
 #endif
+
+// NOLINTEND(modernize-*,readability-identifier-naming)
 
 #endif  // OPSERVE_ACL_ACLNN_HARDSHRINK_H_

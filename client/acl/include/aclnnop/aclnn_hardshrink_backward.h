@@ -2,6 +2,9 @@
 #ifndef OPSERVE_ACL_ACLNN_HARDSHRINK_BACKWARD_H_
 #define OPSERVE_ACL_ACLNN_HARDSHRINK_BACKWARD_H_
 
+// C, and the field's names.
+// NOLINTBEGIN(modernize-*,readability-identifier-naming)
+
 #include "aclnn/acl_meta.h"
 
 #ifdef __cplusplus
@@ -27,5 +30,7 @@ aclnnStatus aclnnHardshrinkBackward(void* workspace, uint64_t workspace_size,
 #ifdef __cplusplus
 }
 #endif
+
+// NOLINTEND(modernize-*,readability-identifier-naming)
 
 #endif  // OPSERVE_ACL_ACLNN_HARDSHRINK_BACKWARD_H_

@@ -2,6 +2,9 @@
 #ifndef OPSERVE_ACL_ACLNN_L1_LOSS_H_
 #define OPSERVE_ACL_ACLNN_L1_LOSS_H_
 
+// C, and the field's names.
+// NOLINTBEGIN(modernize-*,readability-identifier-naming)
+
 #include "aclnn/acl_meta.h"
 
 #ifdef __cplusplus
@@ -26,5 +29,7 @@ aclnnStatus aclnnL1Loss(void* workspace, uint64_t workspace_size, aclOpExecutor*
 #ifdef __cplusplus
 }
 #endif
+
+// NOLINTEND(modernize-*,readability-identifier-naming)
 
 #endif  // OPSERVE_ACL_ACLNN_L1_LOSS_H_

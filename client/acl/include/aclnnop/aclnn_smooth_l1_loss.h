@@ -2,6 +2,9 @@
 #ifndef OPSERVE_ACL_ACLNN_SMOOTH_L1_LOSS_H_
 #define OPSERVE_ACL_ACLNN_SMOOTH_L1_LOSS_H_
 
+// C, and the field's names.
+// NOLINTBEGIN(modernize-*,readability-identifier-naming)
+
 #include "aclnn/acl_meta.h"
 
 #ifdef __cplusplus
@@ -28,5 +31,7 @@ aclnnStatus aclnnSmoothL1Loss(void* workspace, uint64_t workspace_size, aclOpExe
 #ifdef __cplusplus
 }
 #endif
+
+// NOLINTEND(modernize-*,readability-identifier-naming)
 
 #endif  // OPSERVE_ACL_ACLNN_SMOOTH_L1_LOSS_H_
