@@ -43,8 +43,7 @@ def run(*command, env=None):
 
 
 def install(cmake, build, work):
-    for component in ("runtime", "development"):
-        run(cmake, "--install", build, "--prefix", work / "first", "--component", component)
+    run(cmake, "--install", build, "--prefix", work / "first", "--component", "acl")
     return (work / "first").rename(work / "moved")
 
 
