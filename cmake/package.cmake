@@ -2,6 +2,7 @@
 #   runtime        bin/opserve-server, bin/opserve, the licence
 #   development    the C++ client: headers, static libraries, find_package(opserve), opserve-client.pc; the .proto files
 #   documentation  the pages and the sample of the C++ client
+# and acl, the C interface: package_acl.cmake.
 # Nothing of it knows the prefix: an installed tree may be moved.
 
 include(GNUInstallDirs)

@@ -73,7 +73,9 @@ absl::Status BindOutputs(const NamedCall& named, BoundCall& bound) {
     if (seen[i]) return Repeated(output.name);
     seen[i] = true;
     OutputSlot& slot = call.outputs[i];
-    if (output.given.has_value()) {
+    if (output.missing) {
+      slot.origin = OutputSlot::Origin::kMissing;
+    } else if (output.given.has_value()) {
       slot.origin = OutputSlot::Origin::kGiven;
       slot.desc = *output.given;
       bound.output_storages[i] = output.storage;

@@ -34,6 +34,8 @@ struct NamedOutput {
   // then.
   std::optional<TensorDesc> given;
   int storage = -1;  // of `given`: as NamedInput::storage
+  // The caller has no place for it (OutputSlot::Origin::kMissing); the rest is not read then.
+  bool missing = false;
 };
 
 struct NamedCall {

@@ -54,7 +54,9 @@ def offences(path, quote, header):
         if re.match(pattern, header) and not re.match(allowed, path)
     ]
     ours = re.match(r"(core|server|client|tests)/|\.\.?/", header) or header.endswith(".pb.h")
-    if header.startswith(".") or (quote == '"' and "/" not in header):
+    # Samples are for other trees: they include what lies beside them.
+    bare = quote == '"' and "/" not in header and "/samples/" not in path
+    if header.startswith(".") or bare:
         reasons.append("write the path from the repository's root")
     elif ours:
         layer, target = layer_of(path), layer_of(header)

@@ -48,6 +48,8 @@ CASES = [
     ("client/cpp/client.cc", "<grpcpp/grpcpp.h>", None),
     ("client/cli/main.cc", '"client/cpp/client.h"', None),
     ("client/acl/a.cc", '"core/engine/engine.h"', None),
+    ("client/acl/samples/a.cc", '"sample.h"', None),
+    ("client/acl/samples/a.cc", '"../sample.h"', "write the path from the repository's root"),
     ("core/base/a.cc", "<vector>", None),
     ("core/base/a.cc", '"absl/status/status.h"', None),
 ]

@@ -31,6 +31,9 @@ COMPONENTS = {
                     "lib*/cmake/opserve/opserve-config.cmake", "share/opserve/proto/opserve/v1/types.proto"],
     "documentation": ["share/doc/opserve/README.md", "share/doc/opserve/docs/errors.md",
                       "share/doc/opserve/example/gradient.cc"],
+    "acl": ["lib*/libopserve_acl.so", "lib*/opserve/ascend/libascendcl.so", "include/opserve-acl/acl/acl.h",
+            "lib*/cmake/opserve-acl/opserve-acl-config.cmake", "lib*/pkgconfig/opserve-acl.pc",
+            "share/doc/opserve/acl-samples/sample.h"],
 }
 
 

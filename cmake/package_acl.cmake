@@ -1,0 +1,43 @@
+# What `cmake --install` puts where of the C interface, with and without gRPC. It is a component by itself, acl:
+# libopserve_acl.so, the field's names of it in lib*/opserve/ascend/, include/opserve-acl/, find_package(opserve-acl),
+# opserve-acl.pc, and the samples. Nothing of it knows the prefix: an installed tree may be moved.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(acl_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/opserve-acl)
+set(acl_pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+set(acl_include_dir ${CMAKE_INSTALL_INCLUDEDIR}/opserve-acl)
+
+set_target_properties(opserve_acl PROPERTIES EXPORT_NAME acl)
+install(TARGETS opserve_acl
+  EXPORT opserve-acl-targets
+  LIBRARY COMPONENT acl
+  INCLUDES DESTINATION ${acl_include_dir})
+install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/opserve/ascend
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/opserve
+  COMPONENT acl)
+install(DIRECTORY client/acl/include/
+  DESTINATION ${acl_include_dir}
+  COMPONENT acl)
+install(EXPORT opserve-acl-targets NAMESPACE opserve:: DESTINATION ${acl_package_dir} COMPONENT acl)
+
+configure_package_config_file(cmake/opserve-acl-config.cmake.in ${PROJECT_BINARY_DIR}/package/opserve-acl-config.cmake
+  INSTALL_DESTINATION ${acl_package_dir}
+  NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/opserve-acl-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(
+  FILES ${PROJECT_BINARY_DIR}/package/opserve-acl-config.cmake
+    ${PROJECT_BINARY_DIR}/package/opserve-acl-config-version.cmake
+  DESTINATION ${acl_package_dir}
+  COMPONENT acl)
+
+file(RELATIVE_PATH acl_pc_libdir /${acl_pkgconfig_dir} /${CMAKE_INSTALL_LIBDIR})
+file(RELATIVE_PATH acl_pc_includedir /${acl_pkgconfig_dir} /${acl_include_dir})
+configure_file(cmake/opserve-acl.pc.in ${PROJECT_BINARY_DIR}/package/opserve-acl.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/package/opserve-acl.pc DESTINATION ${acl_pkgconfig_dir} COMPONENT acl)
+
+install(DIRECTORY client/acl/samples/
+  DESTINATION ${CMAKE_INSTALL_DOCDIR}/acl-samples
+  COMPONENT acl)
