@@ -26,8 +26,9 @@ void AddAdmissionFlags(CLI::App& app, AdmissionFlagTexts& texts) {
          "A call that is alone is not refused. Default: the device's part of --memory-limit.")
       ->type_name("SIZE")
       ->group("Admission");
-  app.add_option("--max-queue-wait", texts.max_wait,
-                 "How long a call may be expected to wait for its turn; likewise.")
+  app.add_option(
+         "--max-queue-wait", texts.max_wait,
+         "How long a call may be expected to wait for its turn, besides its own time; likewise.")
       ->capture_default_str()
       ->type_name("TIME")
       ->group("Admission");

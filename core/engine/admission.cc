@@ -46,6 +46,10 @@ void Admission::Place::Leave() {
   admission.work_ -= demand_.time;
 }
 
+absl::Duration Admission::MaxWait(const Demand& demand) const {
+  return limits_.max_wait + demand.time;
+}
+
 absl::Duration Admission::ExpectedWait() const { return work_ / threads_ * scale_; }
 
 Admission::Refusal Admission::Check(const Demand& demand) const {
@@ -53,7 +57,7 @@ Admission::Refusal Admission::Check(const Demand& demand) const {
   if (calls_ >= limits_.max_calls) return Refusal::kCalls;
   if (demand.bytes > limits_.max_bytes - bytes_) return Refusal::kBytes;
   const absl::Duration wait = ExpectedWait();
-  if (wait > limits_.max_wait) return Refusal::kWait;
+  if (wait > MaxWait(demand)) return Refusal::kWait;
   if (demand.now + wait > demand.deadline) return Refusal::kDeadline;
   return Refusal::kNone;
 }
@@ -76,7 +80,8 @@ absl::Status Admission::Refuse(Refusal refusal, const Demand& demand) const {
       break;
     case Refusal::kWait:
       detail.parameter = "queue";
-      detail.want = absl::StrCat("a wait of at most ", absl::FormatDuration(limits_.max_wait));
+      detail.want = absl::StrCat("a wait of at most ",
+                                 absl::FormatDuration(absl::Trunc(MaxWait(demand), kLeastRetry)));
       detail.got = absl::StrCat("about ", absl::FormatDuration(absl::Trunc(wait, kLeastRetry)));
       break;
     default:

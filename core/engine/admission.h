@@ -16,7 +16,8 @@ struct AdmissionLimits {
   int64_t max_calls = 4096;
   // Of inputs, outputs and workspaces. A call that is alone is never refused by it.
   int64_t max_bytes = int64_t{1} << 30;
-  // How long a call may be expected to wait for its turn.
+  // How long a call may be expected to wait for its turn, besides its own time: who computes long
+  // may wait long.
   absl::Duration max_wait = absl::Milliseconds(500);
 };
 
@@ -70,6 +71,7 @@ class Admission {
   Load load() const;
 
  private:
+  absl::Duration MaxWait(const Demand& demand) const;
   absl::Duration ExpectedWait() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Refusal Check(const Demand& demand) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Refuse(Refusal refusal, const Demand& demand) const

@@ -75,6 +75,15 @@ TEST_F(AdmissionTest, TheExpectedWaitIsBounded) {
   EXPECT_EQ(GetErrorDetail(status)->retry_after, absl::Milliseconds(10));
 }
 
+TEST_F(AdmissionTest, WhoComputesLongMayWaitAsLongBesides) {
+  EXPECT_TRUE(Admit(Demand(1, absl::Milliseconds(30))).ok());
+  EXPECT_TRUE(Admit(Demand(1, absl::Milliseconds(6))).ok());
+  const absl::Status status = Admit(Demand(1, absl::Milliseconds(6)));
+  EXPECT_EQ(refusal, Refusal::kWait);
+  EXPECT_EQ(GetErrorDetail(status)->want, "a wait of at most 16ms");
+  EXPECT_TRUE(Admit(Demand(1, absl::Milliseconds(9))).ok());
+}
+
 TEST_F(AdmissionTest, ADeadlineThatTheWaitOutlastsIsRefused) {
   EXPECT_TRUE(Admit(Demand(1, absl::Milliseconds(10))).ok());
   Admission::Demand demand = Demand(1, absl::Milliseconds(1));
