@@ -30,7 +30,7 @@ const char* aclrtGetSocName(void) {
   thread_local std::string name;
   const auto runtime = Runtime::Get();
   if (!runtime.ok()) return nullptr;
-  const char* other = std::getenv("OPSERVE_ACL_SOC_NAME");  // NOLINT(concurrency-mt-unsafe)
+  const char* other = std::getenv("OPSERVE_ACL_SOC_NAME");
   name = other != nullptr && *other != '\0' ? other : (*runtime)->provider().soc_name();
   return name.c_str();
 }

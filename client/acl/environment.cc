@@ -22,7 +22,7 @@ namespace {
 
 // "" when it is not set.
 std::string Variable(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+  const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 

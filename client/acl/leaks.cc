@@ -1,5 +1,6 @@
 #include "client/acl/leaks.h"
 
+#include <cinttypes>
 #include <cstdio>
 
 #include "client/acl/objects.h"
@@ -71,8 +72,8 @@ void ReportLeaks(const Runtime& runtime) {
     const int64_t live = CountLive(kind.kind, &runtime).value_or(0);
     all += live;
     if (live > 0) {
-      std::fprintf(stderr, "opserve_acl: aclFinalize: %lld %s not destroyed\n",
-                   static_cast<long long>(live), kind.name);  // NOLINT(google-runtime-int)
+      std::fprintf(stderr, "opserve_acl: aclFinalize: %" PRId64 " %s not destroyed\n", live,
+                   kind.name);
     }
   }
   if (all == 0) std::fprintf(stderr, "opserve_acl: aclFinalize: everything was destroyed\n");

@@ -63,7 +63,7 @@ absl::Status LocalPlan::SetStorages(
   return executor_->SetTensors(tensors);
 }
 
-void LocalStream::Failures::Note(absl::Status status) {
+void LocalStream::Failures::Note(const absl::Status& status) {
   if (status.ok()) return;
   MutexLock lock(mutex);
   if (first.ok()) first = Unshared(status);
@@ -84,7 +84,7 @@ LocalStream::LocalStream(std::shared_ptr<Context> context, Device& device)
 LocalStream::~LocalStream() { context_->DestroyStream(stream_).IgnoreError(); }
 
 void LocalStream::Enqueue(absl::AnyInvocable<absl::Status()> run) {
-  auto done = [failures = failures_](absl::Status status) { failures->Note(std::move(status)); };
+  auto done = [failures = failures_](const absl::Status& status) { failures->Note(status); };
   stream_->Enqueue(
       opserve::Stream::Command{.id = 0, .run = std::move(run), .done = std::move(done)});
   stream_->Record(tail_);

@@ -62,7 +62,7 @@ class LocalStream final : public ProvidedStream {
  private:
   // The first failure that nobody was told of. Work that runs outlives the stream.
   struct Failures {
-    void Note(absl::Status status);
+    void Note(const absl::Status& status);
     absl::Status Take();
 
     Mutex mutex;

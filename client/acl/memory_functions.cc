@@ -12,7 +12,6 @@
 #include "core/base/status_macros.h"
 
 using opserve::acl::CheckGiven;
-using opserve::acl::CopyArguments;
 using opserve::acl::CopySides;
 using opserve::acl::EnterContext;
 using opserve::acl::EnterDevice;
@@ -23,8 +22,6 @@ using opserve::acl::FindCopySides;
 using opserve::acl::FindFillSide;
 using opserve::acl::FindStream;
 using opserve::acl::MemoryState;
-using opserve::acl::ProvidedDevice;
-using opserve::acl::ProvidedStream;
 using opserve::acl::Runtime;
 using opserve::acl::RuntimeCall;
 using opserve::acl::Scope;

@@ -17,7 +17,8 @@ constexpr char kCodeUrl[] = "opserve/acl-code";
 std::optional<int> CodeOf(const absl::Status& status) {
   const absl::optional<absl::Cord> payload = status.GetPayload(kCodeUrl);
   int code = 0;
-  if (!payload.has_value() || !absl::SimpleAtoi(std::string(*payload), &code)) return std::nullopt;
+  if (!payload.has_value() || !absl::SimpleAtoi(static_cast<std::string>(*payload), &code))
+    return std::nullopt;
   return code;
 }
 

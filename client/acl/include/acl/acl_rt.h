@@ -3,7 +3,7 @@
 // Every function may be called from any thread, between aclInit and aclFinalize (100001 otherwise),
 // and returns 0 or an error code; aclGetRecentErrMsg then says more. What needs a context takes the
 // calling thread's current one: 107002 when it has none. A null out-parameter is 100000, a handle
-// that was destroyed or never made 107017. A lost device is 507015, whatever the call.
+// that was destroyed or never made 107017. A lost device is 507015 in all that reaches it.
 #ifndef OPSERVE_ACL_ACL_RT_H_
 #define OPSERVE_ACL_ACL_RT_H_
 
