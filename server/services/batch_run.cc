@@ -83,7 +83,7 @@ absl::StatusOr<OneShot> BatchRun::Prepare(size_t index) {
   const BatchedCall& batched = request_.calls[index];
   const DistinctCall& distinct = request_.distinct[batched.distinct];
   if (distinct.raw_index == DistinctCall::RawIndex::kOfBatch)
-    return Refusal(DecodeExecuteCall(*distinct.call, request_.raw).status());
+    return Refusal(DecodeSharingCall(*distinct.call, request_.raw).status());
   OneShot shot;
   shot.storages.reserve(batched.entries.size());
   for (const uint32_t entry : batched.entries) shot.storages.push_back(request_.raw[entry]);
@@ -95,7 +95,8 @@ absl::StatusOr<OneShot> BatchRun::Prepare(size_t index) {
   }
   shot.plan = planned->plan;
   shot.storages.insert(shot.storages.end(), planned->values.begin(), planned->values.end());
-  OPSERVE_RETURN_IF_ERROR(TakeRoom(*planned, shot.storages));
+  AddSharedStorages(planned->shared, shot);
+  OPSERVE_RETURN_IF_ERROR(TakeRoom(*planned, shot));
   results_[index].planned = planned;
   shot.deadline = deadline_;
   shot.cancelled = [this] { return cancelled_.load(std::memory_order_relaxed); };
@@ -105,24 +106,25 @@ absl::StatusOr<OneShot> BatchRun::Prepare(size_t index) {
   return shot;
 }
 
-absl::Status BatchRun::TakeRoom(const PlannedCall& planned, std::span<const Fragments> storages) {
+absl::Status BatchRun::TakeRoom(const PlannedCall& planned, const OneShot& shot) {
   if (planned.form.max_bytes() <= kMaxErrorResultBytes) return absl::OkStatus();
   // First, so that a shape without bytes behind it is what it is, not a large answer.
-  OPSERVE_RETURN_IF_ERROR(CheckStorages(planned.plan, storages));
+  OPSERVE_RETURN_IF_ERROR(CheckStorages(planned.plan, shot.storages, shot.output_storages));
   return room_.Take(planned.plan.call, planned.form.max_bytes());
 }
 
 absl::StatusOr<const BatchRun::PlannedCall*> BatchRun::PlanCall(const v1::Call& call,
                                                                 const std::vector<Fragments>& raw) {
-  OPSERVE_ASSIGN_OR_RETURN(const NamedCall named, DecodeExecuteCall(call, raw));
+  OPSERVE_ASSIGN_OR_RETURN(const NamedCall named, DecodeSharingCall(call, raw));
   PlannedCall planned;
   OPSERVE_ASSIGN_OR_RETURN(planned.plan, engine_.MakePlan(named));
   OPSERVE_ASSIGN_OR_RETURN(CallStorages storages, DecodeStorages(call, raw));
   planned.values.assign(storages.fragments.begin() + static_cast<std::ptrdiff_t>(raw.size()),
                         storages.fragments.end());
   planned.value_bytes = std::move(storages.values);
+  OPSERVE_ASSIGN_OR_RETURN(planned.shared, DecodeSharedStorages(call, regions_));
   planned_.push_back(std::move(planned));
-  planned_.back().form = ResultForm(planned_.back().plan.call, encoding_);
+  planned_.back().form = ResultForm(planned_.back().plan.call, call, encoding_);
   return &planned_.back();
 }
 
@@ -143,6 +145,7 @@ grpc::ByteBuffer BatchRun::Answer() {
   request_.raw.clear();
   request_.packed.Release();
   request_.slices.clear();
+  for (PlannedCall& planned : planned_) planned.shared.regions.clear();
   BatchResponseWriter writer;
   size_t failed = 0;
   for (Result& result : results_) {

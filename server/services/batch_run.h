@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <span>
 #include <vector>
 
 #include <grpcpp/support/byte_buffer.h>
@@ -18,6 +17,7 @@
 #include "server/counters/server_counters.h"
 #include "server/wire/batch_request.h"
 #include "server/wire/batch_response.h"
+#include "server/wire/shared_codec.h"
 
 namespace opserve::server {
 
@@ -38,8 +38,10 @@ class AnswerRoom {
 // Read, then Run, each once. It must live until `done` was called.
 class BatchRun {
  public:
-  BatchRun(Engine& engine, ServerCounters& counters, absl::Time deadline)
-      : engine_(engine), counters_(counters), deadline_(deadline) {}
+  // `regions` may be nullptr: there is no shared memory.
+  BatchRun(Engine& engine, ServerCounters& counters, const RegionTable* regions,
+           absl::Time deadline)
+      : engine_(engine), counters_(counters), regions_(regions), deadline_(deadline) {}
 
   // The errors of the whole: ReadBatchRequest's, 161002 naming output_encoding or calls. `bytes`
   // may go; what it holds is kept.
@@ -58,6 +60,7 @@ class BatchRun {
     Plan plan;
     std::vector<Fragments> values;  // the storages behind the raw entries
     std::vector<std::vector<std::byte>> value_bytes;
+    SharedStorages shared;
     ResultForm form;
   };
 
@@ -67,7 +70,7 @@ class BatchRun {
   };
 
   absl::StatusOr<OneShot> Prepare(size_t index);
-  absl::Status TakeRoom(const PlannedCall& planned, std::span<const Fragments> storages);
+  absl::Status TakeRoom(const PlannedCall& planned, const OneShot& shot);
   absl::StatusOr<const PlannedCall*> PlanCall(const v1::Call& call,
                                               const std::vector<Fragments>& raw);
   void EndCall(size_t index, absl::StatusOr<Outputs> outputs);
@@ -76,6 +79,7 @@ class BatchRun {
 
   Engine& engine_;
   ServerCounters& counters_;
+  const RegionTable* const regions_;
   const absl::Time deadline_;
   std::atomic<bool> cancelled_ = false;
   BatchRequest request_;

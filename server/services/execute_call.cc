@@ -1,5 +1,6 @@
 #include "server/services/execute_call.h"
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "server/wire/call_codec.h"
 #include "server/wire/output_codec.h"
 #include "server/wire/raw_message.h"
+#include "server/wire/shared_codec.h"
 
 namespace opserve::server {
 namespace {
@@ -42,14 +44,15 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
     const v1::Call& call = request_.header.call();
     OPSERVE_ASSIGN_OR_RETURN(const v1::TensorEncoding encoding,
                              DecodeEncoding(request_.header.output_encoding()));
-    OPSERVE_ASSIGN_OR_RETURN(const NamedCall named, DecodeExecuteCall(call, request_.raw));
+    OPSERVE_ASSIGN_OR_RETURN(const NamedCall named, DecodeSharingCall(call, request_.raw));
     OneShot shot;
     OPSERVE_ASSIGN_OR_RETURN(shot.plan, with_.engine.MakePlan(named));
     OPSERVE_ASSIGN_OR_RETURN(CallStorages storages, DecodeStorages(call, std::move(request_.raw)));
     values_ = std::move(storages.values);
     shot.storages = std::move(storages.fragments);
+    OPSERVE_RETURN_IF_ERROR(TakeShared(call, shot));
     // First, so that a shape without bytes behind it is what it is, not a large answer.
-    OPSERVE_RETURN_IF_ERROR(CheckStorages(shot.plan, shot.storages));
+    OPSERVE_RETURN_IF_ERROR(CheckStorages(shot.plan, shot.storages, shot.output_storages));
     OPSERVE_RETURN_IF_ERROR(PrepareAnswer(shot.plan.call, encoding));
     shot.deadline = absl::FromChrono(context_.deadline());
     shot.cancelled = [this] { return context_.IsCancelled(); };
@@ -57,8 +60,16 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
     return shot;
   }
 
+  absl::Status TakeShared(const v1::Call& call, OneShot& shot) {
+    OPSERVE_ASSIGN_OR_RETURN(SharedStorages shared, DecodeSharedStorages(call, with_.regions));
+    AddSharedStorages(shared, shot);
+    regions_ = std::move(shared.regions);
+    return absl::OkStatus();
+  }
+
   absl::Status PrepareAnswer(const OpCall& call, v1::TensorEncoding encoding) {
     EncodeOutputs(call, *answer_.mutable_outputs());
+    EncodeSharedOutputs(request_.header.call(), call, *answer_.mutable_outputs());
     encoder_ = OutputEncoder(call, encoding, *answer_.mutable_outputs());
     const size_t bytes =
         ExecuteResponseBytes(answer_, encoder_.raw_sizes()) + encoder_.values_bytes();
@@ -66,7 +77,9 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
   }
 
   void Answer(absl::StatusOr<Outputs> outputs) {
-    request_.slices.clear();  // the engine is done with them; the answer may take long to leave
+    // The engine is done with them; the answer may take long to leave.
+    request_.slices.clear();
+    regions_.clear();
     if (!outputs.ok()) return Finish(meter_.End(outputs.status(), 0));
     response_ = WriteExecuteResponse(
         answer_, encoder_.Fill(*std::move(outputs), *answer_.mutable_outputs()));
@@ -79,6 +92,7 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
   CallMeter meter_;
   RawExecuteRequest request_;
   std::vector<std::vector<std::byte>> values_;
+  std::vector<std::shared_ptr<const SharedRegion>> regions_;
   v1::ExecuteResponse answer_;
   OutputEncoder encoder_;
 };

@@ -9,6 +9,7 @@
 
 #include "core/engine/engine.h"
 #include "server/counters/server_counters.h"
+#include "server/shared_memory/region_table.h"
 
 namespace opserve::server {
 
@@ -18,6 +19,7 @@ struct ExecuteContext {
   ServerCounters& counters;
   std::atomic<int64_t>& executing;  // counts the calls that are not over yet
   int64_t max_message_bytes;
+  const RegionTable* regions;  // nullptr where shared memory is not allowed
 };
 
 // Handles one Execute: an ExecuteRequest in, an ExecuteResponse out. Never blocks.

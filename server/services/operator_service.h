@@ -4,12 +4,14 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include <grpcpp/impl/service_type.h>
 
 #include "core/base/clock.h"
 #include "core/engine/engine.h"
 #include "server/counters/server_counters.h"
+#include "server/shared_memory/region_table.h"
 
 namespace opserve::server {
 
@@ -21,6 +23,10 @@ struct OperatorServiceOptions {
   // as must the others.
   std::atomic<int64_t>* executing = nullptr;
   ServerCounters* counters = nullptr;
+  // nullptr where shared memory is not allowed.
+  const RegionTable* regions = nullptr;
+  // Absolute path of its socket; told by GetServerInfo.
+  std::string shared_memory_socket;
   const Clock* clock = &Clock::Real();
 };
 

@@ -5,6 +5,7 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "server/wire/output_codec.h"
 #include "server/wire/raw_message.h"
+#include "server/wire/shared_codec.h"
 
 namespace opserve::server {
 namespace {
@@ -29,17 +30,19 @@ void AppendVarint(uint64_t value, std::string& out) {
 
 }  // namespace
 
-ResultForm::ResultForm(const OpCall& call, v1::TensorEncoding encoding)
-    : call_(&call), encoding_(encoding), max_bytes_(kMaxFramingBytes) {
+ResultForm::ResultForm(const OpCall& call, const v1::Call& request, v1::TensorEncoding encoding)
+    : call_(&call), request_(&request), encoding_(encoding), max_bytes_(kMaxFramingBytes) {
   v1::ExecuteResponse described;
   EncodeOutputs(call, *described.mutable_outputs());
+  EncodeSharedOutputs(request, call, *described.mutable_outputs());
   const OutputEncoder encoder(call, encoding, *described.mutable_outputs());
   max_bytes_ += encoder.values_bytes();
   for (const size_t raw : encoder.raw_sizes()) max_bytes_ += kMaxFramingBytes + raw;
   for (int i = 0; i < described.outputs_size(); ++i) {
     v1::Tensor& tensor = *described.mutable_outputs(i);
-    tensor.clear_data();
-    outputs_.push_back({tensor.SerializeAsString(), call.outputs[static_cast<size_t>(i)].wanted});
+    const bool is_raw = tensor.has_raw_index();
+    if (is_raw) tensor.clear_data();
+    outputs_.push_back({tensor.SerializeAsString(), is_raw});
     max_bytes_ += 2 * kMaxFramingBytes + outputs_.back().tensor.size();
   }
 }
@@ -47,13 +50,13 @@ ResultForm::ResultForm(const OpCall& call, v1::TensorEncoding encoding)
 void ResultForm::AppendRaw(uint32_t first_raw_index, std::string& results) const {
   const auto tensor_bytes = [](const Output& output, uint32_t index) {
     return output.tensor.size() +
-           (output.wanted ? 1 + CodedOutputStream::VarintSize32(index) : size_t{0});
+           (output.is_raw ? 1 + CodedOutputStream::VarintSize32(index) : size_t{0});
   };
   size_t bytes = 0;
   uint32_t index = first_raw_index;
   for (const Output& output : outputs_) {
     bytes += FieldBytes(tensor_bytes(output, index));
-    index += output.wanted ? 1 : 0;
+    index += output.is_raw ? 1 : 0;
   }
   AppendVarint(kResultsTag, results);
   AppendVarint(bytes, results);
@@ -62,7 +65,7 @@ void ResultForm::AppendRaw(uint32_t first_raw_index, std::string& results) const
     AppendVarint(kOutputsTag, results);
     AppendVarint(tensor_bytes(output, index), results);
     results.append(output.tensor);
-    if (!output.wanted) continue;
+    if (!output.is_raw) continue;
     AppendVarint(kRawIndexTag, results);
     AppendVarint(index++, results);
   }
@@ -72,13 +75,14 @@ void BatchResponseWriter::Add(const ResultForm& form, Outputs outputs) {
   if (form.encoding_ == v1::TENSOR_ENCODING_RAW) {
     form.AppendRaw(static_cast<uint32_t>(raw_.size()), results_);
     for (size_t i = 0; i < outputs.size(); ++i) {
-      if (form.outputs_[i].wanted) raw_.push_back(std::move(outputs[i].bytes));
+      if (form.outputs_[i].is_raw) raw_.push_back(std::move(outputs[i].bytes));
     }
     return;
   }
   v1::BatchResult result;
   TensorList& tensors = *result.mutable_outputs();
   EncodeOutputs(*form.call_, tensors);
+  EncodeSharedOutputs(*form.request_, *form.call_, tensors);
   OutputEncoder(*form.call_, form.encoding_, tensors).Fill(std::move(outputs), tensors);
   AddMessage(result);
 }

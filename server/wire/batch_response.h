@@ -24,8 +24,8 @@ inline constexpr size_t kMaxErrorResultBytes = kMaxStatusDetailsBytes + 16;
 class ResultForm {
  public:
   ResultForm() = default;
-  // `call` is planned; it must outlive this.
-  ResultForm(const OpCall& call, v1::TensorEncoding encoding);
+  // `call` is planned, `request` what it was planned from; it must outlive this.
+  ResultForm(const OpCall& call, const v1::Call& request, v1::TensorEncoding encoding);
 
   // The most that such a result takes in the message.
   size_t max_bytes() const { return max_bytes_; }
@@ -34,12 +34,13 @@ class ResultForm {
   friend class BatchResponseWriter;
   struct Output {
     std::string tensor;  // serialized, but for the raw_index
-    bool wanted;
+    bool is_raw;         // has a raw entry
   };
 
   void AppendRaw(uint32_t first_raw_index, std::string& results) const;
 
   const OpCall* call_ = nullptr;
+  const v1::Call* request_ = nullptr;
   v1::TensorEncoding encoding_ = v1::TENSOR_ENCODING_RAW;
   absl::InlinedVector<Output, 1> outputs_;  // of RAW
   size_t max_bytes_ = 0;
