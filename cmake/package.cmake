@@ -18,7 +18,7 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 # they lie beneath one folder that is the include directory.
 set(public_headers
   client/cpp/call.h client/cpp/client.h client/cpp/device_tensor.h client/cpp/schema.h client/cpp/session.h
-  client/cpp/session_info.h client/cpp/statistics.h client/cpp/tensor.h
+  client/cpp/session_info.h client/cpp/shared_memory.h client/cpp/statistics.h client/cpp/tensor.h
   core/base/op_error.h
   core/tensor/dtype.h core/tensor/half.h core/tensor/shape.h core/tensor/tensor_desc.h)
 foreach(header IN LISTS public_headers)

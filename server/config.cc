@@ -51,6 +51,7 @@ struct FlagTexts {
   std::string drain_timeout = "30s";
   ConnectionFlagTexts connections;
   AdmissionFlagTexts admission;
+  SharedMemoryFlagTexts shared_memory;
 };
 
 CLI::Option* AddText(CLI::App& app, const char* flag, std::string& text, const char* help) {
@@ -131,6 +132,7 @@ void AddFlags(CLI::App& app, FlagTexts& texts) {
   AddSessionFlags(app, texts);
   AddAdmissionFlags(app, texts.admission);
   AddConnectionFlags(app, texts.connections);
+  AddSharedMemoryFlags(app, texts.shared_memory);
   AddText(app, "--log-level", texts.log_level, "debug, info, warning or error.")
       ->type_name("LEVEL")
       ->group("Logging");
@@ -254,6 +256,8 @@ absl::StatusOr<ServerConfig> Interpret(const FlagTexts& texts) {
   OPSERVE_ASSIGN_OR_RETURN(config.drain_timeout,
                            ParseTimeout(texts.drain_timeout, "--drain-timeout"));
   OPSERVE_RETURN_IF_ERROR(InterpretSessionFlags(texts, config));
+  OPSERVE_ASSIGN_OR_RETURN(config.shared_memory,
+                           InterpretSharedMemoryFlags(texts.shared_memory, texts.listen));
   const std::optional<LogLevel> level = ParseLogLevel(texts.log_level);
   if (!level.has_value()) {
     return InvalidParameter("--log-level", "debug, info, warning or error",

@@ -12,6 +12,7 @@
 #include "core/engine/engine.h"
 #include "server/log.h"
 #include "server/session/session_limits.h"
+#include "server/shared_memory_flags.h"
 
 namespace opserve::server {
 
@@ -40,6 +41,7 @@ struct ServerConfig {
   absl::Duration grace_period;
   absl::Duration drain_timeout = absl::Seconds(30);
   ConnectionConfig connections;
+  SharedMemoryConfig shared_memory;
 };
 
 // Instead of serving: what to print and the exit status. 0 (--help, --version) goes to stdout, 2 (a

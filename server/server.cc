@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <utility>
@@ -22,6 +23,7 @@
 #include "core/base/status_macros.h"
 #include "server/services/operator_service.h"
 #include "server/services/session_service.h"
+#include "server/shared_memory/memory_socket.h"
 #include "server/stream_ender.h"
 #include "server/unix_socket.h"
 
@@ -98,10 +100,13 @@ class GrpcServer final : public Server {
 
   absl::Status Serve(const ServerConfig& config) {
     SetUpGrpc();
+    OPSERVE_RETURN_IF_ERROR(ShareMemory(config.shared_memory));
     service_ = MakeOperatorService(*engine_, {.max_message_bytes = config.max_message_bytes,
                                               .executing = &executing_,
                                               .plans = &plans_,
-                                              .counters = &counters_});
+                                              .counters = &counters_,
+                                              .regions = regions_.get(),
+                                              .shared_memory_socket = memory_socket_path_});
     grpc::ServerBuilder builder;
     sessions_ = MakeSessionServer(*engine_, {.limits = config.session,
                                              .max_sessions = config.max_sessions,
@@ -155,10 +160,20 @@ class GrpcServer final : public Server {
       server_->Wait();
     }
     server_.reset();
+    memory_socket_.reset();
     for (const std::string& path : sockets_) RemoveSocket(path);
   }
 
  private:
+  absl::Status ShareMemory(const SharedMemoryConfig& config) {
+    if (config.socket.empty()) return absl::OkStatus();
+    OPSERVE_RETURN_IF_ERROR(RemoveStaleSocket(config.socket, kAllowSharedMemory));
+    regions_ = std::make_unique<RegionTable>(config.limit_bytes);
+    OPSERVE_ASSIGN_OR_RETURN(memory_socket_, MemorySocket::Listen(config.socket, *regions_));
+    memory_socket_path_ = std::filesystem::absolute(config.socket).string();
+    return absl::OkStatus();
+  }
+
   absl::Status CheckBound(const std::vector<std::string>& wanted, const std::vector<int>& ports) {
     for (size_t i = 0; i < wanted.size(); ++i) {
       if (ports[i] == 0) {
@@ -185,6 +200,9 @@ class GrpcServer final : public Server {
   std::atomic<int64_t> executing_ = 0;
   PlanCache plans_;
   ServerCounters counters_;
+  std::unique_ptr<RegionTable> regions_;  // none where shared memory is not allowed
+  std::unique_ptr<MemorySocket> memory_socket_;
+  std::string memory_socket_path_;
   std::unique_ptr<grpc::Service> service_;
   std::unique_ptr<SessionServer> sessions_;
   std::unique_ptr<grpc::Server> server_;

@@ -38,8 +38,8 @@ bool IsStale(const std::string& path) {
   return refused;
 }
 
-absl::Status Taken(const std::string& path, std::string_view got) {
-  return InvalidParameter("--listen", "a path for a new socket",
+absl::Status Taken(const std::string& path, std::string_view flag, std::string_view got) {
+  return InvalidParameter(flag, "a path for a new socket",
                           std::string("unix:").append(path).append(", ").append(got));
 }
 
@@ -52,18 +52,18 @@ std::string UnixSocketPath(std::string_view address) {
   return std::string(address);
 }
 
-absl::Status RemoveStaleSocket(const std::string& path) {
+absl::Status RemoveStaleSocket(const std::string& path, std::string_view flag) {
   switch (KindOf(path)) {
     case FileKind::kNone:
       return absl::OkStatus();
     case FileKind::kOther:
-      return Taken(path, "where a file is that is not a socket");
+      return Taken(path, flag, "where a file is that is not a socket");
     case FileKind::kSocket:
       break;
   }
-  if (!IsStale(path)) return Taken(path, "where another process listens");
+  if (!IsStale(path)) return Taken(path, flag, "where another process listens");
   if (::unlink(path.c_str()) == 0) return absl::OkStatus();
-  return Taken(path,
+  return Taken(path, flag,
                std::string("where an old socket cannot be removed: ").append(std::strerror(errno)));
 }
 

@@ -57,7 +57,8 @@ struct Extent {
 // Finds the results and the sizes of the raw entries, then copies the latter.
 class BatchReader {
  public:
-  explicit BatchReader(const Fragments& answer) : answer_(answer) {}
+  BatchReader(const Fragments& answer, std::span<const SharedOutputs> shared)
+      : answer_(answer), shared_(shared) {}
 
   absl::StatusOr<BatchResults> Read(size_t calls) {
     if (!ReadResults()) return BadAnswer(kAnswer, "malformed bytes");
@@ -69,7 +70,8 @@ class BatchReader {
       v1::BatchResult& message = message_;
       if (!message.ParseFromArray(bytes_.data() + range.offset, static_cast<int>(range.size)))
         return BadAnswer(kAnswer, "malformed bytes");
-      OPSERVE_ASSIGN_OR_RETURN(absl::StatusOr<ExecuteResult> result, ToResult(message));
+      OPSERVE_ASSIGN_OR_RETURN(absl::StatusOr<ExecuteResult> result,
+                               ToResult(message, results.size()));
       results.push_back(std::move(result));
     }
     return results;
@@ -131,7 +133,8 @@ class BatchReader {
   }
 
   // The error of a call is the result of that call; an error of this function is the answer's.
-  absl::StatusOr<absl::StatusOr<ExecuteResult>> ToResult(const v1::BatchResult& message) const {
+  absl::StatusOr<absl::StatusOr<ExecuteResult>> ToResult(const v1::BatchResult& message,
+                                                         size_t call) const {
     if (message.has_error()) {
       const v1::StatusDetails& error = message.error();
       absl::Status status =
@@ -139,16 +142,20 @@ class BatchReader {
       if (status.ok()) return BadAnswer(kAnswer, "an error that is OK");
       return absl::StatusOr<ExecuteResult>(std::move(status));
     }
+    const SharedOutputs& shared = shared_.empty() ? kNoShared : shared_[call];
     ExecuteResult result;
     result.outputs.reserve(static_cast<size_t>(message.outputs_size()));
     for (const v1::Tensor& output : message.outputs()) {
-      OPSERVE_ASSIGN_OR_RETURN(Tensor tensor, ReadOutput(output, raw_, kAnswer));
+      OPSERVE_ASSIGN_OR_RETURN(Tensor tensor, ReadOutput(output, raw_, shared, kAnswer));
       result.outputs.push_back({output.name(), std::move(tensor)});
     }
     return absl::StatusOr<ExecuteResult>(std::move(result));
   }
 
+  static inline const SharedOutputs kNoShared;
+
   const Fragments& answer_;
+  const std::span<const SharedOutputs> shared_;
   std::string bytes_;  // of `results_`
   std::vector<Range> results_;
   std::vector<Extent> extents_;
@@ -168,9 +175,14 @@ Request MakeExecuteBatchRequest(std::span<const Call> calls) {
     message.Clear();
     FillCall(call, message);
     for (size_t i = 0; i < call.inputs().size(); ++i) {
-      message.mutable_inputs(static_cast<int>(i))
-          ->set_raw_index(raw.IndexOf(call.inputs()[i].second));
+      const TensorView& view = call.inputs()[i].second;
+      v1::Tensor& input = *message.mutable_inputs(static_cast<int>(i));
+      if (view.shared.region != nullptr)
+        FillShared(view.shared, input);
+      else
+        input.set_raw_index(raw.IndexOf(view));
     }
+    FillSharedOutputs(call, message);
     AppendVarint(TagOf(v1::ExecuteBatchRequest::kCallsFieldNumber, WireReader::Type::kBytes),
                  header);
     AppendVarint(message.ByteSizeLong(), header);
@@ -187,8 +199,9 @@ Request MakeExecuteBatchRequest(std::span<const Call> calls) {
   return request;
 }
 
-absl::StatusOr<BatchResults> ReadBatchResults(const Fragments& fragments, size_t calls) {
-  return BatchReader(fragments).Read(calls);
+absl::StatusOr<BatchResults> ReadBatchResults(const Fragments& fragments, size_t calls,
+                                              std::span<const SharedOutputs> shared) {
+  return BatchReader(fragments, shared).Read(calls);
 }
 
 }  // namespace opserve::client

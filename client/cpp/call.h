@@ -14,6 +14,8 @@
 
 namespace opserve::client {
 
+using SharedOutputs = std::vector<std::pair<std::string, SharedTensorView>>;
+
 // An operator by name, with its named tensors and attributes, in any order. `opserve ops NAME` and
 // Client::ListOperators tell what each operator takes. A value; it may be used for several calls,
 // and inputs are views (see TensorView for how long their memory must live).
@@ -47,6 +49,13 @@ class Call {
     output_dtypes_.emplace_back(std::string(name), dtype);
     return *this;
   }
+  // Where an output is to be written: dense, of the shape and dtype that the operator infers (or
+  // can convert to). It must not overlap what the call reads, nor its other outputs. Execute and
+  // ExecuteBatch take it, sessions do not.
+  Call& Output(std::string_view name, SharedTensorView view) {
+    outputs_.emplace_back(std::string(name), std::move(view));
+    return *this;
+  }
   // "cpu:0"; the server's first device when it is not called.
   Call& OnDevice(std::string_view device) {
     device_ = device;
@@ -59,6 +68,7 @@ class Call {
     return attributes_;
   }
   const std::vector<std::pair<std::string, DType>>& output_dtypes() const { return output_dtypes_; }
+  const SharedOutputs& outputs() const { return outputs_; }
   const std::string& device() const { return device_; }
 
  private:
@@ -66,6 +76,7 @@ class Call {
   std::vector<std::pair<std::string, TensorView>> inputs_;
   std::vector<std::pair<std::string, AttributeValue>> attributes_;
   std::vector<std::pair<std::string, DType>> output_dtypes_;
+  SharedOutputs outputs_;
   std::string device_;
 };
 

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "client/cpp/read_message.h"
+#include "client/cpp/shared_region.h"
 #include "client/cpp/wire_reader.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
@@ -51,6 +52,13 @@ size_t FindStorage(const std::vector<RawEntry>& entries, const TensorView& view)
   return static_cast<size_t>(std::find_if(entries.begin(), entries.end(), same) - entries.begin());
 }
 
+const TensorView* FindShared(const SharedOutputs& shared, const std::string& name) {
+  for (const auto& [output, view] : shared) {
+    if (output == name) return &view;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 void FillTensor(std::string_view name, const TensorView& view, v1::Tensor& tensor) {
@@ -72,12 +80,32 @@ void FillCall(const Call& call, v1::Call& message) {
     output.set_name(name);
     output.set_dtype(ToWire(dtype));
   }
+  for (const auto& [name, view] : call.outputs()) FillTensor(name, view, *message.add_outputs());
+}
+
+void FillShared(const SharedPlace& place, v1::Tensor& tensor) {
+  v1::SharedView& view = *tensor.mutable_shared();
+  view.set_region(place.region->id);
+  view.set_offset_bytes(place.offset_bytes);
+  view.set_size_bytes(place.size_bytes);
+}
+
+void FillSharedOutputs(const Call& call, v1::Call& message) {
+  const size_t others = call.output_dtypes().size();
+  for (size_t i = 0; i < call.outputs().size(); ++i) {
+    FillShared(call.outputs()[i].second.shared,
+               *message.mutable_outputs(static_cast<int>(others + i)));
+  }
 }
 
 std::vector<RawEntry> FillRawIndices(const Call& call, v1::Call& message) {
   std::vector<RawEntry> entries;
   for (size_t i = 0; i < call.inputs().size(); ++i) {
     const TensorView& view = call.inputs()[i].second;
+    if (view.shared.region != nullptr) {
+      FillShared(view.shared, *message.mutable_inputs(static_cast<int>(i)));
+      continue;
+    }
     const size_t index = FindStorage(entries, view);
     if (index == entries.size()) entries.push_back({view.storage, view.owner});
     message.mutable_inputs(static_cast<int>(i))->set_raw_index(static_cast<uint32_t>(index));
@@ -105,7 +133,7 @@ void AppendRaw(uint32_t field_number, const RawEntry& entry, Request& request) {
 }
 
 absl::StatusOr<Tensor> ReadOutput(const v1::Tensor& output, std::span<const RawBytes> raw,
-                                  std::string_view message) {
+                                  const SharedOutputs& shared, std::string_view message) {
   const auto bad = [&](std::string_view what) {
     return BadAnswer(message, output.name() + ": " + std::string(what));
   };
@@ -118,6 +146,14 @@ absl::StatusOr<Tensor> ReadOutput(const v1::Tensor& output, std::span<const RawB
     if (desc.num_elements() != 0) return bad("elements without data");
     return Tensor(std::move(desc), nullptr);
   }
+  if (output.has_shared()) {
+    const TensorView* view = FindShared(shared, output.name());
+    if (view == nullptr || static_cast<int64_t>(view->storage.size()) != desc.size_bytes())
+      return bad("shared memory that was not asked for");
+    return Tensor(std::move(desc),
+                  std::shared_ptr<const std::byte>(view->shared.region, view->storage.data()));
+  }
+  if (!output.has_raw_index()) return bad("data of a kind that was not asked for");
   if (output.raw_index() >= raw.size()) return bad("a raw_index that is too large");
   const RawBytes& bytes = raw[output.raw_index()];
   if (static_cast<int64_t>(bytes.size) != desc.size_bytes())

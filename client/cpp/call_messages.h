@@ -29,8 +29,13 @@ void FillTensor(std::string_view name, const TensorView& view, v1::Tensor& tenso
 void FillCall(const Call& call, v1::Call& message);
 
 // The data of the inputs of `message`, which FillCall filled. Views of the same storage share one
-// entry.
+// entry; those of shared memory have none.
 std::vector<RawEntry> FillRawIndices(const Call& call, v1::Call& message);
+
+// Where a tensor that is in shared memory is.
+void FillShared(const SharedPlace& place, v1::Tensor& tensor);
+// Where the outputs of `message`, which FillCall filled, are to be written.
+void FillSharedOutputs(const Call& call, v1::Call& message);
 
 // Appends a field of bytes. Large bytes are referred to, small ones copied.
 void AppendRaw(uint32_t field_number, const RawEntry& entry, Request& request);
@@ -44,8 +49,9 @@ struct RawBytes {
   size_t size = 0;
 };
 
-// An output whose data is one of `raw`. Errors name `message`, which it came in.
+// An output whose data is one of `raw`, or was to be written to one of `shared`. Errors name
+// `message`, which it came in.
 absl::StatusOr<Tensor> ReadOutput(const v1::Tensor& output, std::span<const RawBytes> raw,
-                                  std::string_view message);
+                                  const SharedOutputs& shared, std::string_view message);
 
 }  // namespace opserve::client

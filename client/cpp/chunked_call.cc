@@ -181,6 +181,7 @@ class ChunkedRun {
     command.meaning = meaning_;
     v1::Call& message = *command.message.mutable_chunked_execute()->mutable_call();
     FillCall(call_, message);
+    FillSharedOutputs(call_, message);  // for the server to refuse
     for (int i = 0; i < message.inputs_size(); ++i) {
       const auto& [name, view] = call_.inputs()[static_cast<size_t>(i)];
       if (InChunks(name)) {

@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "client/cpp/connection.h"
 #include "client/cpp/messages.h"
+#include "client/cpp/shared_memory.h"
 #include "client/cpp/target.h"
 #include "core/base/mutex.h"
 #include "core/base/op_error.h"
@@ -102,6 +103,29 @@ CallHandle StartLarge(const std::shared_ptr<Connection>& connection, const char*
   return CallHandle(connection->Start(method, request, options.timeout, std::move(ended)));
 }
 
+// The shared memory of calls, which is not to be released before they have ended.
+struct KeptShared {
+  std::vector<SharedPlace> inputs;
+  std::vector<SharedOutputs> outputs;  // of each call
+};
+
+// nullptr where there is none.
+std::shared_ptr<const KeptShared> KeepShared(std::span<const Call> calls) {
+  std::shared_ptr<KeptShared> kept;
+  const auto keep = [&]() -> KeptShared& {
+    if (kept == nullptr) kept = std::make_shared<KeptShared>();
+    kept->outputs.resize(calls.size());
+    return *kept;
+  };
+  for (size_t i = 0; i < calls.size(); ++i) {
+    for (const auto& [name, view] : calls[i].inputs()) {
+      if (view.shared.region != nullptr) keep().inputs.push_back(view.shared);
+    }
+    if (!calls[i].outputs().empty()) keep().outputs[i] = calls[i].outputs();
+  }
+  return kept;
+}
+
 }  // namespace
 
 void CallHandle::Cancel() {
@@ -140,14 +164,19 @@ CallHandle Client::GetWorkspaceSizeAsync(const Call& call, const CallOptions& op
 
 CallHandle Client::ExecuteAsync(const Call& call, const CallOptions& options,
                                 Done<ExecuteResult> done) const {
+  const auto read = [kept = KeepShared(std::span(&call, 1))](const Fragments& answer) {
+    return kept == nullptr ? ReadExecuteResult(answer)
+                           : ReadExecuteResult(answer, kept->outputs.front());
+  };
   return StartLarge<ExecuteResult>(connection_, kExecute, MakeExecuteRequest(call), call.op(),
-                                   options, &ReadExecuteResult, std::move(done));
+                                   options, read, std::move(done));
 }
 
 CallHandle Client::ExecuteBatchAsync(std::span<const Call> calls, const CallOptions& options,
                                      Done<BatchResults> done) const {
-  const auto read = [count = calls.size()](const Fragments& answer) {
-    return ReadBatchResults(answer, count);
+  const auto read = [count = calls.size(), kept = KeepShared(calls)](const Fragments& answer) {
+    return kept == nullptr ? ReadBatchResults(answer, count)
+                           : ReadBatchResults(answer, count, kept->outputs);
   };
   return StartLarge<BatchResults>(connection_, kExecuteBatch, MakeExecuteBatchRequest(calls), "",
                                   options, read, std::move(done));
@@ -178,6 +207,18 @@ absl::StatusOr<std::vector<Device>> Client::ListDevices(const CallOptions& optio
 absl::StatusOr<Plan> Client::GetWorkspaceSize(const Call& call, const CallOptions& options) const {
   return Wait<Plan>(
       [&](Done<Plan> done) { GetWorkspaceSizeAsync(call, options, std::move(done)); });
+}
+
+absl::StatusOr<SharedMemory> Client::CreateSharedMemory(int64_t size_bytes,
+                                                        const CallOptions& options) const {
+  OPSERVE_ASSIGN_OR_RETURN(const ServerInfo info, GetServerInfo(options));
+  if (!info.shared_memory_socket.empty())
+    return SharedMemory::Create(info.shared_memory_socket, size_bytes);
+  return MakeError({.reason = ErrorReason::kNoSharedMemory,
+                    .op = {},
+                    .parameter = "target",
+                    .want = "a server with --allow-shared-memory",
+                    .got = connection_->target()});
 }
 
 absl::StatusOr<ExecuteResult> Client::Execute(const Call& call, const CallOptions& options) const {

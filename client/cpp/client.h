@@ -39,6 +39,7 @@ namespace opserve::client {
 class Connection;
 class RunningCall;
 class Session;
+class SharedMemory;
 struct SessionOptions;
 
 struct CallOptions {
@@ -118,6 +119,11 @@ class Client {
                                             const CallOptions& options = {}) const;
   CallHandle ExecuteBatchAsync(std::span<const Call> calls, const CallOptions& options,
                                Done<BatchResults> done) const;
+
+  // Memory shared with the server, which must run on this host and allow it
+  // (SHARED_MEMORY_DISABLED otherwise). See client/cpp/shared_memory.h.
+  absl::StatusOr<SharedMemory> CreateSharedMemory(int64_t size_bytes,
+                                                  const CallOptions& options = {}) const;
 
   // What the server has counted since it started.
   absl::StatusOr<Statistics> GetStatistics(const CallOptions& options = {}) const;

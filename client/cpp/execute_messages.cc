@@ -47,13 +47,15 @@ Request MakeExecuteRequest(const Call& call) {
   FillCall(call, *message.mutable_call());
   message.set_output_encoding(v1::TENSOR_ENCODING_RAW);
   const std::vector<RawEntry> raw = FillRawIndices(call, *message.mutable_call());
+  FillSharedOutputs(call, *message.mutable_call());
   Request request;
   request.AppendCopy(message.SerializeAsString());
   for (const RawEntry& entry : raw) AppendRaw(v1::ExecuteRequest::kRawFieldNumber, entry, request);
   return request;
 }
 
-absl::StatusOr<ExecuteResult> ReadExecuteResult(const Fragments& fragments) {
+absl::StatusOr<ExecuteResult> ReadExecuteResult(const Fragments& fragments,
+                                                const SharedOutputs& shared) {
   WireReader reader(fragments);
   Answer answer;
   while (reader.remaining() > 0) {
@@ -64,7 +66,8 @@ absl::StatusOr<ExecuteResult> ReadExecuteResult(const Fragments& fragments) {
   }
   ExecuteResult result;
   for (const v1::Tensor& output : answer.outputs) {
-    OPSERVE_ASSIGN_OR_RETURN(Tensor tensor, ReadOutput(output, answer.raw, "ExecuteResponse"));
+    OPSERVE_ASSIGN_OR_RETURN(Tensor tensor,
+                             ReadOutput(output, answer.raw, shared, "ExecuteResponse"));
     result.outputs.push_back({output.name(), std::move(tensor)});
   }
   return result;

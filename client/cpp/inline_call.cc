@@ -23,7 +23,7 @@ absl::StatusOr<ExecuteResult> ReadOutputs(const SessionAnswer& answer) {
   }
   ExecuteResult result;
   for (const v1::Tensor& output : answer.message.outputs().outputs()) {
-    OPSERVE_ASSIGN_OR_RETURN(Tensor tensor, ReadOutput(output, raw, "ExecuteOutputs"));
+    OPSERVE_ASSIGN_OR_RETURN(Tensor tensor, ReadOutput(output, raw, {}, "ExecuteOutputs"));
     result.outputs.push_back({output.name(), std::move(tensor)});
   }
   return result;
@@ -66,6 +66,7 @@ void SendCall(SessionChannel& channel, const Call& call, uint64_t stream,
   execute.set_output_encoding(v1::TENSOR_ENCODING_RAW);
   execute.set_stream(stream);
   command.raw = FillRawIndices(call, *execute.mutable_call());
+  FillSharedOutputs(call, *execute.mutable_call());  // for the server to refuse
   for (RawEntry& entry : command.raw) {
     if (entry.owner == nullptr) entry.owner = loan;
   }

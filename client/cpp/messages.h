@@ -28,10 +28,13 @@ absl::StatusOr<ServerInfo> ReadServerInfo(const Fragments& answer);
 absl::StatusOr<std::vector<OperatorSchema>> ReadOperators(const Fragments& answer);
 absl::StatusOr<std::vector<Device>> ReadDevices(const Fragments& answer);
 absl::StatusOr<Plan> ReadPlan(const Fragments& answer);
-// Copies each output's bytes once.
-absl::StatusOr<ExecuteResult> ReadExecuteResult(const Fragments& fragments);
-// One result for each of the `calls` that were sent.
-absl::StatusOr<BatchResults> ReadBatchResults(const Fragments& fragments, size_t calls);
+// Copies each output's bytes once; those that the call had written to `shared` are there.
+absl::StatusOr<ExecuteResult> ReadExecuteResult(const Fragments& fragments,
+                                                const SharedOutputs& shared = {});
+// One result for each of the `calls` that were sent; `shared` has the outputs of each, or is empty
+// where none has any.
+absl::StatusOr<BatchResults> ReadBatchResults(const Fragments& fragments, size_t calls,
+                                              std::span<const SharedOutputs> shared = {});
 absl::StatusOr<Statistics> ReadStatistics(const Fragments& answer);
 
 }  // namespace opserve::client

@@ -27,6 +27,10 @@ struct ServerInfo {
   int64_t memory_limit_bytes = 0;  // bound on tensors and workspaces of all calls
   int64_t recommended_chunk_bytes = 0;
   int32_t max_rank = 0;
+  // Of a server that shares memory with clients on its host: the path of its socket there, and the
+  // bound on all of it.
+  std::string shared_memory_socket;
+  int64_t shared_memory_limit_bytes = 0;
 };
 
 // An input or an output of an operator.

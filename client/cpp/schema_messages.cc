@@ -112,8 +112,13 @@ Request MakeListOperatorsRequest(std::span<const std::string> names) {
 absl::StatusOr<ServerInfo> ReadServerInfo(const Fragments& answer) {
   v1::GetServerInfoResponse message;
   OPSERVE_RETURN_IF_ERROR(ReadMessage(answer, message));
-  return ServerInfo{message.version(), message.max_message_bytes(), message.memory_limit_bytes(),
-                    message.recommended_chunk_bytes(), message.max_rank()};
+  return ServerInfo{message.version(),
+                    message.max_message_bytes(),
+                    message.memory_limit_bytes(),
+                    message.recommended_chunk_bytes(),
+                    message.max_rank(),
+                    message.shared_memory_socket(),
+                    message.shared_memory_limit_bytes()};
 }
 
 absl::StatusOr<std::vector<OperatorSchema>> ReadOperators(const Fragments& answer) {

@@ -65,6 +65,15 @@ constexpr DType DTypeOf() {
   }
 }
 
+struct SharedRegion;
+
+// Where a tensor is in shared memory (client/cpp/shared_memory.h).
+struct SharedPlace {
+  std::shared_ptr<const SharedRegion> region;  // null: it is not
+  int64_t offset_bytes = 0;
+  int64_t size_bytes = 0;
+};
+
 // An input: a layout over bytes that it does not own. A value; copying it copies no elements.
 //
 // The server checks that the layout fits the bytes (161002): this class checks nothing, so that one
@@ -81,6 +90,8 @@ struct TensorView {
   // Optional: what keeps `storage` alive. The call holds it for as long as the transport may read
   // the bytes, and then never waits for the transport to let go of them.
   std::shared_ptr<const void> owner;
+  // Set by SharedMemory::View: Execute and ExecuteBatch say where the bytes are and send none.
+  SharedPlace shared;
 
   // A dense view of `elements`: a vector, array or span that lives longer than the call.
   template <std::ranges::contiguous_range Range>
@@ -112,8 +123,12 @@ struct TensorView {
   TensorDesc Desc() const;
 };
 
-// A result: dense row-major elements in memory of its own, 64-byte aligned. Immutable; copies share
-// the memory, and any thread may read it.
+// A view of shared memory, which may be an output, too.
+struct SharedTensorView : TensorView {};
+
+// A result: dense row-major elements in memory of its own, 64-byte aligned, or in the shared memory
+// that the call was to write it to. Immutable, but for what others do to shared memory; copies
+// share the memory, and any thread may read it.
 class Tensor {
  public:
   // An empty tensor: float32[0].

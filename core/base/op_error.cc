@@ -15,7 +15,7 @@ namespace {
 
 constexpr char kPayloadUrl[] = "opserve/error-detail";
 
-constexpr std::array<ErrorReasonInfo, 12> kReasons = {{
+constexpr std::array<ErrorReasonInfo, 13> kReasons = {{
     {ErrorReason::kParamNullptr, "ACLNN_ERR_PARAM_NULLPTR", 161001,
      absl::StatusCode::kInvalidArgument,
      "a required tensor, attribute, workspace or executor is missing"},
@@ -41,6 +41,8 @@ constexpr std::array<ErrorReasonInfo, 12> kReasons = {{
      "the server is stopping; another replica may serve"},
     {ErrorReason::kStreamFailed, "STREAM_FAILED", 0, absl::StatusCode::kFailedPrecondition,
      "an earlier command of the stream failed, and this one was not run"},
+    {ErrorReason::kNoSharedMemory, "SHARED_MEMORY_DISABLED", 0,
+     absl::StatusCode::kFailedPrecondition, "the server was not told to allow shared memory"},
 }};
 
 // Payload: reason, then each text as "<length>:<bytes>", so that any byte may occur in a text.

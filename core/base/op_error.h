@@ -28,6 +28,7 @@ enum class ErrorReason : uint8_t {
   kCancelled,            // the caller went away before it ran
   kDraining,             // the server is stopping
   kStreamFailed,         // an earlier command of the stream failed; this one was not run
+  kNoSharedMemory,       // the server was not told to allow shared memory
 };
 
 struct ErrorReasonInfo {

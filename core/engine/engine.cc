@@ -24,12 +24,32 @@ int64_t StorageBytes(const OneShot& shot) {
   return bytes;
 }
 
+// Of inputs that came with the call. What is shared is bounded by who shares it, and only copied
+// for a device that has memory of its own.
+int64_t AdmittedInputBytes(const OneShot& shot) {
+  int64_t bytes = StorageBytes(shot);
+  if (!shot.plan->device->uses_host_memory()) return bytes;
+  for (size_t i = shot.storages.size() - shot.shared_storages; i < shot.storages.size(); ++i) {
+    if (!NeedsOwnCopy(shot, i)) bytes -= static_cast<int64_t>(shot.storages[i].size_bytes());
+  }
+  return bytes;
+}
+
 int64_t OutputBytes(const OpCall& call) {
   int64_t bytes = 0;
   for (const OutputSlot& output : call.outputs) {
     if (output.wanted) bytes += output.desc.size_bytes();
   }
   return bytes;
+}
+
+// Of the outputs that the call makes.
+int64_t AdmittedOutputBytes(const OneShot& shot) {
+  int64_t bytes = OutputBytes(shot.plan->call);
+  if (!shot.plan->device->uses_host_memory()) return bytes;
+  for (const std::span<std::byte> storage : shot.output_storages)
+    bytes -= static_cast<int64_t>(storage.size());
+  return std::max<int64_t>(bytes, 0);
 }
 
 // The sum of a few numbers of bytes, or the most that there is.
@@ -157,13 +177,13 @@ void Engine::Submit(OneShot shot) {
     return Run(std::move(shot), clock_.Now(), Admission::Place());
   }
   // What cannot run is refused here and now, before it waits for a worker.
-  absl::Status status = CheckStorages(plan, shot.storages);
+  absl::Status status = CheckStorages(plan, shot.storages, shot.output_storages);
   Admission::Refusal refusal = Admission::Refusal::kNone;
   Admission::Place place;
   if (status.ok()) {
     absl::StatusOr<Admission::Place> admitted =
         AdmissionOf(*plan.device)
-            .Admit({.bytes = Sum({StorageBytes(shot), OutputBytes(plan.call),
+            .Admit({.bytes = Sum({AdmittedInputBytes(shot), AdmittedOutputBytes(shot),
                                   static_cast<int64_t>(plan.workspace_bytes)}),
                     .time = plan.cost.time,
                     .deadline = shot.deadline,

@@ -28,7 +28,8 @@ struct Plan {
   OpCall call;
   absl::InlinedVector<int, 3>
       storages;  // of each input in schema order: index into OneShot::storages, or -1
-  absl::InlinedVector<int, 1> output_storages;  // of each output likewise; all -1 in a OneShot
+  // Of each output likewise: index into OneShot::output_storages, or -1 for one that is made.
+  absl::InlinedVector<int, 1> output_storages;
   Device* device = nullptr;
   const Kernel* kernel = nullptr;
   size_t workspace_bytes = 0;
@@ -40,9 +41,8 @@ struct Plan {
 class SharedPlan {
  public:
   SharedPlan() = default;
-  // Implicit, as a plan is what it is.
-  SharedPlan(Plan plan) : plan_(std::make_shared<const Plan>(std::move(plan))) {}
-  explicit SharedPlan(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
+  explicit SharedPlan(Plan plan) : plan_(std::make_shared<const Plan>(std::move(plan))) {}
+  SharedPlan& operator=(Plan plan) { return *this = SharedPlan(std::move(plan)); }
 
   const Plan& operator*() const { return *plan_; }
   const Plan* operator->() const { return plan_.get(); }
@@ -55,7 +55,7 @@ class SharedPlan {
 struct OutputTensor {
   std::string_view name;  // the schema's
   TensorDesc desc;
-  PooledBuffer bytes;
+  PooledBuffer bytes;  // none for one that was written to OneShot::output_storages
 };
 
 using Outputs = std::vector<OutputTensor>;
@@ -66,6 +66,12 @@ struct OneShot {
   // The bytes that inputs look into. They must stay valid until `done` was called; they are not
   // changed.
   std::vector<Fragments> storages;
+  // The last so many of `storages` are in memory that others may change while the call runs, each
+  // in one piece. What a changed byte does is change the outputs, nothing else.
+  size_t shared_storages = 0;
+  // Memory of the host for outputs, each exactly as large as its output. It must stay valid until
+  // `done` was called; its contents are undefined when the call fails.
+  std::vector<std::span<std::byte>> output_storages;
   absl::Time deadline = absl::InfiniteFuture();
   // Asked before the call runs; true drops it. May be empty. Any thread.
   absl::AnyInvocable<bool()> cancelled;
@@ -77,10 +83,12 @@ struct OneShot {
 // Whether Submit runs it on the thread that brings it.
 bool RunsInline(const Plan& plan);
 
-// Every input of a plan has a storage and lies inside it, and no output has memory of the caller's:
-// 161001, 161002 naming the tensor. Submit
-// checks this itself; services that want to refuse earlier may too.
-absl::Status CheckStorages(const Plan& plan, std::span<const Fragments> storages);
+// Every input of a plan has a storage and lies inside it; an output that is not made has memory of
+// its size, aligned to its elements and apart from the inputs' and the other outputs'; none has a
+// layout of the caller's (kGiven): 161001, 161002 naming the tensor. Submit checks this itself;
+// services that want to refuse earlier may too.
+absl::Status CheckStorages(const Plan& plan, std::span<const Fragments> storages,
+                           std::span<const std::span<std::byte>> output_storages = {});
 
 // What engines are made of: "cpu", "cpu,threads=2,profile=atlas-a2".
 struct DeviceSpec {

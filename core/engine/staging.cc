@@ -24,10 +24,10 @@ std::byte* AddressOfNothing() {
   return nothing;
 }
 
-absl::Status StagedInputs::Add(const Fragments& bytes, size_t alignment) {
+absl::Status StagedInputs::Add(const Fragments& bytes, size_t alignment, Use use) {
   PooledBuffer buffer;
   const std::byte* start = AddressOfNothing();
-  if (device_.uses_host_memory() && IsReady(bytes, alignment)) {
+  if (use == Use::kWhereTheyLie && device_.uses_host_memory() && IsReady(bytes, alignment)) {
     start = bytes.pieces()[0].data();
   } else if (bytes.size_bytes() > 0) {
     OPSERVE_ASSIGN_OR_RETURN(buffer, device_.memory().Acquire(bytes.size_bytes()));
@@ -41,11 +41,23 @@ absl::Status StagedInputs::Add(const Fragments& bytes, size_t alignment) {
 
 absl::StatusOr<StagedOutput> StagedOutput::Lease(Device& device, size_t bytes) {
   OPSERVE_ASSIGN_OR_RETURN(PooledBuffer buffer, device.memory().Acquire(bytes));
-  return StagedOutput(device, std::move(buffer));
+  return StagedOutput(device, std::move(buffer), {});
+}
+
+absl::StatusOr<StagedOutput> StagedOutput::InPlace(Device& device, std::span<std::byte> memory) {
+  PooledBuffer buffer;
+  if (!device.uses_host_memory() && !memory.empty()) {
+    OPSERVE_ASSIGN_OR_RETURN(buffer, device.memory().Acquire(memory.size()));
+  }
+  return StagedOutput(device, std::move(buffer), memory);
 }
 
 absl::StatusOr<PooledBuffer> StagedOutput::Fetch() && {
   if (device_->uses_host_memory() || written_.size() == 0) return std::move(written_);
+  if (!memory_.empty()) {
+    OPSERVE_RETURN_IF_ERROR(device_->Download(RegionOf(written_), 0, memory_));
+    return PooledBuffer();
+  }
   OPSERVE_ASSIGN_OR_RETURN(PooledBuffer fetched, device_->host_memory().Acquire(written_.size()));
   OPSERVE_RETURN_IF_ERROR(
       device_->Download(RegionOf(written_), 0, {fetched.data(), fetched.size()}));

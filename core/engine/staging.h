@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -21,8 +23,13 @@ class StagedInputs {
  public:
   explicit StagedInputs(Device& device) : device_(device) {}
 
+  enum class Use : uint8_t {
+    kWhereTheyLie,  // where that is possible
+    kOwnCopy,       // in any case
+  };
+
   // `alignment` is a power of two up to 64.
-  absl::Status Add(const Fragments& bytes, size_t alignment);
+  absl::Status Add(const Fragments& bytes, size_t alignment, Use use = Use::kWhereTheyLie);
   // Of the input that was added as number `index`.
   const std::byte* start(size_t index) const { return starts_[index]; }
 
@@ -36,20 +43,24 @@ class StagedInputs {
 class StagedOutput {
  public:
   static absl::StatusOr<StagedOutput> Lease(Device& device, size_t bytes);
+  // One that ends in `memory` of the host, which must stay valid.
+  static absl::StatusOr<StagedOutput> InPlace(Device& device, std::span<std::byte> memory);
 
   // The device's address.
   std::byte* start() const {
-    return written_.data() == nullptr ? AddressOfNothing() : written_.data();
+    if (written_.data() != nullptr) return written_.data();
+    return memory_.empty() ? AddressOfNothing() : memory_.data();
   }
-  // After it was written: the bytes in memory of the host.
+  // After it was written: the bytes in memory of the host; none where they are in place.
   absl::StatusOr<PooledBuffer> Fetch() &&;
 
  private:
-  StagedOutput(Device& device, PooledBuffer written)
-      : device_(&device), written_(std::move(written)) {}
+  StagedOutput(Device& device, PooledBuffer written, std::span<std::byte> memory)
+      : device_(&device), written_(std::move(written)), memory_(memory) {}
 
   Device* device_;
-  PooledBuffer written_;
+  PooledBuffer written_;         // by the device; none where it writes to `memory_`
+  std::span<std::byte> memory_;  // empty for one that is leased
 };
 
 }  // namespace opserve

@@ -72,13 +72,13 @@ absl::Status BindOutputs(const NamedCall& named, BoundCall& bound) {
     OPSERVE_ASSIGN_OR_RETURN(const size_t i, Position(call.op->outputs, "output", output.name));
     if (seen[i]) return Repeated(output.name);
     seen[i] = true;
+    bound.output_storages[i] = output.storage;
     OutputSlot& slot = call.outputs[i];
     if (output.missing) {
       slot.origin = OutputSlot::Origin::kMissing;
     } else if (output.given.has_value()) {
       slot.origin = OutputSlot::Origin::kGiven;
       slot.desc = *output.given;
-      bound.output_storages[i] = output.storage;
     } else {
       slot.requested_dtype = output.dtype;
       slot.requested_shape = output.shape;

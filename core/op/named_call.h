@@ -33,7 +33,9 @@ struct NamedOutput {
   // The caller's memory (OutputSlot::Origin::kGiven), complete; `dtype` and `shape` are not read
   // then.
   std::optional<TensorDesc> given;
-  int storage = -1;  // of `given`: as NamedInput::storage
+  // Index among the storages for outputs. Without `given`: of memory that the inferred, dense
+  // output is to be written to; -1 = it is made.
+  int storage = -1;
   // The caller has no place for it (OutputSlot::Origin::kMissing); the rest is not read then.
   bool missing = false;
 };

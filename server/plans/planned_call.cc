@@ -1,5 +1,6 @@
 #include "server/plans/planned_call.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/status_macros.h"
@@ -16,25 +17,51 @@ bool HasOnlyInputsInRaw(const v1::Call& call, const Operator& op) {
   return true;
 }
 
+bool HasShared(const v1::Call& call) {
+  const auto is_shared = [](const v1::Tensor& tensor) { return tensor.has_shared(); };
+  return std::any_of(call.inputs().begin(), call.inputs().end(), is_shared) ||
+         std::any_of(call.outputs().begin(), call.outputs().end(), is_shared);
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const PlannedCall>> PlannedCall::Make(const Engine& engine,
                                                                      const v1::Call& call,
                                                                      std::span<const Fragments> raw,
-                                                                     v1::TensorEncoding encoding,
-                                                                     std::string_view device) {
-  const std::shared_ptr<PlannedCall> planned(new PlannedCall());
+                                                                     v1::TensorEncoding encoding) {
+  OPSERVE_ASSIGN_OR_RETURN(const NamedCall named, DecodeSharingCall(call, raw));
+  return Plan(engine, call, named, raw, encoding);
+}
+
+absl::StatusOr<std::shared_ptr<const PlannedCall>> PlannedCall::MakeInline(
+    const Engine& engine, const v1::Call& call, std::span<const Fragments> raw,
+    v1::TensorEncoding encoding, std::string_view device) {
   OPSERVE_ASSIGN_OR_RETURN(NamedCall named, DecodeExecuteCall(call, raw));
   if (named.device.empty()) named.device = device;
+  return Plan(engine, call, named, raw, encoding);
+}
+
+absl::StatusOr<std::shared_ptr<const PlannedCall>> PlannedCall::Plan(const Engine& engine,
+                                                                     const v1::Call& call,
+                                                                     const NamedCall& named,
+                                                                     std::span<const Fragments> raw,
+                                                                     v1::TensorEncoding encoding) {
+  const std::shared_ptr<PlannedCall> planned(new PlannedCall());
   OPSERVE_ASSIGN_OR_RETURN(planned->plan_, engine.MakePlan(named));
   OPSERVE_ASSIGN_OR_RETURN(CallStorages storages, DecodeStorages(call, {raw.begin(), raw.end()}));
   planned->values_.assign(storages.fragments.begin() + static_cast<std::ptrdiff_t>(raw.size()),
                           storages.fragments.end());
   planned->value_bytes_ = std::move(storages.values);
+  if (HasShared(call)) planned->sharing_ = std::make_unique<const v1::Call>(call);
   const OpCall& op_call = planned->plan_->call;
-  planned->form_ = ResultForm(op_call, encoding);
+  planned->form_ = ResultForm(op_call, planned->sharing_.get(), encoding);
   planned->is_shareable_ = HasOnlyInputsInRaw(call, *op_call.op);
   return planned;
+}
+
+absl::StatusOr<SharedStorages> PlannedCall::FindShared(const RegionTable* regions) const {
+  if (sharing_ == nullptr) return SharedStorages();
+  return DecodeSharedStorages(*sharing_, regions);
 }
 
 }  // namespace opserve::server

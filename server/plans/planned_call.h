@@ -11,21 +11,27 @@
 #include "absl/status/statusor.h"
 #include "core/base/fragments.h"
 #include "core/engine/engine.h"
+#include "core/op/named_call.h"
 #include "opserve/v1/types.pb.h"
 #include "server/wire/result_form.h"
+#include "server/wire/shared_codec.h"
 
 namespace opserve::server {
 
 // Immutable once it is made; thread-safe.
 class PlannedCall {
  public:
-  // A call that brings its bytes; on `device` where it names none. Errors: DecodeExecuteCall's,
-  // MakePlan's, DecodeStorages's.
+  // A call whose tensors may be in shared memory. Errors: DecodeSharingCall's, MakePlan's,
+  // DecodeStorages's.
   static absl::StatusOr<std::shared_ptr<const PlannedCall>> Make(const Engine& engine,
                                                                  const v1::Call& call,
                                                                  std::span<const Fragments> raw,
-                                                                 v1::TensorEncoding encoding,
-                                                                 std::string_view device = {});
+                                                                 v1::TensorEncoding encoding);
+  // A call that brings all its bytes; on `device` where it names none. Errors likewise, of
+  // DecodeExecuteCall.
+  static absl::StatusOr<std::shared_ptr<const PlannedCall>> MakeInline(
+      const Engine& engine, const v1::Call& call, std::span<const Fragments> raw,
+      v1::TensorEncoding encoding, std::string_view device);
   PlannedCall(const PlannedCall&) = delete;
   PlannedCall& operator=(const PlannedCall&) = delete;
 
@@ -35,11 +41,21 @@ class PlannedCall {
   bool is_shareable() const { return is_shareable_; }
   // The storages of the tensors that came with values; they follow the raw entries.
   std::span<const Fragments> values() const { return values_; }
+  // Where its tensors in shared memory lie now, if it has any: they follow the values. Errors as
+  // DecodeSharedStorages.
+  absl::StatusOr<SharedStorages> FindShared(const RegionTable* regions) const;
 
  private:
   PlannedCall() = default;
 
+  static absl::StatusOr<std::shared_ptr<const PlannedCall>> Plan(const Engine& engine,
+                                                                 const v1::Call& call,
+                                                                 const NamedCall& named,
+                                                                 std::span<const Fragments> raw,
+                                                                 v1::TensorEncoding encoding);
+
   SharedPlan plan_;
+  std::unique_ptr<const v1::Call> sharing_;  // the call, when it has tensors in shared memory
   ResultForm form_;
   bool is_shareable_ = false;
   std::vector<Fragments> values_;  // into value_bytes_

@@ -73,7 +73,7 @@ absl::StatusOr<OneShot> BatchRun::Prepare(size_t index) {
   const BatchedCall& batched = request_.calls[index];
   const DistinctCall& distinct = request_.distinct[batched.distinct];
   if (distinct.raw_index == DistinctCall::RawIndex::kOfBatch)
-    return Refusal(DecodeExecuteCall(*distinct.call, request_.raw).status());
+    return Refusal(DecodeSharingCall(*distinct.call, request_.raw).status());
   OneShot shot;
   shot.storages.reserve(batched.entries.size());
   for (const uint32_t entry : batched.entries) shot.storages.push_back(request_.raw[entry]);
@@ -86,7 +86,10 @@ absl::StatusOr<OneShot> BatchRun::Prepare(size_t index) {
   }
   shot.plan = planned->plan();
   shot.storages.insert(shot.storages.end(), planned->values().begin(), planned->values().end());
-  OPSERVE_RETURN_IF_ERROR(TakeRoom(*planned, shot.storages));
+  OPSERVE_ASSIGN_OR_RETURN(SharedStorages in_regions, planned->FindShared(regions_));
+  AddSharedStorages(in_regions, shot);
+  results_[index].regions = std::move(in_regions.regions);
+  OPSERVE_RETURN_IF_ERROR(TakeRoom(*planned, shot));
   results_[index].planned = std::move(planned);
   shot.deadline = deadline_;
   shot.cancelled = [this] { return cancelled_.load(std::memory_order_relaxed); };
@@ -96,16 +99,17 @@ absl::StatusOr<OneShot> BatchRun::Prepare(size_t index) {
   return shot;
 }
 
-absl::Status BatchRun::TakeRoom(const PlannedCall& planned, std::span<const Fragments> storages) {
+absl::Status BatchRun::TakeRoom(const PlannedCall& planned, const OneShot& shot) {
   const size_t bytes = planned.form().max_batched_bytes();
   if (bytes <= kMaxErrorResultBytes) return absl::OkStatus();
   // First, so that a shape without bytes behind it is what it is, not a large answer.
-  OPSERVE_RETURN_IF_ERROR(CheckStorages(*planned.plan(), storages));
+  OPSERVE_RETURN_IF_ERROR(CheckStorages(*planned.plan(), shot.storages, shot.output_storages));
   return room_.Take(planned.plan()->call, bytes);
 }
 
 void BatchRun::EndCall(size_t index, absl::StatusOr<Outputs> outputs) {
   results_[index].outputs = std::move(outputs);
+  results_[index].regions.clear();
   EndOne();
 }
 

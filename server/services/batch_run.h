@@ -19,6 +19,7 @@
 #include "server/plans/planned_call.h"
 #include "server/wire/batch_request.h"
 #include "server/wire/batch_response.h"
+#include "server/wire/shared_codec.h"
 
 namespace opserve::server {
 
@@ -39,8 +40,10 @@ class AnswerRoom {
 // Read, then Run, each once. It must live until `done` was called.
 class BatchRun {
  public:
-  BatchRun(Engine& engine, ServerCounters& counters, absl::Time deadline)
-      : engine_(engine), counters_(counters), deadline_(deadline) {}
+  // `regions` may be nullptr: there is no shared memory.
+  BatchRun(Engine& engine, ServerCounters& counters, const RegionTable* regions,
+           absl::Time deadline)
+      : engine_(engine), counters_(counters), regions_(regions), deadline_(deadline) {}
 
   // The errors of the whole: ReadBatchRequest's, 161002 naming output_encoding or calls. `bytes`
   // may go; what it holds is kept.
@@ -56,17 +59,19 @@ class BatchRun {
  private:
   struct Result {
     std::shared_ptr<const PlannedCall> planned;
+    std::vector<std::shared_ptr<const SharedRegion>> regions;  // while the call uses them
     absl::StatusOr<Outputs> outputs = Outputs();
   };
 
   absl::StatusOr<OneShot> Prepare(size_t index);
-  absl::Status TakeRoom(const PlannedCall& planned, std::span<const Fragments> storages);
+  absl::Status TakeRoom(const PlannedCall& planned, const OneShot& shot);
   void EndCall(size_t index, absl::StatusOr<Outputs> outputs);
   void EndOne();
   grpc::ByteBuffer Answer();
 
   Engine& engine_;
   ServerCounters& counters_;
+  const RegionTable* const regions_;
   const absl::Time deadline_;
   std::atomic<bool> cancelled_ = false;
   BatchRequest request_;

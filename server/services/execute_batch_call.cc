@@ -18,7 +18,7 @@ class ExecuteBatchCall final : public grpc::ServerUnaryReactor {
       : with_(with),
         response_(response),
         meter_(with.counters, Method::kExecuteBatch, context, request_bytes),
-        run_(with.engine, with.counters, absl::FromChrono(context.deadline())) {
+        run_(with.engine, with.counters, with.regions, absl::FromChrono(context.deadline())) {
     ++with_.executing;
   }
   ~ExecuteBatchCall() override { --with_.executing; }

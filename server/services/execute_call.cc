@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <grpcpp/server_context.h>
 
@@ -10,6 +11,7 @@
 #include "server/services/call_meter.h"
 #include "server/wire/output_codec.h"
 #include "server/wire/raw_message.h"
+#include "server/wire/shared_codec.h"
 
 namespace opserve::server {
 namespace {
@@ -48,6 +50,9 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
     shot.plan = planned_->plan();
     shot.storages = std::move(message_.raw);
     shot.storages.insert(shot.storages.end(), planned_->values().begin(), planned_->values().end());
+    OPSERVE_ASSIGN_OR_RETURN(SharedStorages shared, planned_->FindShared(with_.regions));
+    AddSharedStorages(shared, shot);
+    regions_ = std::move(shared.regions);
     OPSERVE_RETURN_IF_ERROR(CheckAnswer(shot));
     shot.deadline = absl::FromChrono(context_.deadline());
     shot.cancelled = [this] { return context_.IsCancelled(); };
@@ -74,12 +79,14 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
     const size_t bytes = planned_->form().max_response_bytes();
     if (bytes <= static_cast<size_t>(with_.max_message_bytes)) return absl::OkStatus();
     // A shape without bytes behind it is what it is, not a large answer.
-    OPSERVE_RETURN_IF_ERROR(CheckStorages(*shot.plan, shot.storages));
+    OPSERVE_RETURN_IF_ERROR(CheckStorages(*shot.plan, shot.storages, shot.output_storages));
     return CheckAnswerSize(shot.plan->call, bytes, with_.max_message_bytes);
   }
 
   void Answer(absl::StatusOr<Outputs> outputs) {
-    message_.slices.clear();  // the engine is done with them; the answer may take long to leave
+    // The engine is done with them; the answer may take long to leave.
+    message_.slices.clear();
+    regions_.clear();
     if (!outputs.ok()) return Finish(meter_.End(outputs.status(), 0));
     response_ = WriteExecuteResponse(planned_->form(), *std::move(outputs));
     Finish(meter_.End(absl::OkStatus(), response_.Length()));
@@ -91,6 +98,7 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
   CallMeter meter_;
   SplitMessage message_;
   std::shared_ptr<const PlannedCall> planned_;
+  std::vector<std::shared_ptr<const SharedRegion>> regions_;
 };
 
 }  // namespace

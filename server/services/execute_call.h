@@ -10,6 +10,7 @@
 #include "core/engine/engine.h"
 #include "server/counters/server_counters.h"
 #include "server/plans/plan_cache.h"
+#include "server/shared_memory/region_table.h"
 
 namespace opserve::server {
 
@@ -20,6 +21,7 @@ struct ExecuteContext {
   std::atomic<int64_t>& executing;  // counts the calls that are not over yet
   PlanCache& plans;
   int64_t max_message_bytes;
+  const RegionTable* regions;  // nullptr where shared memory is not allowed
 };
 
 // Handles one Execute: an ExecuteRequest in, an ExecuteResponse out. Never blocks.

@@ -44,8 +44,8 @@ class OperatorService final : public Methods {
   OperatorService(Engine& engine, const OperatorServiceOptions& options)
       : engine_(engine),
         options_(options),
-        execute_{engine, *options.counters, *options.executing, *options.plans,
-                 options.max_message_bytes},
+        execute_{engine,         *options.counters,         *options.executing,
+                 *options.plans, options.max_message_bytes, options.regions},
         start_(options.clock->Now()) {}
 
   grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context,
@@ -57,6 +57,9 @@ class OperatorService final : public Methods {
     response->set_memory_limit_bytes(engine_.memory_limit_bytes());
     response->set_recommended_chunk_bytes(kRecommendedChunkBytes);
     response->set_max_rank(kMaxRank);
+    response->set_shared_memory_socket(options_.shared_memory_socket);
+    if (options_.regions != nullptr)
+      response->set_shared_memory_limit_bytes(options_.regions->stats().limit_bytes);
     return FinishNow(*context, meter, absl::OkStatus(), response->ByteSizeLong());
   }
 
@@ -90,6 +93,8 @@ class OperatorService final : public Methods {
                                           v1::GetStatisticsResponse* response) override {
     CallMeter meter(*options_.counters, Method::kGetStatistics, *context, 0);
     *response = EncodeStatistics(options_.counters->Sum(), engine_, options_.clock->Now() - start_);
+    if (options_.regions != nullptr)
+      EncodeSharedMemory(options_.regions->stats(), *response->mutable_shared_memory());
     return FinishNow(*context, meter, absl::OkStatus(), response->ByteSizeLong());
   }
 

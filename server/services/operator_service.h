@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include <grpcpp/impl/service_type.h>
 
@@ -11,6 +12,7 @@
 #include "core/engine/engine.h"
 #include "server/counters/server_counters.h"
 #include "server/plans/plan_cache.h"
+#include "server/shared_memory/region_table.h"
 
 namespace opserve::server {
 
@@ -23,6 +25,10 @@ struct OperatorServiceOptions {
   std::atomic<int64_t>* executing = nullptr;
   PlanCache* plans = nullptr;
   ServerCounters* counters = nullptr;
+  // nullptr where shared memory is not allowed.
+  const RegionTable* regions = nullptr;
+  // Absolute path of its socket; told by GetServerInfo.
+  std::string shared_memory_socket;
   const Clock* clock = &Clock::Real();
 };
 

@@ -51,8 +51,9 @@ absl::StatusOr<std::shared_ptr<const PlannedCall>> FindPlan(SessionState& state,
   std::string key = KeyOf(command, device);
   std::shared_ptr<const PlannedCall> known = state.plans.Find(key, raw.size());
   if (known != nullptr) return known;
-  OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<const PlannedCall> planned,
-                           PlannedCall::Make(state.engine, command.call(), raw, encoding, device));
+  OPSERVE_ASSIGN_OR_RETURN(
+      std::shared_ptr<const PlannedCall> planned,
+      PlannedCall::MakeInline(state.engine, command.call(), raw, encoding, device));
   state.plans.Put(std::move(key), raw.size(), planned);
   return planned;
 }

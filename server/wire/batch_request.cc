@@ -31,7 +31,7 @@ constexpr uint32_t kEncodingTag =
 constexpr uint32_t kInputsTag = TagOf(v1::Call::kInputsFieldNumber, kBytes);
 constexpr uint32_t kRawIndexTag = TagOf(v1::Tensor::kRawIndexFieldNumber, kVarint);
 constexpr uint32_t kFirstDataField = v1::Tensor::kRawIndexFieldNumber;
-constexpr uint32_t kLastDataField = v1::Tensor::kChunkedFieldNumber;
+constexpr uint32_t kLastDataField = v1::Tensor::kSharedFieldNumber;
 
 // Entries up to here are packed; what every kernel's inputs are aligned to.
 constexpr size_t kPackedBytes = 4096;
@@ -245,7 +245,8 @@ class BatchReader {
     if (!call->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return nullptr;
     for (const v1::Tensor& tensor : call->inputs()) {
       // A call that will be refused for it need not use the entries that came for it.
-      if (!tensor.has_raw_index() && !tensor.has_values()) all_must_be_used_ = false;
+      if (!tensor.has_raw_index() && !tensor.has_values() && !tensor.has_shared())
+        all_must_be_used_ = false;
     }
     return call;
   }

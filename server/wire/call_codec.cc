@@ -14,17 +14,21 @@ namespace opserve::server {
 namespace {
 
 // Where the inputs of a call have their data.
-enum class TensorData : uint8_t { kNone, kMessage, kMessageOrChunks, kBuffers };
+enum class TensorData : uint8_t { kNone, kMessage, kMessageOrShared, kMessageOrChunks, kBuffers };
 
 constexpr std::string_view kWanted[] = {"no data, which a plan does not take",
                                         "data (raw_index or values)",
+                                        "data (raw_index, values or shared)",
                                         "data (raw_index or values, or chunked)", "data (buffer)"};
 
 bool Takes(TensorData where, v1::Tensor::DataCase data) {
   switch (data) {
     case v1::Tensor::kRawIndex:
     case v1::Tensor::kValues:
-      return where == TensorData::kMessage || where == TensorData::kMessageOrChunks;
+      return where == TensorData::kMessage || where == TensorData::kMessageOrShared ||
+             where == TensorData::kMessageOrChunks;
+    case v1::Tensor::kShared:
+      return where == TensorData::kMessageOrShared;
     case v1::Tensor::kBuffer:
       return where == TensorData::kBuffers;
     case v1::Tensor::kChunked:
@@ -41,6 +45,8 @@ std::string_view DataInWords(const v1::Tensor& tensor) {
       return "raw_index";
     case v1::Tensor::kValues:
       return "values";
+    case v1::Tensor::kShared:
+      return "shared, which goes with Execute and ExecuteBatch";
     case v1::Tensor::kBuffer:
       return "buffer, which goes with a session's executors";
     case v1::Tensor::kChunked:
@@ -145,6 +151,8 @@ class CallDecoder {
             absl::StrCat(tensor.raw_index()));
       case v1::Tensor::kValues:
         return static_cast<int>(raw_.size()) + values_seen_++;
+      case v1::Tensor::kShared:
+        return FirstShared() + shared_seen_++;
       case v1::Tensor::kBuffer:
         return AddView(tensor.buffer());
       case v1::Tensor::kChunked:
@@ -152,6 +160,14 @@ class CallDecoder {
         break;
     }
     return -1;
+  }
+
+  // The storages in shared memory come after those of the message.
+  int FirstShared() {
+    if (first_shared_ >= 0) return first_shared_;
+    first_shared_ = static_cast<int>(raw_.size());
+    for (const v1::Tensor& tensor : call_.inputs()) first_shared_ += tensor.has_values() ? 1 : 0;
+    return first_shared_;
   }
 
   int AddView(const v1::BufferView& view) {
@@ -171,6 +187,8 @@ class CallDecoder {
           name, absl::StrCat("at most ", kMaxAttributeTensorElements, " elements for an attribute"),
           absl::StrCat(desc.num_elements()));
     }
+    if (tensor.has_shared())
+      return InvalidParameter(name, "data (raw_index or values) for an attribute", "shared");
     OPSERVE_ASSIGN_OR_RETURN(const int storage, StorageOf(tensor));
     if (storage < 0) return MissingParameter(name, "data (raw_index or values)");
     std::vector<std::byte> bytes;
@@ -192,13 +210,15 @@ class CallDecoder {
     if (tensor.strides_size() > 0 || tensor.storage_offset() != 0) {
       return InvalidParameter(name, "a dense output", "strides or a storage_offset");
     }
-    if (tensor.data_case() != v1::Tensor::DATA_NOT_SET) {
+    const bool is_shared = data_ == TensorData::kMessageOrShared && tensor.has_shared();
+    if (!is_shared && tensor.data_case() != v1::Tensor::DATA_NOT_SET) {
       return InvalidParameter(name, "an output without data", DataInWords(tensor));
     }
     OPSERVE_ASSIGN_OR_RETURN(TensorDesc desc, DecodeDesc(tensor));
     NamedOutput& output = named_.outputs.emplace_back();
     output.name = name;
     output.dtype = desc.dtype;
+    if (is_shared) output.storage = shared_outputs_++;
     if (!desc.shape.empty()) output.shape = std::move(desc.shape);
     return absl::OkStatus();
   }
@@ -217,6 +237,9 @@ class CallDecoder {
   const TensorData data_;
   const std::span<const Fragments> raw_;
   int values_seen_ = 0;
+  int shared_seen_ = 0;
+  int first_shared_ = -1;
+  int shared_outputs_ = 0;
   NamedCall named_;
   std::vector<v1::BufferView> views_;
 };
@@ -275,6 +298,10 @@ absl::StatusOr<NamedCall> DecodePlanCall(const v1::Call& call) {
 
 absl::StatusOr<NamedCall> DecodeExecuteCall(const v1::Call& call, std::span<const Fragments> raw) {
   return DecodeCall(call, TensorData::kMessage, raw);
+}
+
+absl::StatusOr<NamedCall> DecodeSharingCall(const v1::Call& call, std::span<const Fragments> raw) {
+  return DecodeCall(call, TensorData::kMessageOrShared, raw);
 }
 
 absl::StatusOr<NamedCall> DecodeChunkedCall(const v1::Call& call, std::span<const Fragments> raw) {

@@ -35,6 +35,10 @@ absl::StatusOr<NamedCall> DecodePlanCall(const v1::Call& call);
 // into `call`. NOT_FOUND: no such operator.
 absl::StatusOr<NamedCall> DecodeExecuteCall(const v1::Call& call, std::span<const Fragments> raw);
 
+// As DecodeExecuteCall for a call whose tensors may be in shared memory. Its storages are followed
+// by those of DecodeSharedStorages, which returns the outputs', too.
+absl::StatusOr<NamedCall> DecodeSharingCall(const v1::Call& call, std::span<const Fragments> raw);
+
 // As DecodeExecuteCall for ChunkedExecute: inputs that are `chunked` have storage -1.
 absl::StatusOr<NamedCall> DecodeChunkedCall(const v1::Call& call, std::span<const Fragments> raw);
 

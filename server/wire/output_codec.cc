@@ -30,8 +30,8 @@ OutputEncoder::OutputEncoder(const OpCall& call, v1::TensorEncoding encoding, Te
     : encoding_(encoding) {
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     const OutputSlot& output = call.outputs[i];
-    wanted_.push_back(output.wanted);
-    if (!output.wanted) continue;
+    wanted_.push_back(output.wanted && !outputs[static_cast<int>(i)].has_shared());
+    if (!wanted_.back()) continue;
     if (encoding == v1::TENSOR_ENCODING_RAW) {
       outputs[static_cast<int>(i)].set_raw_index(static_cast<uint32_t>(raw_sizes_.size()));
       raw_sizes_.push_back(static_cast<size_t>(output.desc.size_bytes()));

@@ -24,7 +24,7 @@ class OutputEncoder {
  public:
   OutputEncoder() = default;
   // For the outputs of a planned call, that EncodeOutputs put into `outputs`: which raw entry each
-  // is to be.
+  // is to be. Those that are `shared` have none.
   OutputEncoder(const OpCall& call, v1::TensorEncoding encoding, TensorList& outputs);
 
   // The size of each raw entry.

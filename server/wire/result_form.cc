@@ -4,6 +4,7 @@
 
 #include "google/protobuf/io/coded_stream.h"
 #include "server/wire/raw_message.h"
+#include "server/wire/shared_codec.h"
 #include "server/wire/varint.h"
 
 namespace opserve::server {
@@ -20,27 +21,32 @@ constexpr size_t kMaxFramingBytes = 6;
 
 }  // namespace
 
-ResultForm::ResultForm(const OpCall& call, v1::TensorEncoding encoding)
-    : call_(&call), encoding_(encoding), max_batched_bytes_(kMaxFramingBytes) {
+ResultForm::ResultForm(const OpCall& call, const v1::Call* sharing, v1::TensorEncoding encoding)
+    : call_(&call), sharing_(sharing), encoding_(encoding), max_batched_bytes_(kMaxFramingBytes) {
   v1::ExecuteResponse described;
   TensorList& tensors = *described.mutable_outputs();
-  EncodeOutputs(call, tensors);
+  Describe(tensors);
   const OutputEncoder encoder(call, encoding, tensors);
   max_response_bytes_ = ExecuteResponseBytes(described, encoder.raw_sizes());
   max_response_bytes_ += encoder.values_bytes();
   max_batched_bytes_ += encoder.values_bytes();
   for (const size_t raw : encoder.raw_sizes()) max_batched_bytes_ += kMaxFramingBytes + raw;
   for (int i = 0; i < tensors.size(); ++i) {
-    tensors[i].clear_data();
-    outputs_.push_back(
-        {tensors[i].SerializeAsString(), call.outputs[static_cast<size_t>(i)].wanted});
+    const bool is_raw = tensors[i].has_raw_index();
+    if (is_raw) tensors[i].clear_data();
+    outputs_.push_back({tensors[i].SerializeAsString(), is_raw});
     max_batched_bytes_ += 2 * kMaxFramingBytes + outputs_.back().tensor.size();
   }
 }
 
+void ResultForm::Describe(TensorList& tensors) const {
+  EncodeOutputs(*call_, tensors);
+  if (sharing_ != nullptr) EncodeSharedOutputs(*sharing_, *call_, tensors);
+}
+
 size_t ResultForm::TensorBytes(const Output& output, uint32_t raw_index) {
   return output.tensor.size() +
-         (output.wanted ? 1 + CodedOutputStream::VarintSize32(raw_index) : size_t{0});
+         (output.is_raw ? 1 + CodedOutputStream::VarintSize32(raw_index) : size_t{0});
 }
 
 size_t ResultForm::OutputsBytes(uint32_t first_raw) const {
@@ -48,7 +54,7 @@ size_t ResultForm::OutputsBytes(uint32_t first_raw) const {
   uint32_t index = first_raw;
   for (const Output& output : outputs_) {
     bytes += FieldBytes(TensorBytes(output, index));
-    index += output.wanted ? 1 : 0;
+    index += output.is_raw ? 1 : 0;
   }
   return bytes;
 }
@@ -59,7 +65,7 @@ void ResultForm::AppendOutputs(uint32_t first_raw, std::string& message) const {
     AppendVarint(kOutputsTag, message);
     AppendVarint(TensorBytes(output, index), message);
     message.append(output.tensor);
-    if (!output.wanted) continue;
+    if (!output.is_raw) continue;
     AppendVarint(kRawIndexTag, message);
     AppendVarint(index++, message);
   }
@@ -67,12 +73,12 @@ void ResultForm::AppendOutputs(uint32_t first_raw, std::string& message) const {
 
 void ResultForm::TakeRaw(Outputs outputs, std::vector<PooledBuffer>& raw) const {
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs_[i].wanted) raw.push_back(std::move(outputs[i].bytes));
+    if (outputs_[i].is_raw) raw.push_back(std::move(outputs[i].bytes));
   }
 }
 
 std::vector<PooledBuffer> ResultForm::FillTensors(Outputs outputs, TensorList& tensors) const {
-  EncodeOutputs(*call_, tensors);
+  Describe(tensors);
   return OutputEncoder(*call_, encoding_, tensors).Fill(std::move(outputs), tensors);
 }
 

@@ -19,8 +19,9 @@ namespace opserve::server {
 class ResultForm {
  public:
   ResultForm() = default;
-  // `call` is planned; it must outlive this.
-  ResultForm(const OpCall& call, v1::TensorEncoding encoding);
+  // `call` is planned, of `sharing` where that has outputs in shared memory, or else nullptr. Both
+  // must outlive this.
+  ResultForm(const OpCall& call, const v1::Call* sharing, v1::TensorEncoding encoding);
 
   // Whether outputs are raw entries of the message; else they are values of their tensors.
   bool is_raw() const { return encoding_ == v1::TENSOR_ENCODING_RAW; }
@@ -43,12 +44,15 @@ class ResultForm {
  private:
   struct Output {
     std::string tensor;  // serialized, but for the raw_index
-    bool wanted;
+    bool is_raw;         // has a raw entry
   };
 
   static size_t TensorBytes(const Output& output, uint32_t raw_index);
 
+  void Describe(TensorList& tensors) const;
+
   const OpCall* call_ = nullptr;
+  const v1::Call* sharing_ = nullptr;
   v1::TensorEncoding encoding_ = v1::TENSOR_ENCODING_RAW;
   absl::InlinedVector<Output, 1> outputs_;
   size_t max_batched_bytes_ = 0;

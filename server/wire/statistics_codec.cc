@@ -96,4 +96,12 @@ v1::GetStatisticsResponse EncodeStatistics(const ServerCounts& counts, const Eng
   return message;
 }
 
+void EncodeSharedMemory(const RegionTable::Stats& stats, v1::SharedMemoryStatistics& message) {
+  message.set_regions(stats.regions);
+  message.set_bytes(stats.bytes);
+  message.set_limit_bytes(stats.limit_bytes);
+  message.set_allocated(stats.allocated);
+  message.set_refused(stats.refused);
+}
+
 }  // namespace opserve::server

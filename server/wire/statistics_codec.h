@@ -5,10 +5,12 @@
 #include "core/engine/engine.h"
 #include "opserve/v1/statistics.pb.h"
 #include "server/counters/server_counters.h"
+#include "server/shared_memory/region_table.h"
 
 namespace opserve::server {
 
 v1::GetStatisticsResponse EncodeStatistics(const ServerCounts& counts, const Engine& engine,
                                            absl::Duration uptime);
+void EncodeSharedMemory(const RegionTable::Stats& stats, v1::SharedMemoryStatistics& message);
 
 }  // namespace opserve::server

@@ -49,7 +49,7 @@ bool AreQuick(const v1::ExecuteBatchRequest& whole) {
   std::vector<Fragments> raw;
   for (const std::string& entry : whole.raw()) raw.emplace_back(std::as_bytes(std::span(entry)));
   for (const v1::Call& call : whole.calls()) {
-    const absl::StatusOr<NamedCall> named = server::DecodeExecuteCall(call, raw);
+    const absl::StatusOr<NamedCall> named = server::DecodeSharingCall(call, raw);
     if (!named.ok()) continue;
     const absl::StatusOr<Plan> plan = SmallEngine().MakePlan(*named);
     if (plan.ok() && !IsQuick(plan->call)) return false;
@@ -81,7 +81,7 @@ void Run(const grpc::ByteBuffer& buffer, std::string_view bytes) {
   CheckAgainstProtobuf(*batch, whole);
   if (!AreQuick(whole)) return;
   server::ServerCounters counters;
-  server::BatchRun run(SmallEngine(), counters, absl::InfiniteFuture());
+  server::BatchRun run(SmallEngine(), counters, nullptr, absl::InfiniteFuture());
   const absl::Status status = run.Read(buffer, kMaxMessageBytes);
   if (!status.ok()) return RequireDetail(status);
   grpc::ByteBuffer answer;

@@ -13,6 +13,7 @@
 #include "server/wire/call_codec.h"
 #include "server/wire/message_scanner.h"
 #include "server/wire/raw_message.h"
+#include "server/wire/shared_codec.h"
 #include "server/wire/status.h"
 #include "server/wire/tensor_codec.h"
 #include "tests/fuzz/execute_mutator.h"
@@ -99,13 +100,14 @@ absl::Status Execute(const grpc::ByteBuffer& buffer, std::string_view bytes) {
     const absl::StatusOr<Plan> plan = SmallEngine().MakePlan(*plan_only);
     if (!plan.ok()) RequireDetail(plan.status());
   }
-  OPSERVE_ASSIGN_OR_RETURN(const NamedCall named, server::DecodeExecuteCall(call, request.raw));
+  OPSERVE_ASSIGN_OR_RETURN(const NamedCall named, server::DecodeSharingCall(call, request.raw));
   OneShot shot;
   OPSERVE_ASSIGN_OR_RETURN(shot.plan, SmallEngine().MakePlan(named));
   Require(shot.plan->call.input_bytes() >= 0 && shot.plan->call.output_bytes() >= 0, "sizes count");
   OPSERVE_ASSIGN_OR_RETURN(CallStorages storages,
                            server::DecodeStorages(call, std::move(request.raw)));
   shot.storages = std::move(storages.fragments);
+  OPSERVE_RETURN_IF_ERROR(server::DecodeSharedStorages(call, nullptr).status());
   if (!IsQuick(shot.plan->call)) return absl::OkStatus();
   OPSERVE_ASSIGN_OR_RETURN(Outputs outputs, RunToEnd(std::move(shot)));
   Answer(std::move(outputs), header.output_encoding() == v1::TENSOR_ENCODING_VALUES);

@@ -12,6 +12,7 @@
 #include "core/base/op_error.h"
 #include "core/op/op_table.h"
 #include "opserve/v1/session.pb.h"
+#include "opserve/v1/shared_memory.pb.h"
 #include "server/wire/schema_codec.h"
 #include "server/wire/status.h"
 #include "server/wire/status_details.h"
@@ -196,6 +197,24 @@ TEST(FuzzSeeds, Sessions) {
   Seed("session/group", std::string("\0\0\0", 3) + group.SerializeAsString());
   Seed("session/group_in_pieces", std::string("\0\x09\x03", 3) + group.SerializeAsString());
   EXPECT_EQ(seen.size(), 26u);
+}
+
+// Packets behind their lengths, to either client.
+TEST(FuzzSeeds, MemoryRequests) {
+  const auto packet = [](const v1::SharedMemoryRequest& request, int client) {
+    const std::string bytes = request.SerializeAsString();
+    return std::string(1, static_cast<char>(bytes.size() | static_cast<size_t>(client) << 7)) +
+           bytes;
+  };
+  v1::SharedMemoryRequest allocate;
+  allocate.mutable_allocate()->set_size_bytes(5000);
+  v1::SharedMemoryRequest release;
+  release.mutable_release()->set_id(std::string(1, '\0'));
+  Seed("memory_request/allocate", packet(allocate, 0));
+  Seed("memory_request/release", packet(allocate, 0) + packet(release, 0));
+  Seed("memory_request/of_another", packet(allocate, 0) + packet(release, 1));
+  allocate.mutable_allocate()->set_size_bytes(int64_t{1} << 62);
+  Seed("memory_request/too_large", packet(allocate, 1) + std::string("\3abc"));
 }
 
 TEST(FuzzSeeds, StatusDetails) {

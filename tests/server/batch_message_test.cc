@@ -302,7 +302,7 @@ TEST_P(BatchResponseTest, GeneratedCodeReadsWhatItWrites) {
       continue;
     }
     const OpCall call = CallWithOutputs(i % 7 == 0 ? 1000 : i % 3);
-    const ResultForm form(call, GetParam());
+    const ResultForm form(call, nullptr, GetParam());
     const int raw_before = expected.raw_size();
     const size_t before = expected.ByteSizeLong();
     Expect(call, expected);

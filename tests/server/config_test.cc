@@ -194,6 +194,21 @@ TEST(AdmissionConfigTest, Flags) {
   ExpectRefused({"--max-queue-wait", "long"}, "--max-queue-wait: want a time");
 }
 
+TEST(SharedMemoryConfigTest, Flags) {
+  EXPECT_EQ(Accepted({}).shared_memory.socket, "");
+  const SharedMemoryConfig config =
+      Accepted({"--allow-shared-memory", "unix:/run/memory"}).shared_memory;
+  EXPECT_EQ(config.socket, "/run/memory");
+  EXPECT_EQ(config.limit_bytes, int64_t{512} << 20);
+  EXPECT_EQ(Accepted({"--shared-memory-limit", "3GiB"}).shared_memory.limit_bytes,
+            int64_t{3} << 30);
+  const std::string long_address = "unix:" + std::string(108, 'x');
+  for (const char* address : {"/run/memory", "unix:", "localhost:1", long_address.c_str()})
+    ExpectRefused({"--allow-shared-memory", address}, "--allow-shared-memory");
+  ExpectRefused({"--listen", "unix:///s", "--allow-shared-memory", "unix:/s"}, "--listen");
+  ExpectRefused({"--shared-memory-limit", "much"}, "--shared-memory-limit");
+}
+
 TEST(SessionConfigTest, AllFlags) {
   const ServerConfig config = Accepted(
       {"--max-sessions", "7", "--session-memory-limit", "3MiB", "--session-max-handles=4294967296",

@@ -12,13 +12,14 @@
 
 namespace opserve::testing {
 
-ServerProcess::ServerProcess(const std::vector<std::string>& flags) {
+ServerProcess::ServerProcess(const std::vector<std::string>& flags,
+                             const std::string& program_name) {
   const char* folder = std::getenv("OPSERVE_BIN_DIR");
   if (folder == nullptr) {
     ADD_FAILURE() << "OPSERVE_BIN_DIR is not set: run this through ctest";
     return;
   }
-  std::string program = std::string(folder) + "/opserve-server";
+  std::string program = std::string(folder) + "/" + program_name;
   std::vector<std::string> words = flags;
   std::vector<char*> argv = {program.data()};
   for (std::string& word : words) argv.push_back(word.data());

@@ -10,8 +10,9 @@ namespace opserve::testing {
 
 class ServerProcess {
  public:
-  // Starts $OPSERVE_BIN_DIR/opserve-server with these flags.
-  explicit ServerProcess(const std::vector<std::string>& flags);
+  // Starts $OPSERVE_BIN_DIR/opserve-server, or another program there, with these flags.
+  explicit ServerProcess(const std::vector<std::string>& flags,
+                         const std::string& program_name = "opserve-server");
   // Kills it if it still runs.
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;

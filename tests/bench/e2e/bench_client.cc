@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -11,10 +12,12 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "core/base/status_macros.h"
+#include "tests/bench/e2e/kernel_load.h"
 #include "tests/bench/e2e/load.h"
 #include "tests/bench/e2e/options.h"
 #include "tests/bench/e2e/process_stats.h"
 #include "tests/bench/e2e/report.h"
+#include "tests/bench/e2e/shared_task.h"
 
 namespace opserve::bench {
 namespace {
@@ -110,20 +113,36 @@ class Run {
 
   absl::StatusOr<std::string> Report() {
     OPSERVE_ASSIGN_OR_RETURN(workload_, MakeWorkload(options_.workload, options_.elements));
+    if (options_.load == LoadKind::kKernel) return RunKernel();
     for (int i = 0; i < options_.connections; ++i) {
       OPSERVE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection,
                                Connect(options_.target, options_.timeout));
       connections_.push_back(std::move(connection));
     }
-    return options_.load == LoadKind::kUnary || options_.load == LoadKind::kBatch ? RunUnary()
-                                                                                  : RunOnStreams();
+    return IsUnary() ? RunUnary() : RunOnStreams();
   }
 
  private:
+  bool IsUnary() const {
+    return options_.load == LoadKind::kUnary || options_.load == LoadKind::kBatch ||
+           options_.load == LoadKind::kShared;
+  }
+
+  absl::StatusOr<std::string> RunKernel() {
+    return Measure(
+        {.calls_per_message = 1,
+         .input_bytes = workload_.input_bytes(),
+         .output_bytes = workload_.output_bytes()},
+        [&](absl::Time /*now*/, Recorder& recorder) { RunKernelLoop(workload_, recorder); });
+  }
+
   absl::StatusOr<std::string> RunUnary() {
     UnaryTask task;
+    std::optional<client::SharedMemory> memory;
     if (options_.load == LoadKind::kBatch) {
       FillBatchTask(workload_, options_.batch, options_.peer, task);
+    } else if (options_.load == LoadKind::kShared) {
+      OPSERVE_ASSIGN_OR_RETURN(memory, FillSharedTask(workload_, options_.target, task));
     } else {
       FillExecuteTask(workload_, options_.peer, task);
     }

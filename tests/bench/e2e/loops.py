@@ -43,6 +43,28 @@ def tensor_group(sizes):
     return Group(modes)
 
 
+def shared_group(sizes):
+    """Tensors in shared memory beside the kernel alone, in one process, neighbours in time."""
+
+    def mode_of(mib):
+        elements = ["--elements", mib * MIB // 4]
+
+        def measure(bench, server, seconds):
+            shared = check_all_served(
+                bench.measure(server, ["--load", "shared", *elements], seconds, socket="unix"))
+            kernel = check_all_served(bench.measure(server, ["--load", "kernel", *elements], seconds))
+            return {"GB/s": shared["gigabytes_per_second"], "p50": shared["latency_us"]["p50"],
+                    "kernel GB/s": kernel["gigabytes_per_second"],
+                    "of the kernel": shared["gigabytes_per_second"] / kernel["gigabytes_per_second"]}
+
+        targets = (("self", ">=", 0.85),) if mib == 16 else ()
+        figures = {"GB/s": Figure("GB/s"), "p50": Figure("us"), "kernel GB/s": Figure("GB/s"),
+                   "of the kernel": Figure("x", targets)}
+        return Mode(f"shared memory, 4 tensors of {mib} MiB", figures, measure, peers=("opserve",))
+
+    return Group([mode_of(mib) for mib in sizes.tensors_mib])
+
+
 def transfer_values(report):
     return bulk_values(report) | {"peak RSS": report["server"]["peak_rss_bytes"] / MIB}
 

@@ -45,7 +45,7 @@ void AddMessageFlags(CLI::App& app, FlagTexts& texts) {
   Add(app, "--load", texts.load,
       "unary: Execute. batch: ExecuteBatch. session: InlineExecute on a stream.\n"
       "upload, download: a session's buffer in chunks. pass-through: ChunkedExecute of\n"
-      "L1LossBackward.");
+      "L1LossBackward. shared: Execute on shared memory. kernel: no server, in this process.");
   Add(app, "--workload", options.workload,
       "Of unary, batch and session. gradient: SmoothL1LossBackward. compute: L1Loss of few bytes\n"
       "and much work.");
@@ -92,11 +92,12 @@ absl::StatusOr<LoadKind> ParseLoad(const std::string& text) {
   static const auto* const loads = new std::map<std::string, LoadKind>{
       {"unary", LoadKind::kUnary},       {"batch", LoadKind::kBatch},
       {"session", LoadKind::kSession},   {"upload", LoadKind::kUpload},
-      {"download", LoadKind::kDownload}, {"pass-through", LoadKind::kPassThrough}};
+      {"download", LoadKind::kDownload}, {"pass-through", LoadKind::kPassThrough},
+      {"shared", LoadKind::kShared},     {"kernel", LoadKind::kKernel}};
   const auto found = loads->find(text);
   if (found != loads->end()) return found->second;
-  return InvalidParameter("--load", "unary, batch, session, upload, download or pass-through",
-                          text);
+  return InvalidParameter(
+      "--load", "unary, batch, session, upload, download, pass-through, shared or kernel", text);
 }
 
 absl::StatusOr<absl::Duration> ParseTime(const char* flag, const std::string& text) {

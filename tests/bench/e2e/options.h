@@ -13,7 +13,16 @@
 
 namespace opserve::bench {
 
-enum class LoadKind { kUnary, kBatch, kSession, kUpload, kDownload, kPassThrough };
+enum class LoadKind {
+  kUnary,
+  kBatch,
+  kSession,
+  kUpload,
+  kDownload,
+  kPassThrough,
+  kShared,
+  kKernel
+};
 
 struct ClientOptions {
   std::string target;

@@ -86,7 +86,8 @@ class Bench:
             folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
             running = {}
             for name in names:
-                command = [self.bin / "opserve-server", *flags] if name == "opserve" else [
+                sharing = ("--allow-shared-memory", f"unix:{folder}/memory.sock", "--shared-memory-limit", "1GiB")
+                command = [self.bin / "opserve-server", *sharing, *flags] if name == "opserve" else [
                     self.bin / "opserve-bench-echo", "--answer", name, "--freed-memory", self.freed_memory]
                 running[name] = Server(name, command, folder, self.server_core)
                 stack.callback(running[name].stop)
