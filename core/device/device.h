@@ -25,8 +25,8 @@ struct DeviceInfo {
   int threads = 1;
 };
 
-// What a device says that gains by few launches of much work. Calls are joined end to end as one call
-// on flat tensors.
+// What a device says that gains by few launches of much work. Calls are joined end to end as one
+// call on flat tensors.
 struct Concatenation {
   // Whether each element of the outputs of a planned call follows from the inputs' elements at its
   // place and the attributes, and from nothing else: not from how many there are, as a mean's
