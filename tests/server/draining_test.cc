@@ -148,7 +148,8 @@ TEST(DrainUnderLoadTest, NoCallThatBeganIsLost) {
   EXPECT_EQ(server.Wait(), 0) << server.output();
   int64_t served = 0;
   for (const LoadedClient& client : clients) {
-    EXPECT_EQ(client.end, "UNAVAILABLE");
+    // gRPC itself cancels what reaches it between Shutdown and the client's notice of it.
+    EXPECT_TRUE(client.end == "UNAVAILABLE" || client.end == "CANCELLED") << client.end;
     served += client.served;
   }
   // What the server began is what the clients were served.
