@@ -56,8 +56,8 @@ std::string JoinKey(const OpCall& call, const Concatenation& concatenation) {
       call.input_bytes() + call.output_bytes() > concatenation.max_bytes) {
     return {};
   }
-  std::string key;
-  AppendBytes(call.op, key);
+  std::string key(op.name);
+  key.push_back('\0');
   for (const auto& input : call.inputs)
     AppendBytes(input.has_value() ? input->dtype : DType::kUndefined, key);
   for (const OutputSlot& output : call.outputs) AppendBytes(output.desc.dtype, key);

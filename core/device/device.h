@@ -31,7 +31,7 @@ struct Concatenation {
   // Whether each element of the outputs of a planned call follows from the inputs' elements at its
   // place and the attributes, and from nothing else: not from how many there are, as a mean's
   // gradient does. Asked only of maps (Operator::runs_in_pieces).
-  bool (*is_of_elements)(const OpCall& call);
+  bool (*is_of_elements)(const OpCall& call) = nullptr;
   // Of one launch. A call that is larger by itself is not joined.
   size_t max_calls = 1;
   int64_t max_bytes = 0;  // of inputs and outputs
