@@ -1,4 +1,5 @@
 // Calls that wait for a device which says so run as one launch.
+#include <array>
 #include <cstring>
 #include <future>
 #include <memory>
@@ -210,8 +211,8 @@ TEST_F(ConcatenationTest, CancelledAndExpiredOnesAreDroppedBefore) {
 
 TEST_F(ConcatenationTest, AFailureIsThatOfTheCallWhichFailsByItself) {
   HoldTheWorker();
-  std::vector<Pending*> calls;
-  for (int i = 0; i < 4; ++i) calls.push_back(&Add(Gradient(8 + i)));
+  const std::array calls = {&Add(Gradient(8)), &Add(Gradient(9)), &Add(Gradient(10)),
+                            &Add(Gradient(11))};
   for (int i = 0; i < 3; ++i) device().FailNext(Work::kKernel);  // the held, all, the first alone
   device().Release(Work::kKernel);
   ExpectError(pending_.front()->Wait().status(), ErrorReason::kRuntimeError, "device");
