@@ -32,6 +32,7 @@ aclError CodeOfReason(ErrorReason reason) {
       return ACL_ERROR_INTERNAL_ERROR;
     case ErrorReason::kOperatorNotFound:
     case ErrorReason::kOperatorUnsupported:
+    case ErrorReason::kNoSharedMemory:
       return ACL_ERROR_API_NOT_SUPPORT;
     case ErrorReason::kDeviceNotFound:
       return ACL_ERROR_RT_INVALID_DEVICEID;

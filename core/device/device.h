@@ -25,6 +25,18 @@ struct DeviceInfo {
   int threads = 1;
 };
 
+// What a device says that gains by few launches of much work. Calls are joined end to end as one
+// call on flat tensors.
+struct Concatenation {
+  // Whether each element of the outputs of a planned call follows from the inputs' elements at its
+  // place and the attributes, and from nothing else: not from how many there are, as a mean's
+  // gradient does. Asked only of maps (Operator::runs_in_pieces).
+  bool (*is_of_elements)(const OpCall& call) = nullptr;
+  // Of one launch. A call that is larger by itself is not joined.
+  size_t max_calls = 1;
+  int64_t max_bytes = 0;  // of inputs and outputs
+};
+
 // Thread-safe.
 class Device {
  public:
@@ -34,6 +46,8 @@ class Device {
   // nullptr when this device cannot run the operator at all; the profile is checked by PlanCall.
   virtual const Kernel* FindKernel(const Operator& op) const = 0;
   virtual WorkerPool& workers() = 0;
+  // nullptr when each call is run by itself. Else lives as long as the device.
+  virtual const Concatenation* concatenation() const { return nullptr; }
 
   // The device's memory. Only the device itself may follow its addresses.
   virtual MemoryPool& memory() = 0;

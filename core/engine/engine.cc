@@ -11,6 +11,7 @@
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/engine/cost.h"
+#include "core/engine/join_queues.h"
 #include "core/engine/one_shot_run.h"
 #include "core/op/op_table.h"
 
@@ -94,7 +95,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(std::vector<std::unique_p
 
 Engine::Engine(std::vector<std::unique_ptr<Device>> devices, const AdmissionLimits& admission,
                const Clock& clock)
-    : clock_(clock), devices_(std::move(devices)) {
+    : clock_(clock), joins_(std::make_unique<JoinQueues>(devices)), devices_(std::move(devices)) {
   for (const std::unique_ptr<Device>& device : devices_) {
     const int64_t memory = device->memory().stats().limit_bytes;
     AdmissionLimits limits = admission;
@@ -195,6 +196,7 @@ void Engine::Submit(OneShot shot) {
   }
   if (!status.ok()) return shot.done(std::move(status));
   EngineCounters::Add(counters_.queued_calls, 1);
+  if (EnqueueJoinable(shot, place)) return;
   WorkerPool& workers = plan.device->workers();
   const auto size = plan.cost.time <= kTinyTime ? WorkerPool::Size::kTiny : WorkerPool::Size::kAny;
   workers.Enqueue(std::make_unique<QueuedCall>(*this, std::move(shot), std::move(place)), size);

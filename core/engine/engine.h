@@ -80,6 +80,23 @@ struct OneShot {
   absl::AnyInvocable<void(absl::StatusOr<Outputs>)> done;
 };
 
+// Many small calls that came together: one piece of work for a device's workers, done in turns.
+struct CallGroup {
+  Device* device = nullptr;  // one of the engine's
+  int64_t bytes = 0;         // of all calls, estimated like `time`
+  absl::Duration time;
+  absl::Time deadline = absl::InfiniteFuture();
+  // Asked before each turn; true drops what is left. May be empty. Any thread.
+  absl::AnyInvocable<bool()> cancelled;
+  // Runs (RunHere) or submits some of the calls, for about kTinyTime; whether there are more. On a
+  // worker, one turn after the other. It must not block.
+  absl::AnyInvocable<bool()> turn;
+  // Called exactly once, with no lock held: OK on a worker, after the last turn. With an error for
+  // what was left: when the group is refused, on the submitting thread before SubmitGroup returns;
+  // when it was cancelled or expired, on a worker.
+  absl::AnyInvocable<void(absl::Status)> done;
+};
+
 // Whether Submit runs it on the thread that brings it.
 bool RunsInline(const Plan& plan);
 
@@ -154,6 +171,10 @@ class Engine {
   // passes.
   void Submit(OneShot shot);
 
+  // Admits a group as one call and queues it for the device's workers, among the tiny tasks:
+  // between two turns others have theirs.
+  void SubmitGroup(CallGroup group);
+
   // Runs it on this thread, whatever its cost: `done` was called when it returns.
   void RunHere(OneShot shot);
 
@@ -170,17 +191,31 @@ class Engine {
 
  private:
   class QueuedCall;
+  class GroupTurn;
+  class JoinTurn;
+  class JoinQueues;
+  struct WaitingCall {
+    OneShot shot;
+    Admission::Place place;
+  };
 
   Engine(std::vector<std::unique_ptr<Device>> devices, const AdmissionLimits& admission,
          const Clock& clock);
   Admission& AdmissionOf(const Device& device);
   // What follows Submit's checks. Lets go of `place` before it tells `done`.
   void Run(OneShot shot, absl::Time start, Admission::Place place);
+  // Queues a call that may be joined with others, and takes both arguments; false for any other.
+  bool EnqueueJoinable(OneShot& shot, Admission::Place& place);
+  // Runs calls with the same key, whose turn has come, as one.
+  void RunJoined(std::vector<WaitingCall> calls);
+  absl::StatusOr<Outputs> ExecuteJoined(std::vector<WaitingCall>& calls, absl::Time now);
+  void EndJoined(std::vector<WaitingCall> calls, Outputs joined);
 
   const Clock& clock_;
   int64_t memory_limit_bytes_ = 0;
   EngineCounters counters_;
   // The devices come after what their workers use.
+  std::unique_ptr<JoinQueues> joins_;
   std::vector<std::unique_ptr<Admission>> admissions_;  // of the device at the same place
   const std::vector<std::unique_ptr<Device>> devices_;
 };

@@ -12,6 +12,13 @@
 namespace opserve::server {
 namespace {
 
+// Of a small call in a batch besides its own: measured.
+constexpr absl::Duration kBatchedCallTime = absl::Microseconds(1);
+// Up to here a batch runs where it is read: that took as long.
+constexpr absl::Duration kInlineBatchTime = absl::Microseconds(30);
+constexpr int64_t kBytesPerNanosecond = 10;
+constexpr size_t kSmallEntryBytes = 64 << 10;
+
 // A status that is an error in any case.
 absl::Status Refusal(const absl::Status& status) {
   return status.ok() ? absl::InternalError("a call that cannot run was accepted") : status;
@@ -57,15 +64,55 @@ absl::Status BatchRun::Read(const grpc::ByteBuffer& bytes, int64_t max_message_b
   return absl::OkStatus();
 }
 
-void BatchRun::Run(absl::AnyInvocable<void(grpc::ByteBuffer)> done) {
+void BatchRun::Run(absl::AnyInvocable<void(absl::StatusOr<grpc::ByteBuffer>)> done) {
   done_ = std::move(done);
-  for (size_t i = 0; i < results_.size(); ++i) {
-    absl::StatusOr<OneShot> shot = Prepare(i);
-    if (shot.ok())
-      engine_.Submit(*std::move(shot));
-    else
-      EndCall(i, shot.status());
+  CallGroup group = Group();
+  if (group.time > kInlineBatchTime) return engine_.SubmitGroup(std::move(group));
+  StartCalls(absl::InfiniteDuration());
+  EndOne();
+}
+
+CallGroup BatchRun::Group() {
+  CallGroup group;
+  group.time = static_cast<int64_t>(results_.size()) * kBatchedCallTime;
+  for (const Fragments& entry : request_.raw) {
+    // Calls with larger ones are admitted by themselves.
+    if (entry.size_bytes() <= kSmallEntryBytes)
+      group.bytes += static_cast<int64_t>(entry.size_bytes());
   }
+  group.time += absl::Nanoseconds(group.bytes / kBytesPerNanosecond);
+  group.device = engine_.devices()[0].get();
+  if (!request_.distinct.empty()) {
+    const absl::StatusOr<Device*> named = engine_.FindDevice(request_.distinct[0].call->device());
+    if (named.ok()) group.device = *named;
+  }
+  group.deadline = deadline_;
+  group.cancelled = [this] { return cancelled_.load(std::memory_order_relaxed); };
+  group.turn = [this] { return StartCalls(kTinyTime); };
+  group.done = [this](const absl::Status& status) { EndGroup(status); };
+  return group;
+}
+
+bool BatchRun::StartCalls(absl::Duration time) {
+  for (; begun_ < results_.size() && time > absl::ZeroDuration(); ++begun_) {
+    absl::StatusOr<OneShot> shot = Prepare(begun_);
+    time -= kBatchedCallTime;
+    if (shot.ok()) {
+      if (RunsInline(*shot->plan)) time -= shot->plan->cost.time;
+      engine_.Submit(*std::move(shot));
+    } else {
+      EndCall(begun_, shot.status());
+    }
+  }
+  return begun_ < results_.size();
+}
+
+void BatchRun::EndGroup(const absl::Status& status) {
+  if (!status.ok() && begun_ == 0) {
+    absl::AnyInvocable<void(absl::StatusOr<grpc::ByteBuffer>)> done = std::move(done_);
+    return done(status);
+  }
+  for (; begun_ < results_.size(); ++begun_) EndCall(begun_, status);
   EndOne();
 }
 
@@ -116,7 +163,7 @@ void BatchRun::EndCall(size_t index, absl::StatusOr<Outputs> outputs) {
 void BatchRun::EndOne() {
   if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   // It may be that `done` ends this object.
-  absl::AnyInvocable<void(grpc::ByteBuffer)> done = std::move(done_);
+  absl::AnyInvocable<void(absl::StatusOr<grpc::ByteBuffer>)> done = std::move(done_);
   done(Answer());
 }
 

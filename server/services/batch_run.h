@@ -49,9 +49,11 @@ class BatchRun {
   // may go; what it holds is kept.
   absl::Status Read(const grpc::ByteBuffer& bytes, int64_t max_message_bytes);
 
-  // Small calls run on this thread, large ones on their device's workers. `done` is called with the
-  // answer when all are over, on this thread or on a worker.
-  void Run(absl::AnyInvocable<void(grpc::ByteBuffer)> done);
+  // A few small calls run on this thread, many as a CallGroup on the workers of the first one's
+  // device; large ones on their device's workers. `done` is called with the answer when all are
+  // over, on this thread or on a worker; with an error when the group was refused, cancelled or
+  // expired before any of its calls had begun.
+  void Run(absl::AnyInvocable<void(absl::StatusOr<grpc::ByteBuffer>)> done);
 
   // Drops what has not begun. Any thread.
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
@@ -63,6 +65,12 @@ class BatchRun {
     absl::StatusOr<Outputs> outputs = Outputs();
   };
 
+  // The calls as one piece of work for workers.
+  CallGroup Group();
+  // Starts calls for about `time`, by their estimates; whether there are more.
+  bool StartCalls(absl::Duration time);
+  // Ends the calls that have not begun.
+  void EndGroup(const absl::Status& status);
   absl::StatusOr<OneShot> Prepare(size_t index);
   absl::Status TakeRoom(const PlannedCall& planned, const OneShot& shot);
   void EndCall(size_t index, absl::StatusOr<Outputs> outputs);
@@ -80,7 +88,8 @@ class BatchRun {
   std::vector<std::shared_ptr<const PlannedCall>> shared_;  // of each distinct call, once planned
   std::vector<Result> results_;
   std::atomic<size_t> unfinished_ = 0;  // calls, and the loop that starts them
-  absl::AnyInvocable<void(grpc::ByteBuffer)> done_;
+  size_t begun_ = 0;
+  absl::AnyInvocable<void(absl::StatusOr<grpc::ByteBuffer>)> done_;
 };
 
 }  // namespace opserve::server

@@ -26,8 +26,9 @@ class ExecuteBatchCall final : public grpc::ServerUnaryReactor {
   void Start(const grpc::ByteBuffer& request) {
     const absl::Status status = run_.Read(request, with_.max_message_bytes);
     if (!status.ok()) return Finish(meter_.End(status, 0));
-    run_.Run([this](const grpc::ByteBuffer& answer) {
-      response_ = answer;
+    run_.Run([this](const absl::StatusOr<grpc::ByteBuffer>& answer) {
+      if (!answer.ok()) return Finish(meter_.End(answer.status(), 0));
+      response_ = *answer;
       Finish(meter_.End(absl::OkStatus(), response_.Length()));
     });
   }

@@ -5,8 +5,8 @@
 
 namespace opserve::server {
 
-// Handles one ExecuteBatch. Small calls run before this returns, large ones on their device's
-// workers; the answer leaves when all are over. Never blocks.
+// Handles one ExecuteBatch. A few small calls run before this returns, many of them and large ones
+// on workers; the answer leaves when all are over. Never blocks.
 grpc::ServerUnaryReactor* StartExecuteBatch(const ExecuteContext& with,
                                             grpc::CallbackServerContext& context,
                                             const grpc::ByteBuffer& request,

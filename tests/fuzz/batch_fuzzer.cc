@@ -84,14 +84,15 @@ void Run(const grpc::ByteBuffer& buffer, std::string_view bytes) {
   server::BatchRun run(SmallEngine(), counters, nullptr, absl::InfiniteFuture());
   const absl::Status status = run.Read(buffer, kMaxMessageBytes);
   if (!status.ok()) return RequireDetail(status);
-  grpc::ByteBuffer answer;
+  absl::StatusOr<grpc::ByteBuffer> answer;
   std::binary_semaphore ended(0);
-  run.Run([&](grpc::ByteBuffer written) {
+  run.Run([&](absl::StatusOr<grpc::ByteBuffer> written) {
     answer = std::move(written);
     ended.release();
   });
   ended.acquire();
-  CheckAnswer(answer, batch->calls.size(), whole.output_encoding() == v1::TENSOR_ENCODING_VALUES);
+  Require(answer.ok(), "nothing else is under way that it could be refused for");
+  CheckAnswer(*answer, batch->calls.size(), whole.output_encoding() == v1::TENSOR_ENCODING_VALUES);
   Require(counters.Sum().batch_calls == whole.calls_size(), "every call is counted");
 }
 

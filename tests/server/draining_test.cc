@@ -2,6 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <latch>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "tests/server/pending_call.h"
 #include "tests/server/requests.h"
@@ -90,6 +94,69 @@ TEST(DrainTimeoutTest, CancelsWhatWaitsAndAwaitsWhatRuns) {
     const auto answer = call->Wait();
     EXPECT_TRUE(answer.code == "UNAVAILABLE" || answer.code == "CANCELLED") << answer.code;
   }
+}
+
+// A closed loop of calls of every kind, on a connection of its own, until one is not served.
+struct LoadedClient {
+  int64_t served = 0;
+  std::string end;  // the code of the one that was not
+
+  void Run(const std::string& address, std::latch& loaded) {
+    Client client(address);
+    v1::ExecuteBatchRequest batch;
+    for (int i = 0; i < 50; ++i) AddToBatch(batch, SampleRequest());
+    while (true) {
+      const auto small = client.Execute(SampleRequest());
+      if (!Count(small, loaded)) return;
+      EXPECT_EQ(OutputOf(small.response), SampleGradient());
+      const auto many = client.ExecuteBatch(batch);
+      if (!Count(many, loaded)) return;
+      EXPECT_EQ(OutputOf(ResultOf(many.response, 49)), SampleGradient());
+      const auto large = client.Execute(LongRequest(1 << 20));
+      if (!Count(large, loaded)) return;
+      EXPECT_EQ(OutputOf(large.response), std::vector<double>{2});
+    }
+  }
+
+ private:
+  static constexpr int64_t kWarm = 20;
+
+  bool Count(const Outcome& outcome, std::latch& loaded) {
+    if (!outcome.ok()) {
+      end = outcome.code;
+      if (served < kWarm) loaded.count_down();
+      return false;
+    }
+    if (++served == kWarm) loaded.count_down();
+    return true;
+  }
+};
+
+TEST(DrainUnderLoadTest, NoCallThatBeganIsLost) {
+  constexpr int kClients = 6;
+  DrainingServer server("10m", "200ms");
+  ASSERT_FALSE(server.address().empty()) << server.output();
+  std::vector<LoadedClient> clients(kClients);
+  std::vector<std::thread> threads;
+  std::latch loaded(kClients);
+  threads.reserve(kClients);
+  for (LoadedClient& client : clients)
+    threads.emplace_back([&] { client.Run(server.address(), loaded); });
+  loaded.wait();
+  server.Signal(SIGTERM);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(server.Wait(), 0) << server.output();
+  int64_t served = 0;
+  for (const LoadedClient& client : clients) {
+    // gRPC itself cancels what reaches it between Shutdown and the client's notice of it.
+    EXPECT_TRUE(client.end == "UNAVAILABLE" || client.end == "CANCELLED") << client.end;
+    served += client.served;
+  }
+  // What the server began is what the clients were served.
+  EXPECT_NE(server.output().find("calls=" + std::to_string(served) + " sessions=0"),
+            std::string::npos)
+      << served << " served\n"
+      << server.output();
 }
 
 TEST(GracePeriodTest, ServesOnWhileBalancersAreTold) {

@@ -134,6 +134,7 @@ ManualDevice::ManualDevice(const Options& options, const Clock& clock)
              .description = "a device that tests hold and let go",
              .profile = Profile::kHost,
              .threads = options.threads}),
+      concatenation_(options.concatenation),
       bytes_(static_cast<size_t>(options.memory_bytes)),
       memory_(options.memory_bytes, bytes_, clock),
       host_memory_(options.memory_bytes, MemorySource::Host(), clock),

@@ -49,6 +49,8 @@ class ManualDevice final : public Device {
     std::string name = "manual:0";
     int threads = 2;
     int64_t memory_bytes = int64_t{64} << 20;
+    // It must outlive the device.
+    const Concatenation* concatenation = nullptr;
   };
 
   ManualDevice(const Options& options, const Clock& clock);
@@ -68,6 +70,7 @@ class ManualDevice final : public Device {
   const DeviceInfo& info() const override { return info_; }
   const Kernel* FindKernel(const Operator& op) const override;
   WorkerPool& workers() override { return *workers_; }
+  const Concatenation* concatenation() const override { return concatenation_; }
   MemoryPool& memory() override { return memory_; }
   MemoryPool& host_memory() override { return host_memory_; }
   absl::Status Upload(const MemoryRegion& to, const Fragments& from) override;
@@ -91,6 +94,7 @@ class ManualDevice final : public Device {
   absl::StatusOr<MemoryRegion> Real(const MemoryRegion& region) const;
 
   const DeviceInfo info_;
+  const Concatenation* const concatenation_;
   UnreadableMemory bytes_;
   MemoryPool memory_;
   MemoryPool host_memory_;

@@ -23,13 +23,20 @@ def build_folder():
 @contextlib.contextmanager
 def running_server(folder, *flags):
     """Serves on a free port while the block runs; gives its address. It must stop with status 0 afterwards."""
+    with running_process(folder, *flags) as (address, _):
+        yield address
+
+
+@contextlib.contextmanager
+def running_process(folder, *flags):
+    """The same; gives the address and the process's id."""
     port_file, log = folder / "address", folder / "server.log"
     port_file.unlink(missing_ok=True)
     command = [bin_folder() / "opserve-server", "--listen", "localhost:0", "--port-file", port_file, *flags]
     with open(log, "w", encoding="utf-8") as output:
         server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
     try:
-        yield _wait_for_address(server, port_file, log)
+        yield _wait_for_address(server, port_file, log), server.pid
         server.terminate()
         if server.wait(STOP_SECONDS) != 0:
             sys.exit(f"the server stopped with status {server.returncode}:\n{log.read_text(encoding='utf-8')}")

@@ -23,7 +23,7 @@ def small_group(sizes):
     modes.append(loop_mode(f"session 8 floats, {sizes.session_in_flight} in flight",
                            ["--load", "session", "--in-flight", sizes.session_in_flight],
                            plain | {"calls/s": Figure("calls/s", ((unary, ">=", 3),))}, latency_values))
-    modes.append(loop_mode("batch of 100, 2 in flight", ["--load", "batch", "--batch", 100, "--in-flight", 2],
+    modes.append(loop_mode("batch of 100, 8 in flight", ["--load", "batch", "--batch", 100, "--in-flight", 8],
                            plain | {"calls/s": Figure("calls/s", ((unary, ">=", 20),))}, latency_values))
     return Group(modes)
 

@@ -1,0 +1,244 @@
+// Calls that wait for a device which says so run as one launch.
+#include <array>
+#include <cstring>
+#include <future>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/engine/engine.h"
+#include "gtest/gtest.h"
+#include "tests/support/calls.h"
+#include "tests/support/errors.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/manual_device.h"
+#include "tests/support/run.h"
+
+namespace opserve::testing {
+namespace {
+
+using Work = ManualDevice::Work;
+
+// Maps whose factor is no mean's.
+bool IsOfElements(const OpCall& call) {
+  return call.op->name == "HardshrinkBackward" || call.op->name == "Hardshrink";
+}
+
+constexpr Concatenation kJoined = {
+    .is_of_elements = IsOfElements, .max_calls = 16, .max_bytes = 1 << 20};
+
+// A call on its way.
+struct Pending {
+  explicit Pending(OpCase made) : op_case(std::move(made)) {}
+
+  OpCase op_case;
+  bool cancelled = false;
+  std::promise<void> ended;
+  absl::StatusOr<Outputs> outputs;
+
+  const absl::StatusOr<Outputs>& Wait() {
+    ended.get_future().wait();
+    return outputs;
+  }
+};
+
+class ConcatenationTest : public ::testing::Test {
+ protected:
+  ConcatenationTest()
+      : made_(MakeManualEngine(clock_, {.threads = 1, .concatenation = &kJoined})) {}
+
+  // What the worker is in until it is released; it is joined with nothing.
+  void HoldTheWorker() {
+    device().Hold(Work::kKernel);
+    Add(CallOf("L1LossBackward", {Floats({1}), Floats({2}), Floats({3})}, {int64_t{2}}));
+    device().AwaitHeld(Work::kKernel);
+  }
+
+  OpCase Gradient(int64_t elements, double lambd = 0.5, DType dtype = DType::kFloat32) {
+    return CallOf(
+        "HardshrinkBackward",
+        {TestTensor::Random(dtype, {elements}, rng_), TestTensor::Random(dtype, {elements}, rng_)},
+        {lambd});
+  }
+
+  Pending& Add(OpCase op_case, absl::Time deadline = absl::InfiniteFuture()) {
+    pending_.push_back(std::make_unique<Pending>(std::move(op_case)));
+    Pending& pending = *pending_.back();
+    OneShot shot;
+    shot.plan = *made_.engine->MakePlan(ToNamedCall(pending.op_case));
+    for (const auto& input : pending.op_case.inputs)
+      shot.storages.emplace_back(std::span(input->bytes()));
+    shot.deadline = deadline;
+    shot.cancelled = [&pending] { return pending.cancelled; };
+    shot.done = [this, &pending](absl::StatusOr<Outputs> outputs) {
+      ended_.push_back(&pending);
+      pending.outputs = std::move(outputs);
+      pending.ended.set_value();
+    };
+    made_.engine->Submit(std::move(shot));
+    return pending;
+  }
+
+  // The same bits as by itself, on the CPU.
+  static void ExpectRight(Pending& pending) {
+    const absl::StatusOr<Outputs>& outputs = pending.Wait();
+    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    const auto alone = AllOutputs(pending.op_case);
+    ASSERT_TRUE(alone.ok()) << alone.status();
+    ASSERT_EQ(outputs->size(), alone->size());
+    for (size_t i = 0; i < alone->size(); ++i) {
+      const std::vector<std::byte>& want = (*alone)[i].bytes();
+      ASSERT_EQ((*outputs)[i].bytes.size(), want.size());
+      EXPECT_EQ(std::memcmp((*outputs)[i].bytes.data(), want.data(), want.size()), 0);
+      EXPECT_EQ((*outputs)[i].desc.shape, (*alone)[i].desc().shape);
+    }
+  }
+
+  void ExpectNothingLeft() {
+    EXPECT_EQ(made_.engine->statistics().calls_in_flight, 0);
+    EXPECT_EQ(made_.engine->statistics().bytes_in_flight, 0);
+    for (const auto& pending : pending_) pending->outputs = Outputs();
+    EXPECT_EQ(device().memory().stats().used_bytes, 0);
+    EXPECT_EQ(device().host_memory().stats().used_bytes, 0);
+  }
+
+  ManualDevice& device() { return *made_.device; }
+  int64_t launches() { return device().begun(Work::kKernel); }
+
+  Rng rng_ = MakeRng(17);
+  FakeClock clock_;
+  std::vector<std::unique_ptr<Pending>> pending_;
+  std::vector<const Pending*> ended_;  // by the one worker
+  ManualEngine made_;
+};
+
+TEST_F(ConcatenationTest, CallsThatWaitAreOneLaunch) {
+  HoldTheWorker();
+  for (const int64_t elements : {1, 7, 64, 1000, 33, 4096}) Add(Gradient(elements));
+  device().Release(Work::kKernel);
+  for (const auto& pending : pending_) ExpectRight(*pending);
+  EXPECT_EQ(launches(), 2);
+  EXPECT_EQ(device().begun(Work::kUpload), 3 + 2);
+  EXPECT_EQ(device().begun(Work::kDownload), 2);
+  ExpectNothingLeft();
+}
+
+TEST_F(ConcatenationTest, ShapesAreFlattenedAndGivenBack) {
+  HoldTheWorker();
+  for (const Dims& shape : {Dims{2, 3, 4}, Dims{}, Dims{5, 1}}) {
+    Add(CallOf("HardshrinkBackward",
+               {TestTensor::Random(DType::kFloat16, shape, rng_),
+                TestTensor::Random(DType::kFloat16, shape, rng_)},
+               {0.25}));
+  }
+  device().Release(Work::kKernel);
+  for (const auto& pending : pending_) ExpectRight(*pending);
+  EXPECT_EQ(launches(), 2);
+  ExpectNothingLeft();
+}
+
+TEST_F(ConcatenationTest, OnlyCallsThatAreAlikeAreJoined) {
+  HoldTheWorker();
+  for (int i = 0; i < 3; ++i) {
+    Add(Gradient(10 + i));
+    Add(Gradient(10 + i, 0.25));
+    Add(Gradient(10 + i, 0.5, DType::kBFloat16));
+    Add(CallOf("Hardshrink", {TestTensor::Random(DType::kFloat32, {10 + i}, rng_)}, {0.5}));
+  }
+  device().Release(Work::kKernel);
+  for (const auto& pending : pending_) ExpectRight(*pending);
+  EXPECT_EQ(launches(), 1 + 4);
+  ExpectNothingLeft();
+}
+
+TEST_F(ConcatenationTest, WhatIsNoMapOfPlainElementsRunsByItself) {
+  HoldTheWorker();
+  for (int i = 0; i < 2; ++i) {
+    Add(CallOf("L1LossBackward", {Floats({1}), Floats({2, 3}), Floats({3, 1})}, {int64_t{1}}));
+    Add(CallOf("L1Loss", {Floats({2, 3}), Floats({3, 1})}, {int64_t{2}}));
+    Add(CallOf("HardshrinkBackward", {Floats({2, 3, 4}), Floats({1})}, {0.5}));  // broadcast
+    Add(CallOf("HardshrinkBackward", {Floats({2, 3, 4}).Scattered(2), Floats({1, 2, 3})}, {0.5}));
+    Add(Gradient(1 << 17));  // more bytes than one launch is to have
+  }
+  device().Release(Work::kKernel);
+  for (const auto& pending : pending_) ExpectRight(*pending);
+  EXPECT_EQ(launches(), 1 + 10);
+  ExpectNothingLeft();
+}
+
+TEST_F(ConcatenationTest, LaunchesAreBounded) {
+  HoldTheWorker();
+  for (int i = 0; i < 40; ++i) Add(Gradient(8));
+  for (int i = 0; i < 5; ++i) Add(Gradient(30'000, 0.25));  // 360 kB each
+  device().Release(Work::kKernel);
+  for (const auto& pending : pending_) ExpectRight(*pending);
+  EXPECT_EQ(launches(), 1 + 3 + 3);
+  ExpectNothingLeft();
+}
+
+TEST_F(ConcatenationTest, NothingIsOvertakenButByGoingAlong) {
+  HoldTheWorker();
+  std::vector<const Pending*> order = {pending_.front().get()};
+  Pending& first = Add(Gradient(8));
+  Pending& other = Add(Gradient(8, 0.25));
+  Pending& along = Add(Gradient(8));
+  Pending& last = Add(Gradient(8, 0.125));
+  order.insert(order.end(), {&first, &along, &other, &last});
+  device().Release(Work::kKernel);
+  for (const auto& pending : pending_) ExpectRight(*pending);
+  EXPECT_EQ(ended_, order);
+  ExpectNothingLeft();
+}
+
+TEST_F(ConcatenationTest, CancelledAndExpiredOnesAreDroppedBefore) {
+  HoldTheWorker();
+  Pending& good = Add(Gradient(8));
+  Pending& cancelled = Add(Gradient(8));
+  Pending& expired = Add(Gradient(8), clock_.Now() + absl::Seconds(1));
+  Pending& also_good = Add(Gradient(9));
+  cancelled.cancelled = true;
+  clock_.Advance(absl::Seconds(2));
+  device().Release(Work::kKernel);
+  ExpectRight(good);
+  ExpectRight(also_good);
+  EXPECT_EQ(cancelled.Wait().status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(expired.Wait().status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(launches(), 2);
+  EXPECT_EQ(made_.engine->statistics().cancelled_calls, 1);
+  EXPECT_EQ(made_.engine->statistics().expired_calls, 1);
+  ExpectNothingLeft();
+}
+
+TEST_F(ConcatenationTest, AFailureIsThatOfTheCallWhichFailsByItself) {
+  HoldTheWorker();
+  const std::array calls = {&Add(Gradient(8)), &Add(Gradient(9)), &Add(Gradient(10)),
+                            &Add(Gradient(11))};
+  for (int i = 0; i < 3; ++i) device().FailNext(Work::kKernel);  // the held, all, the first alone
+  device().Release(Work::kKernel);
+  ExpectError(pending_.front()->Wait().status(), ErrorReason::kRuntimeError, "device");
+  ExpectError(calls[0]->Wait().status(), ErrorReason::kRuntimeError, "device");
+  for (size_t i = 1; i < calls.size(); ++i) ExpectRight(*calls[i]);
+  EXPECT_EQ(launches(), 1 + 1 + 4);
+  EXPECT_EQ(made_.engine->statistics().failed_calls, 2);
+  ExpectNothingLeft();
+}
+
+TEST_F(ConcatenationTest, ABadCallIsRefusedAndNotJoined) {
+  HoldTheWorker();
+  Pending& good = Add(Gradient(8));
+  OpCase bad = Gradient(8);
+  OneShot shot;
+  shot.plan = *made_.engine->MakePlan(ToNamedCall(bad));
+  shot.storages = {Fragments(std::span(bad.inputs[0]->bytes())),
+                   Fragments(std::span(bad.inputs[1]->bytes()).first(8))};
+  absl::Status refused;
+  shot.done = [&](const absl::StatusOr<Outputs>& outputs) { refused = outputs.status(); };
+  made_.engine->Submit(std::move(shot));
+  ExpectError(refused, ErrorReason::kParamInvalid, "self");
+  device().Release(Work::kKernel);
+  ExpectRight(good);
+  ExpectNothingLeft();
+}
+
+}  // namespace
+}  // namespace opserve::testing
