@@ -45,7 +45,9 @@ struct SharedCall {
     size_t size = output_bytes;
     for (const auto& input : op_case.inputs) size += input->bytes().size();
     memory.resize(size);
-    shot.plan = *engine.MakePlan(ToNamedCall(op_case));
+    Plan plan = *engine.MakePlan(ToNamedCall(op_case));
+    plan.output_storages[0] = 0;
+    shot.plan = std::move(plan);
     size_t at = 0;
     for (const auto& input : op_case.inputs) {
       std::copy(input->bytes().begin(), input->bytes().end(),
@@ -56,7 +58,6 @@ struct SharedCall {
     shot.shared_storages = shot.storages.size();
     output = std::span(memory).last(output_bytes);
     shot.output_storages = {output};
-    shot.plan->output_storages[0] = 0;
   }
 
   std::vector<std::byte> memory;
@@ -126,11 +127,12 @@ TEST_F(SharedStorageTest, OutputsAreApartFromInputsAndEachOther) {
   const OpCase norm = CallOf("GroupNorm", {data, std::nullopt, std::nullopt},
                              {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{2}, 1e-5});
   OneShot shot;
-  shot.plan = *engine_->MakePlan(ToNamedCall(norm));
+  Plan plan = *engine_->MakePlan(ToNamedCall(norm));
+  plan.output_storages = {-1, 0, 1};
+  shot.plan = std::move(plan);
   shot.storages.emplace_back(std::span(data.bytes()));
   std::vector<std::byte> memory(64);
   shot.output_storages = {std::span(memory).first(8), std::span(memory).subspan(4, 8)};
-  shot.plan->output_storages = {-1, 0, 1};
   ExpectError(Submit(*engine_, std::move(shot)).status(), ErrorReason::kParamInvalid, "rstd");
 }
 
