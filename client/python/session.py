@@ -1,5 +1,5 @@
-"""A session on an opserve server: Python, from the .proto files alone. GroupNorm, then its gradient; what the forward call
-leaves for the backward one (mean, rstd) never leaves the device.
+"""A session on an opserve server: Python, from the .proto files alone. GroupNorm, then its gradient; CtcLoss, then its
+gradient. What a forward call leaves for the backward one (mean, rstd; log_alpha) never leaves the device.
 
 Usage: session.py [TARGET]     (default localhost:8500)
 
@@ -133,24 +133,39 @@ class Session:
             self._changed.notify_all()
 
 
-def main():
-    target = sys.argv[1] if len(sys.argv) > 1 else "localhost:8500"
+def group_norm(session):
     n, c, hxw, group = 1, 4, 2, 2
     sizes = dict(N=n, C=c, HxW=hxw, group=group)
     x = np.arange(n * c * hxw, dtype=np.float32).reshape(n, c, hxw)
     dy = np.array([1, 0, 0, 0, 0, 2, 0, 0], np.float32).reshape(x.shape)
-    f32 = DTYPES["f4"]
+    input, gamma, grad = session.upload(x), session.upload(np.ones(c, np.float32)), session.upload(dy)
+    out, mean, rstd = (session.allocate(DTYPES["f4"], shape) for shape in (x.shape, (n, group), (n, group)))
+    session.execute("GroupNorm", dict(self=input, gamma=gamma), dict(**sizes, eps=1e-5), dict(out=out, mean=mean, rstd=rstd))
+    backward = session.execute("GroupNormBackward", dict(grad_out=grad, input=input, mean=mean, rstd=rstd, gamma=gamma),
+                               dict(**sizes, output_mask=[True, True, True]), {})
+    return {"out": session.download(out)} | session.received(backward)
+
+
+def ctc_loss(session):
+    steps, batch, classes = 3, 1, 3
+    labels = dict(input_lengths=[steps], target_lengths=[1], blank=0, zero_infinity=False)
+    log_probs = session.upload(np.full((steps, batch, classes), np.log(1 / classes), np.float32))
+    targets, grad = session.upload(np.array([[2]], np.int64)), session.upload(np.ones(batch, np.float32))
+    loss = session.allocate(DTYPES["f4"], (batch,))
+    log_alpha = session.allocate(DTYPES["f4"], (batch, steps, 2 * 1 + 1))
+    session.execute("CtcLoss", dict(log_probs=log_probs, targets=targets), labels,
+                    dict(neg_log_likelihood=loss, log_alpha=log_alpha))
+    backward = session.execute("CtcLossBackward", dict(grad_out=grad, log_probs=log_probs, targets=targets,
+                                                       neg_log_likelihood=loss, log_alpha=log_alpha), labels, {})
+    return {"neg_log_likelihood": session.download(loss)} | session.received(backward)
+
+
+def main():
+    target = sys.argv[1] if len(sys.argv) > 1 else "localhost:8500"
     with grpc.insecure_channel(target, UNLIMITED) as channel:
         session = Session(channel, timeout=30)
         try:
-            input, gamma, grad = session.upload(x), session.upload(np.ones(c, np.float32)), session.upload(dy)
-            out, mean, rstd = (session.allocate(f32, shape) for shape in (x.shape, (n, group), (n, group)))
-            session.execute("GroupNorm", dict(self=input, gamma=gamma), dict(**sizes, eps=1e-5),
-                            dict(out=out, mean=mean, rstd=rstd))
-            backward = session.execute("GroupNormBackward", dict(grad_out=grad, input=input, mean=mean, rstd=rstd, gamma=gamma),
-                                       dict(**sizes, output_mask=[True, True, True]), {})
-            print("out", *(f"{element:.3f}" for element in session.download(out).flat))
-            for name, data in session.received(backward).items():
+            for name, data in (group_norm(session) | ctc_loss(session)).items():
                 print(name, *(f"{element:.3f}" for element in np.frombuffer(data, np.float32)))
             session.close()
         except CommandError as error:
