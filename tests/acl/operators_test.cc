@@ -185,7 +185,7 @@ TEST_F(AclOperatorsTest, GroupNorm) {
 
 class BoolArray {
  public:
-  explicit BoolArray(std::initializer_list<bool> values)
+  BoolArray(std::initializer_list<bool> values)
       : array_(aclCreateBoolArray(values.begin(), values.size())) {}
   ~BoolArray() { EXPECT_EQ(aclDestroyBoolArray(array_), ACLNN_SUCCESS); }
   BoolArray(const BoolArray&) = delete;

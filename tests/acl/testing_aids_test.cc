@@ -160,6 +160,7 @@ TEST_F(AclGuardTest, FollowingAnAddressFaults) {
 TEST(AclThreadsTest, WorkSideBySide) {
   ASSERT_EQ(aclInit(nullptr), ACL_SUCCESS);
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([] {
       void* context = nullptr;
@@ -183,6 +184,7 @@ TEST(AclThreadsTest, WorkSideBySide) {
 TEST(AclThreadsTest, ShareADevice) {
   ASSERT_EQ(aclInit(nullptr), ACL_SUCCESS);
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([] {
       for (int run = 0; run < 20; ++run) {

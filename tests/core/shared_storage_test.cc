@@ -92,7 +92,7 @@ TEST_F(SharedStorageTest, OutputsAreWrittenWhereTheCallerWants) {
 TEST_F(SharedStorageTest, ADeviceWithMemoryOfItsOwnBringsThemThere) {
   FakeClock clock;
   const testing::ManualEngine manual = testing::MakeManualEngine(clock);
-  SharedCall call(*manual.engine, Sample(5000), 5000 * 4);
+  SharedCall call(*manual.engine, Sample(5000), 20'000);
   const absl::StatusOr<Outputs> outputs = Submit(*manual.engine, std::move(call.shot));
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   const auto* values = reinterpret_cast<const float*>(call.output.data());

@@ -133,6 +133,7 @@ TEST_F(MemorySocketTest, WhatIsNoRequestEndsItsConnectionAlone) {
 
 TEST_F(MemorySocketTest, SilentAndHalfOpenClientsBlockNobody) {
   std::vector<UniqueFd> silent;
+  silent.reserve(20);
   for (int i = 0; i < 20; ++i) silent.push_back(Connect());
   ::shutdown(silent[0].get(), SHUT_WR);
   ::shutdown(silent[1].get(), SHUT_RD);
@@ -181,6 +182,7 @@ TEST_F(MemorySocketTest, DescriptorsThatClientsSendAreNotKept) {
 
 TEST_F(MemorySocketTest, TooManyClientsAreTurnedAway) {
   std::vector<UniqueFd> clients;
+  clients.reserve(kMaxMemoryClients);
   for (size_t i = 0; i < kMaxMemoryClients; ++i) clients.push_back(Connect());
   const UniqueFd more = Connect();
   const auto response = Receive(more);

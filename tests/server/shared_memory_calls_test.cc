@@ -132,7 +132,10 @@ TEST_F(SharedMemoryCallsTest, StridedInputsLookIntoTheRegion) {
   v1::ExecuteRequest request = Move(SampleRequest(), memory, 0);
   // The four columns of [2, 4], transposed.
   const std::span<float> self = memory.As<float>(1024, 8);
-  for (size_t i = 0; i < 8; ++i) self[i] = static_cast<float>(i / 4 + 2 * (i % 4));
+  for (size_t i = 0; i < 8; ++i) {
+    const size_t value = i / 4 + 2 * (i % 4);
+    self[i] = static_cast<float>(value);
+  }
   v1::Tensor& tensor = *request.mutable_call()->mutable_inputs(1);
   ASSERT_EQ(tensor.name(), "self");
   tensor.add_strides(1);
@@ -239,8 +242,9 @@ TEST_F(SharedMemoryCallsTest, BatchesUseItToo) {
     ASSERT_TRUE(answer.ok()) << answer.message;
     for (int i = 0; i < 3; ++i) {
       const v1::Tensor& output = answer.response.results(i).outputs(0);
-      EXPECT_EQ(output.shared().offset_bytes(), 256 * i + 3 * kSize);
-      EXPECT_EQ(ElementsAt(memory, 256 * i + 3 * kSize, 8), SampleGradient());
+      const int64_t offset = int64_t{256} * i + int64_t{3} * kSize;
+      EXPECT_EQ(output.shared().offset_bytes(), offset);
+      EXPECT_EQ(ElementsAt(memory, offset, 8), SampleGradient());
     }
     EXPECT_EQ(OutputOf(ResultOf(answer.response, 3)), SampleGradient());
     EXPECT_TRUE(answer.response.results(4).has_error());

@@ -37,6 +37,7 @@ int Main(const char* target) {
   if (!memory.ok()) return 1;
   std::atomic<bool> running = false;
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int64_t i = 0; i < kThreads; ++i)
     threads.emplace_back([&, i] { Work(*server, *memory, i, running); });
   for (std::thread& thread : threads) thread.join();

@@ -37,6 +37,8 @@ absl::Status Loop(const Workload& workload, Recorder& recorder) {
   Device& device = *plan.device;
   std::vector<PooledBuffer> held;
   std::vector<const std::byte*> inputs;
+  held.reserve(workload.inputs.size());
+  inputs.reserve(workload.inputs.size());
   for (const std::string& input : workload.inputs) {
     OPSERVE_ASSIGN_OR_RETURN(PooledBuffer buffer, device.memory().Acquire(input.size()));
     std::memcpy(buffer.data(), input.data(), input.size());
