@@ -89,26 +89,26 @@ TEST(SessionTest, CommandsGoOutInOrderWithoutAWait) {
 TEST(SessionTest, ManyThreadsShareOneSession) {
   const FakeSessionServer server;
   Session session = Open(server);
-  constexpr int kThreads = 8;
-  constexpr int kEach = 50;
+  constexpr size_t kThreads = 8;
+  constexpr size_t kEach = 50;
   std::vector<std::thread> threads;
   threads.reserve(kThreads);
-  for (int i = 0; i < kThreads; ++i) {
+  for (size_t i = 0; i < kThreads; ++i) {
     threads.emplace_back([&session] {
       Context context = session.CreateContext();
-      for (int j = 0; j < kEach; ++j) EXPECT_TRUE(context.CreateStream().Synchronize().ok());
+      for (size_t j = 0; j < kEach; ++j) EXPECT_TRUE(context.CreateStream().Synchronize().ok());
     });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(session.Close(), absl::OkStatus());
   const std::vector<Request> received = server.received();
-  ASSERT_EQ(received.size(), size_t{kThreads * (2 + 3 * kEach)});
+  ASSERT_EQ(received.size(), kThreads * (2 + 3 * kEach));
   std::set<uint64_t> objects;
   for (size_t i = 0; i < received.size(); ++i) {
     EXPECT_EQ(received[i].id(), i + 1);
     if (received[i].has_create_stream()) objects.insert(received[i].create_stream().stream());
   }
-  EXPECT_EQ(objects.size(), size_t{kThreads * kEach});
+  EXPECT_EQ(objects.size(), kThreads * kEach);
 }
 
 TEST(SessionTest, CopiesOfHandlesShareTheObjectAndKeepItsContext) {
