@@ -120,12 +120,13 @@ void CallBuilder::Add(const aclScalar* scalar) {
   AddAttribute(std::move(value));
 }
 
-void CallBuilder::Add(const aclIntArray* array) {
+template <typename Array, typename Table>
+void CallBuilder::AddArray(const Array* array, const Table& arrays) {
   const std::string_view name = NextAttribute().name;
   AttributeValue value;
   if (array == nullptr) {
     NoteMissing(name, "an array");
-  } else if (const auto object = Objects().int_arrays.Find(array); object == nullptr) {
+  } else if (const auto object = arrays.Find(array); object == nullptr) {
     NoteInvalid(InvalidParameter(name, kOneThatLives, kAnother));
   } else if (!object->given) {
     NoteInvalid(InvalidParameter(name, "an array with values", "one made of null"));
@@ -135,20 +136,8 @@ void CallBuilder::Add(const aclIntArray* array) {
   AddAttribute(std::move(value));
 }
 
-void CallBuilder::Add(const aclBoolArray* array) {
-  const std::string_view name = NextAttribute().name;
-  AttributeValue value;
-  if (array == nullptr) {
-    NoteMissing(name, "an array");
-  } else if (const auto object = Objects().bool_arrays.Find(array); object == nullptr) {
-    NoteInvalid(InvalidParameter(name, kOneThatLives, kAnother));
-  } else if (!object->given) {
-    NoteInvalid(InvalidParameter(name, "an array with values", "one made of null"));
-  } else {
-    value = object->values;
-  }
-  AddAttribute(std::move(value));
-}
+void CallBuilder::Add(const aclIntArray* array) { AddArray(array, Objects().int_arrays); }
+void CallBuilder::Add(const aclBoolArray* array) { AddArray(array, Objects().bool_arrays); }
 
 absl::Status CallBuilder::Check() const {
   if (!missing_.ok()) return WithOperator(missing_, op_.name);

@@ -53,6 +53,8 @@ class CallBuilder {
   void AddTensor(TensorArgument argument, const TensorParam& param, bool is_output,
                  const void* handle);
   void AddAttribute(AttributeValue value);
+  template <typename Array, typename Table>
+  void AddArray(const Array* array, const Table& arrays);
   // Remembers the first of each.
   void NoteMissing(std::string_view parameter, std::string_view want);
   void NoteInvalid(absl::Status status);

@@ -24,6 +24,9 @@ using Words = std::vector<std::string>;
 
 // A server that takes messages of 1 MiB.
 class SessionCommandTest : public ::testing::Test {
+ public:
+  ~SessionCommandTest() override { fs::remove_all(folder_); }
+
  protected:
   static void SetUpTestSuite() { server_ = new ServerProcess({"--max-message-bytes", "1048576"}); }
   static void TearDownTestSuite() {
@@ -34,7 +37,6 @@ class SessionCommandTest : public ::testing::Test {
   SessionCommandTest() : folder_(fs::path(testing::TempDir()) / absl::StrCat("session", getpid())) {
     fs::create_directories(folder_);
   }
-  ~SessionCommandTest() override { fs::remove_all(folder_); }
 
   void SetUp() override {
     ASSERT_FALSE(server_->unix_target().empty()) << "opserve-server did not start";

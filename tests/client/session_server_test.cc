@@ -2,9 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -74,7 +75,7 @@ TEST_F(SessionServerTest, LargeTensorsGoInChunks) {
   const DeviceTensor x = Put(TensorView::Of(values, {kCount}));
   const absl::StatusOr<Tensor> back = stream_->Download(x);
   ASSERT_TRUE(back.ok()) << back.status();
-  EXPECT_EQ(std::memcmp(back->bytes().data(), values.data(), kCount * 4), 0);
+  EXPECT_TRUE(std::ranges::equal(back->bytes(), std::as_bytes(std::span(values))));
   // Each other element, into the caller's memory.
   const auto even =
       DeviceTensor::Of(x.buffer, DType::kFloat32, {1000}).WithStrides({2}, kCount - 2000);
@@ -138,6 +139,7 @@ TEST_F(SessionServerTest, HundredsOfInlineCalls) {
   constexpr int kCalls = 300;
   const std::vector<float> ones(8, 1.0f);
   std::vector<std::vector<float>> selves;
+  selves.reserve(kCalls);
   for (int i = 0; i < kCalls; ++i) selves.emplace_back(8, static_cast<float>(i));
   std::atomic<int> good = 0;
   std::atomic<int> all = 0;

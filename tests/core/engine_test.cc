@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cstring>
-#include <future>
 #include <optional>
 #include <vector>
 
@@ -41,12 +40,7 @@ class EngineTest : public ::testing::Test {
 
   // What `done` got, once everything is over.
   absl::StatusOr<Outputs> Submit(OneShot shot) {
-    std::promise<absl::StatusOr<Outputs>> promise;
-    shot.done = [&promise](absl::StatusOr<Outputs> outputs) {
-      promise.set_value(std::move(outputs));
-    };
-    engine_->Submit(std::move(shot));
-    return promise.get_future().get();
+    return testing::SubmitAndWait(*engine_, std::move(shot));
   }
 
   OneShot ShotOf(const OpCase& op_case) {

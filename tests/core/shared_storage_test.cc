@@ -2,7 +2,6 @@
 // them.
 #include <algorithm>
 #include <atomic>
-#include <future>
 #include <thread>
 #include <vector>
 
@@ -27,6 +26,7 @@ using testing::ExpectError;
 using testing::FakeClock;
 using testing::Floats;
 using testing::OpCase;
+using testing::SubmitAndWait;
 using testing::TestTensor;
 
 OpCase Sample(int64_t count) {
@@ -34,15 +34,6 @@ OpCase Sample(int64_t count) {
                 {Floats({2}), TestTensor::Full(DType::kFloat32, {count}, 3),
                  TestTensor::Full(DType::kFloat32, {count}, 1)},
                 {int64_t{0}});
-}
-
-absl::StatusOr<Outputs> Submit(Engine& engine, OneShot shot) {
-  std::promise<absl::StatusOr<Outputs>> promise;
-  shot.done = [&promise](absl::StatusOr<Outputs> outputs) {
-    promise.set_value(std::move(outputs));
-  };
-  engine.Submit(std::move(shot));
-  return promise.get_future().get();
 }
 
 // A call whose inputs, and whose first output, lie in `memory`, one after the other.
@@ -76,7 +67,7 @@ class SharedStorageTest : public ::testing::Test {
   SharedStorageTest() : engine_(testing::MakeEngine(2)) {}
 
   void Refuse(SharedCall call, ErrorReason reason) {
-    ExpectError(Submit(*engine_, std::move(call.shot)).status(), reason, "grad_input");
+    ExpectError(SubmitAndWait(*engine_, std::move(call.shot)).status(), reason, "grad_input");
   }
 
   std::unique_ptr<Engine> engine_;
@@ -85,7 +76,7 @@ class SharedStorageTest : public ::testing::Test {
 TEST_F(SharedStorageTest, OutputsAreWrittenWhereTheCallerWants) {
   for (const int64_t count : {0, 1, 1000, 300'000}) {
     SharedCall call(*engine_, Sample(count), static_cast<size_t>(count) * 4);
-    const absl::StatusOr<Outputs> outputs = Submit(*engine_, std::move(call.shot));
+    const absl::StatusOr<Outputs> outputs = SubmitAndWait(*engine_, std::move(call.shot));
     ASSERT_TRUE(outputs.ok()) << outputs.status();
     EXPECT_EQ((*outputs)[0].bytes.size(), 0u);
     EXPECT_EQ((*outputs)[0].desc.num_elements(), count);
@@ -99,7 +90,7 @@ TEST_F(SharedStorageTest, ADeviceWithMemoryOfItsOwnBringsThemThere) {
   FakeClock clock;
   const testing::ManualEngine manual = testing::MakeManualEngine(clock);
   SharedCall call(*manual.engine, Sample(5000), 20'000);
-  const absl::StatusOr<Outputs> outputs = Submit(*manual.engine, std::move(call.shot));
+  const absl::StatusOr<Outputs> outputs = SubmitAndWait(*manual.engine, std::move(call.shot));
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   const auto* values = reinterpret_cast<const float*>(call.output.data());
   for (int i = 0; i < 5000; ++i) ASSERT_EQ(values[i], 2.0f) << i;
@@ -139,7 +130,8 @@ TEST_F(SharedStorageTest, OutputsAreApartFromInputsAndEachOther) {
   shot.storages.emplace_back(std::span(data.bytes()));
   std::vector<std::byte> memory(64);
   shot.output_storages = {std::span(memory).first(8), std::span(memory).subspan(4, 8)};
-  ExpectError(Submit(*engine_, std::move(shot)).status(), ErrorReason::kParamInvalid, "rstd");
+  ExpectError(SubmitAndWait(*engine_, std::move(shot)).status(), ErrorReason::kParamInvalid,
+              "rstd");
 }
 
 TEST_F(SharedStorageTest, WhatIsSharedTakesNoRoomInTheQueue) {
@@ -155,7 +147,7 @@ TEST_F(SharedStorageTest, WhatIsSharedTakesNoRoomInTheQueue) {
     bytes = engine->statistics().bytes_in_flight;
     return false;
   };
-  ASSERT_TRUE(Submit(*engine, std::move(call.shot)).ok());
+  ASSERT_TRUE(SubmitAndWait(*engine, std::move(call.shot)).ok());
   EXPECT_EQ(bytes, 0);
 }
 
@@ -186,7 +178,7 @@ TEST_F(SharedStorageTest, LabelsThatChangeMeanwhileDoNoHarm) {
     shot.storages.emplace_back(std::span(ctc.inputs[0]->bytes()));
     shot.storages.emplace_back(std::span<const std::byte>(shared));
     shot.shared_storages = 1;
-    const absl::Status status = Submit(*engine_, std::move(shot)).status();
+    const absl::Status status = SubmitAndWait(*engine_, std::move(shot)).status();
     if (!status.ok()) {
       ExpectError(status, ErrorReason::kParamInvalid, "targets");
       ++refused;
@@ -210,7 +202,7 @@ TEST_F(SharedStorageTest, OnlyWhatDecidesIsCopied) {
     SharedCall call(*engine_, ctc, 4);
     call.shot.shared_storages = shared_storages;
     const int64_t before = count();
-    EXPECT_TRUE(Submit(*engine_, std::move(call.shot)).ok());
+    EXPECT_TRUE(SubmitAndWait(*engine_, std::move(call.shot)).ok());
     return count() - before;
   };
   EXPECT_EQ(leases(2), leases(0) + 1);

@@ -148,7 +148,7 @@ TEST(DrainUnderLoadTest, NoCallThatBeganIsLost) {
   EXPECT_EQ(server.Wait(), 0) << server.output();
   int64_t served = 0;
   for (const LoadedClient& client : clients) {
-    // gRPC itself cancels what reaches it between Shutdown and the client's notice of it.
+    // CANCELLED: of calls that come before their client has heard of the GOAWAY.
     EXPECT_TRUE(client.end == "UNAVAILABLE" || client.end == "CANCELLED") << client.end;
     served += client.served;
   }

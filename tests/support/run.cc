@@ -67,6 +67,15 @@ std::unique_ptr<Engine> MakeEngine(int threads, Profile profile) {
   return *std::move(engine);
 }
 
+absl::StatusOr<Outputs> SubmitAndWait(Engine& engine, OneShot shot) {
+  std::promise<absl::StatusOr<Outputs>> promise;
+  shot.done = [&promise](absl::StatusOr<Outputs> outputs) {
+    promise.set_value(std::move(outputs));
+  };
+  engine.Submit(std::move(shot));
+  return promise.get_future().get();
+}
+
 absl::StatusOr<std::vector<TestTensor>> Run(Engine& engine, const OpCase& op_case) {
   const NamedCall named = ToNamedCall(op_case);
   OneShot shot;
@@ -74,12 +83,7 @@ absl::StatusOr<std::vector<TestTensor>> Run(Engine& engine, const OpCase& op_cas
   for (const std::optional<TestTensor>& input : op_case.inputs) {
     shot.storages.push_back(input.has_value() ? Fragments(input->bytes()) : Fragments());
   }
-  std::promise<absl::StatusOr<Outputs>> promise;
-  shot.done = [&promise](absl::StatusOr<Outputs> outputs) {
-    promise.set_value(std::move(outputs));
-  };
-  engine.Submit(std::move(shot));
-  OPSERVE_ASSIGN_OR_RETURN(const Outputs outputs, promise.get_future().get());
+  OPSERVE_ASSIGN_OR_RETURN(const Outputs outputs, SubmitAndWait(engine, std::move(shot)));
   std::vector<TestTensor> tensors;
   for (const OutputTensor& output : outputs) {
     TestTensor& tensor = tensors.emplace_back(output.desc);

@@ -15,6 +15,9 @@ namespace opserve::testing {
 // An engine with one CPU device.
 std::unique_ptr<Engine> MakeEngine(int threads, Profile profile = Profile::kHost);
 
+// What the call's `done` gets, which this sets.
+absl::StatusOr<Outputs> SubmitAndWait(Engine& engine, OneShot shot);
+
 // Plans, submits, waits. Outputs in schema order; a masked-out one is empty.
 absl::StatusOr<std::vector<TestTensor>> Run(Engine& engine, const OpCase& op_case);
 
