@@ -22,7 +22,7 @@ absl::StatusOr<bool> AwaitEvent(ServerSession& session, const client::Event& eve
   const absl::Status status = event.Synchronize({.timeout = timeout});
   if (status.ok()) return true;
   if (!absl::IsDeadlineExceeded(status)) return session.Told(status);
-  const absl::StatusOr<bool> reached = event.Query({.timeout = kLastWord});
+  absl::StatusOr<bool> reached = event.Query({.timeout = kLastWord});
   if (reached.ok()) return reached;
   OPSERVE_RETURN_IF_ERROR(session.CheckAlive());
   if (absl::IsDeadlineExceeded(reached.status())) return false;

@@ -91,7 +91,7 @@ RemoteStream::Synchronized RemoteStream::Synchronize(absl::Duration timeout) {
 
 absl::StatusOr<bool> RemoteStream::IsIdle() {
   OPSERVE_RETURN_IF_ERROR(Enter());
-  const absl::StatusOr<bool> idle = stream_.Query();
+  absl::StatusOr<bool> idle = stream_.Query();
   if (idle.ok()) return idle;
   return session_.Told(idle.status());
 }
