@@ -1,6 +1,7 @@
 # What `cmake --install` puts where of the C interface, with and without gRPC. It is a component by itself, acl:
 # libopserve_acl.so, the field's names of it in lib*/opserve/ascend/, include/opserve-acl/, find_package(opserve-acl),
-# opserve-acl.pc, and the samples. Nothing of it knows the prefix: an installed tree may be moved.
+# opserve-acl.pc, and the samples. libopserve_acl_remote.so, which needs gRPC, is the component acl-remote. Nothing of it knows
+# the prefix: an installed tree may be moved.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -14,6 +15,9 @@ install(TARGETS opserve_acl
   EXPORT opserve-acl-targets
   LIBRARY COMPONENT acl
   INCLUDES DESTINATION ${acl_include_dir})
+if(TARGET opserve_acl_remote)
+  install(TARGETS opserve_acl_remote LIBRARY COMPONENT acl-remote)
+endif()
 install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/opserve/ascend
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/opserve
   COMPONENT acl)

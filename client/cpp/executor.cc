@@ -33,6 +33,19 @@ absl::StatusOr<ExecutorPlan> ReadExecutorPlan(const SessionAnswer& answer) {
   return plan;
 }
 
+Command SetTensorsCommand(const RemoteObject& executor, const std::string& op,
+                          std::span<const std::pair<std::string, DeviceTensor>> tensors) {
+  Command command = executor.NewCommand(absl::StrCat("SetTensors of ", op));
+  v1::SetTensors& set = *command.message.mutable_set_tensors();
+  set.set_executor(executor.id());
+  for (const auto& [name, tensor] : tensors) {
+    v1::Rebinding& rebinding = *set.add_tensors();
+    rebinding.set_name(name);
+    FillBufferView(tensor, *rebinding.mutable_buffer());
+  }
+  return command;
+}
+
 }  // namespace
 
 Executor Context::GetWorkspaceSize(const DeviceCall& call, ExecutorUse use) {
@@ -74,16 +87,18 @@ absl::StatusOr<int64_t> Executor::workspace_bytes(const CallOptions& options) co
 }
 
 void Executor::SetTensors(std::span<const std::pair<std::string, DeviceTensor>> tensors) {
-  Command command = object_->NewCommand(absl::StrCat("SetTensors of ", plan_->op()));
-  v1::SetTensors& set = *command.message.mutable_set_tensors();
-  set.set_executor(object_->id());
-  for (const auto& [name, tensor] : tensors) {
-    v1::Rebinding& rebinding = *set.add_tensors();
-    rebinding.set_name(name);
-    FillBufferView(tensor, *rebinding.mutable_buffer());
-  }
-  object_->channel().Send(std::move(command));
+  object_->channel().Send(SetTensorsCommand(*object_, plan_->op(), tensors));
   for (const auto& [name, tensor] : tensors) plan_->Keep(name, tensor.buffer);
+}
+
+absl::Status Executor::SetTensorsAndWait(
+    std::span<const std::pair<std::string, DeviceTensor>> tensors, const CallOptions& options) {
+  OPSERVE_RETURN_IF_ERROR(
+      SendAndWait<bool>(object_->channel(), SetTensorsCommand(*object_, plan_->op(), tensors),
+                        options, [](const SessionAnswer&) -> absl::StatusOr<bool> { return true; })
+          .status());
+  for (const auto& [name, tensor] : tensors) plan_->Keep(name, tensor.buffer);
+  return absl::OkStatus();
 }
 
 void Executor::SetTensor(std::string_view name, const DeviceTensor& tensor) {

@@ -15,15 +15,55 @@ namespace {
 
 using Kind = RemoteObject::Kind;
 
-// An object in `context`, to be made by a command that `fill` completes.
-template <typename Fill>
-std::shared_ptr<RemoteObject> Create(Kind kind, const std::shared_ptr<RemoteObject>& context,
-                                     const char* meaning, Fill fill) {
-  auto object = std::make_shared<RemoteObject>(kind, context->shared_channel(), context);
-  Command command = context->NewCommand(meaning);
-  fill(command.message, object->id());
-  object->channel().Send(std::move(command));
-  return object;
+// An object in `context`, and the command that makes it.
+struct Creation {
+  std::shared_ptr<RemoteObject> object;
+  Command command;
+};
+
+Creation Begin(Kind kind, const std::shared_ptr<RemoteObject>& context, const char* meaning) {
+  return {std::make_shared<RemoteObject>(kind, context->shared_channel(), context),
+          context->NewCommand(meaning)};
+}
+
+Creation NewStream(const std::shared_ptr<RemoteObject>& context, OnFailure on_failure) {
+  Creation creation = Begin(Kind::kStream, context, "CreateStream");
+  v1::CreateStream& create = *creation.command.message.mutable_create_stream();
+  create.set_stream(creation.object->id());
+  create.set_context(context->id());
+  create.set_on_failure(on_failure == OnFailure::kStop ? v1::ON_FAILURE_STOP
+                                                       : v1::ON_FAILURE_CONTINUE);
+  return creation;
+}
+
+Creation NewEvent(const std::shared_ptr<RemoteObject>& context) {
+  Creation creation = Begin(Kind::kEvent, context, "CreateEvent");
+  creation.command.message.mutable_create_event()->set_event(creation.object->id());
+  creation.command.message.mutable_create_event()->set_context(context->id());
+  return creation;
+}
+
+Creation NewBuffer(const std::shared_ptr<RemoteObject>& context, int64_t size_bytes) {
+  Creation creation = Begin(Kind::kBuffer, context, "Allocate");
+  v1::Allocate& allocate = *creation.command.message.mutable_allocate();
+  allocate.set_buffer(creation.object->id());
+  allocate.set_context(context->id());
+  allocate.set_size_bytes(size_bytes);
+  return creation;
+}
+
+std::shared_ptr<RemoteObject> Make(Creation creation) {
+  creation.object->channel().Send(std::move(creation.command));
+  return std::move(creation.object);
+}
+
+absl::StatusOr<std::shared_ptr<RemoteObject>> MakeAndWait(Creation creation,
+                                                          const CallOptions& options) {
+  OPSERVE_RETURN_IF_ERROR(
+      SendAndWait<bool>(creation.object->channel(), std::move(creation.command), options,
+                        [](const SessionAnswer&) -> absl::StatusOr<bool> { return true; })
+          .status());
+  return std::move(creation.object);
 }
 
 absl::Status WaitForSession(SessionChannel& channel) {
@@ -92,32 +132,33 @@ absl::Status Session::Close(const CallOptions& options) {
 void Session::Cancel() { channel_->Cancel(); }
 
 Stream Context::CreateStream(OnFailure on_failure) {
-  return Stream(
-      Create(Kind::kStream, object_, "CreateStream", [&](v1::SessionRequest& request, uint64_t id) {
-        v1::CreateStream& create = *request.mutable_create_stream();
-        create.set_stream(id);
-        create.set_context(object_->id());
-        create.set_on_failure(on_failure == OnFailure::kStop ? v1::ON_FAILURE_STOP
-                                                             : v1::ON_FAILURE_CONTINUE);
-      }));
+  return Stream(Make(NewStream(object_, on_failure)));
 }
 
-Event Context::CreateEvent() {
-  return Event(
-      Create(Kind::kEvent, object_, "CreateEvent", [&](v1::SessionRequest& request, uint64_t id) {
-        request.mutable_create_event()->set_event(id);
-        request.mutable_create_event()->set_context(object_->id());
-      }));
-}
+Event Context::CreateEvent() { return Event(Make(NewEvent(object_))); }
 
 DeviceBuffer Context::Allocate(int64_t size_bytes) {
-  return DeviceBuffer(Create(Kind::kBuffer, object_, "Allocate",
-                             [&](v1::SessionRequest& request, uint64_t id) {
-                               request.mutable_allocate()->set_buffer(id);
-                               request.mutable_allocate()->set_context(object_->id());
-                               request.mutable_allocate()->set_size_bytes(size_bytes);
-                             }),
-                      size_bytes);
+  return DeviceBuffer(Make(NewBuffer(object_, size_bytes)), size_bytes);
+}
+
+absl::StatusOr<Stream> Context::CreateStreamAndWait(OnFailure on_failure,
+                                                    const CallOptions& options) {
+  OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<RemoteObject> object,
+                           MakeAndWait(NewStream(object_, on_failure), options));
+  return Stream(std::move(object));
+}
+
+absl::StatusOr<Event> Context::CreateEventAndWait(const CallOptions& options) {
+  OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<RemoteObject> object,
+                           MakeAndWait(NewEvent(object_), options));
+  return Event(std::move(object));
+}
+
+absl::StatusOr<DeviceBuffer> Context::AllocateAndWait(int64_t size_bytes,
+                                                      const CallOptions& options) {
+  OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<RemoteObject> object,
+                           MakeAndWait(NewBuffer(object_, size_bytes), options));
+  return DeviceBuffer(std::move(object), size_bytes);
 }
 
 DeviceTensor Context::NewTensor(DType dtype, std::span<const int64_t> shape) {

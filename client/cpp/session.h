@@ -120,6 +120,9 @@ class Executor {
   // come of a repeatable executor. Descriptions stay what they were.
   void SetTensors(std::span<const std::pair<std::string, DeviceTensor>> tensors);
   void SetTensor(std::string_view name, const DeviceTensor& tensor);
+  // The same, and returns what the server says to it.
+  absl::Status SetTensorsAndWait(std::span<const std::pair<std::string, DeviceTensor>> tensors,
+                                 const CallOptions& options = {});
 
  private:
   friend class Stream;
@@ -149,6 +152,9 @@ class Stream {
   // Into memory of exactly that many bytes, dense.
   absl::Status DownloadTo(const DeviceTensor& from, std::span<std::byte> memory,
                           const CallOptions& options = {});
+  // The same without a wait: the memory must stay until `done` is called, once.
+  void DownloadToAsync(const DeviceTensor& from, std::span<std::byte> memory,
+                       absl::AnyInvocable<void(absl::Status)> done);
   // To a callback, as the bytes come. Where the wait is too long `sink` is not called after it.
   absl::Status DownloadChunks(const DeviceTensor& from, BytesSink sink,
                               const CallOptions& options = {});
@@ -181,6 +187,9 @@ class Stream {
   // Waits until all that is on the stream now has ended. The first failure since the last
   // Synchronize.
   absl::Status Synchronize(const CallOptions& options = {});
+  // The first failure that the server has told of by itself and that no Synchronize was told of;
+  // forgotten then. Asks nobody.
+  absl::Status TakeFailure();
   // Whether nothing runs and nothing waits.
   absl::StatusOr<bool> Query(const CallOptions& options = {}) const;
 
@@ -199,6 +208,13 @@ class Context {
   Event CreateEvent();
   // Contents are undefined.
   DeviceBuffer Allocate(int64_t size_bytes);
+
+  // The same three for who must know at once whether there is such an object: they wait for the
+  // server, and return the failure to make it.
+  absl::StatusOr<Stream> CreateStreamAndWait(OnFailure on_failure, const CallOptions& options = {});
+  absl::StatusOr<Event> CreateEventAndWait(const CallOptions& options = {});
+  absl::StatusOr<DeviceBuffer> AllocateAndWait(int64_t size_bytes, const CallOptions& options = {});
+
   // A dense tensor in a buffer of its own.
   DeviceTensor NewTensor(DType dtype, std::span<const int64_t> shape);
   DeviceTensor NewTensor(DType dtype, std::initializer_list<int64_t> shape) {

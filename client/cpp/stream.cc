@@ -116,6 +116,10 @@ absl::Status Stream::Synchronize(const CallOptions& options) {
                             object_->context_id(), channel.Deadline(options.timeout));
 }
 
+absl::Status Stream::TakeFailure() {
+  return object_->channel().TakeFailure(object_->id(), object_->context_id());
+}
+
 absl::StatusOr<bool> Stream::Query(const CallOptions& options) const {
   Command command = object_->NewCommand("Query of a stream");
   command.message.mutable_query_stream()->set_stream(object_->id());

@@ -105,6 +105,21 @@ void SendDownload(const RemoteObject& stream, const DeviceTensor& from, const Ro
       [incoming = std::move(incoming)](SessionAnswer& answer) { incoming->OnAnswer(answer); });
 }
 
+// Those of `from`, which fill `memory`.
+absl::StatusOr<Rows> RowsInto(const DeviceTensor& from, std::span<std::byte> memory) {
+  OPSERVE_ASSIGN_OR_RETURN(const Rows rows, RowsOf(from, "from"));
+  if (static_cast<int64_t>(memory.size()) == rows.size_bytes()) return rows;
+  return InvalidParameter("memory", absl::StrCat(rows.size_bytes(), " bytes, as `from` has"),
+                          absl::StrCat(memory.size()));
+}
+
+BytesSink FillInOrder(std::span<std::byte> memory) {
+  return [memory](int64_t offset, std::span<const std::byte> bytes) {
+    std::copy(bytes.begin(), bytes.end(), memory.begin() + offset);
+    return absl::OkStatus();
+  };
+}
+
 }  // namespace
 
 absl::Status Stream::Upload(const DeviceTensor& to, const TensorView& from) {
@@ -153,16 +168,17 @@ void Stream::DownloadAsync(const DeviceTensor& from, Done<Tensor> done) {
 
 absl::Status Stream::DownloadTo(const DeviceTensor& from, std::span<std::byte> memory,
                                 const CallOptions& options) {
-  OPSERVE_ASSIGN_OR_RETURN(const Rows rows, RowsOf(from, "from"));
-  if (static_cast<int64_t>(memory.size()) != rows.size_bytes()) {
-    return InvalidParameter("memory", absl::StrCat(rows.size_bytes(), " bytes, as `from` has"),
-                            absl::StrCat(memory.size()));
-  }
-  const auto fill = [memory](int64_t offset, std::span<const std::byte> bytes) {
-    std::copy(bytes.begin(), bytes.end(), memory.begin() + offset);
-    return absl::OkStatus();
-  };
-  return DownloadChunks(from, fill, options);
+  OPSERVE_RETURN_IF_ERROR(RowsInto(from, memory).status());
+  return DownloadChunks(from, FillInOrder(memory), options);
+}
+
+void Stream::DownloadToAsync(const DeviceTensor& from, std::span<std::byte> memory,
+                             absl::AnyInvocable<void(absl::Status)> done) {
+  const absl::StatusOr<Rows> rows = RowsInto(from, memory);
+  if (!rows.ok()) return done(rows.status());
+  SendDownload(
+      *object_, from, *rows,
+      std::make_shared<IncomingRegion>(rows->size_bytes(), FillInOrder(memory), std::move(done)));
 }
 
 absl::Status Stream::DownloadChunks(const DeviceTensor& from, BytesSink sink,

@@ -1,0 +1,99 @@
+#include "client/acl/remote/remote_stream.h"
+
+#include "client/acl/remote/remote_event.h"
+#include "client/acl/remote/remote_memory.h"
+#include "client/acl/remote/remote_plan.h"
+#include "core/base/status_macros.h"
+
+namespace opserve::acl {
+
+void RemoteStream::Damage::Note(absl::Status status) {
+  const MutexLock lock(mutex);
+  if (first.ok()) first = std::move(status);
+}
+
+absl::Status RemoteStream::Damage::Take() {
+  const MutexLock lock(mutex);
+  return std::exchange(first, absl::OkStatus());
+}
+
+absl::Status RemoteStream::Enter() {
+  OPSERVE_RETURN_IF_ERROR(session_.CheckAlive());
+  transfers_.JoinBefore(stream_, joined_);
+  return absl::OkStatus();
+}
+
+absl::Status RemoteStream::Upload(const MemoryView& to, std::span<const std::byte> from) {
+  OPSERVE_RETURN_IF_ERROR(Enter());
+  return SendBytes(session_, stream_, to, from, Sending::kLater);
+}
+
+absl::Status RemoteStream::Download(const MemoryView& from, std::span<std::byte> to) {
+  OPSERVE_RETURN_IF_ERROR(Enter());
+  stream_.DownloadToAsync(
+      BytesOf(from, static_cast<int64_t>(to.size())), to,
+      [damage = damage_](absl::Status status) { damage->Note(std::move(status)); });
+  return absl::OkStatus();
+}
+
+absl::Status RemoteStream::Copy(const MemoryView& from, const MemoryView& to, int64_t bytes) {
+  OPSERVE_RETURN_IF_ERROR(Enter());
+  return stream_.Copy(BytesOf(from, bytes), BytesOf(to, bytes));
+}
+
+absl::Status RemoteStream::Fill(const MemoryView& to, std::byte value, int64_t bytes) {
+  OPSERVE_RETURN_IF_ERROR(Enter());
+  return stream_.Fill(BytesOf(to, bytes), static_cast<uint8_t>(value));
+}
+
+absl::Status RemoteStream::Execute(ProvidedPlan& plan, const MemoryView& workspace) {
+  OPSERVE_RETURN_IF_ERROR(Enter());
+  const auto& remote = static_cast<RemotePlan&>(plan);
+  OPSERVE_RETURN_IF_ERROR(remote.CheckWorkspace(workspace));
+  const client::Executor& executor = remote.executor();
+  if (workspace.memory == nullptr) {
+    stream_.Execute(executor);
+  } else {
+    stream_.Execute(executor, BufferOf(workspace), workspace.offset_bytes);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RemoteStream::Record(ProvidedEvent& event) {
+  OPSERVE_RETURN_IF_ERROR(Enter());
+  static_cast<RemoteEvent&>(event).RecordOn(stream_);
+  return absl::OkStatus();
+}
+
+absl::Status RemoteStream::Wait(const ProvidedEvent& event) {
+  OPSERVE_RETURN_IF_ERROR(Enter());
+  return static_cast<const RemoteEvent&>(event).HoldUp(stream_);
+}
+
+// The server's Synchronize takes the failure along even when nobody waits for its answer any more,
+// so where time is short an event is waited for first.
+RemoteStream::Synchronized RemoteStream::Synchronize(absl::Duration timeout) {
+  absl::Status failure = Enter();
+  if (!failure.ok()) return {.in_time = true, .failure = std::move(failure)};
+  if (timeout != absl::InfiniteDuration()) {
+    const client::Event tail = context_.CreateEvent();
+    stream_.Record(tail);
+    const absl::StatusOr<bool> reached = AwaitEvent(session_, tail, timeout);
+    if (!reached.ok()) return {.in_time = true, .failure = reached.status()};
+    if (!*reached) return {.in_time = false, .failure = {}};
+  }
+  failure = stream_.Synchronize();
+  const absl::Status damage = damage_->Take();
+  if (failure.ok()) failure = damage;
+  if (failure.ok()) failure = transfers_.TakeFailure();
+  return {.in_time = true, .failure = session_.Told(std::move(failure))};
+}
+
+absl::StatusOr<bool> RemoteStream::IsIdle() {
+  OPSERVE_RETURN_IF_ERROR(Enter());
+  absl::StatusOr<bool> idle = stream_.Query();
+  if (idle.ok()) return idle;
+  return session_.Told(idle.status());
+}
+
+}  // namespace opserve::acl

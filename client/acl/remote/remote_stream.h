@@ -1,0 +1,61 @@
+// Streams of a session, as the C interface sees them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "client/acl/provider.h"
+#include "client/acl/remote/server_session.h"
+#include "client/acl/remote/transfers.h"
+#include "client/cpp/session.h"
+#include "core/base/mutex.h"
+
+namespace opserve::acl {
+
+// Nothing but Synchronize and IsIdle waits for the server. So what the server alone can check (an
+// executor on two streams at once, too many commands under way) is told by Synchronize.
+class RemoteStream final : public ProvidedStream {
+ public:
+  RemoteStream(ServerSession& session, client::Context context, Transfers& transfers,
+               client::Stream stream)
+      : session_(session),
+        context_(std::move(context)),
+        transfers_(transfers),
+        stream_(std::move(stream)) {}
+
+  absl::Status Upload(const MemoryView& to, std::span<const std::byte> from) override;
+  absl::Status Download(const MemoryView& from, std::span<std::byte> to) override;
+  absl::Status Copy(const MemoryView& from, const MemoryView& to, int64_t bytes) override;
+  absl::Status Fill(const MemoryView& to, std::byte value, int64_t bytes) override;
+  absl::Status Execute(ProvidedPlan& plan, const MemoryView& workspace) override;
+  absl::Status Record(ProvidedEvent& event) override;
+  absl::Status Wait(const ProvidedEvent& event) override;
+  Synchronized Synchronize(absl::Duration timeout) override;
+  absl::StatusOr<bool> IsIdle() override;
+
+ private:
+  // The first download that went wrong on this side of the wire. Answers outlive the stream.
+  struct Damage {
+    void Note(absl::Status status);
+    absl::Status Take();
+
+    Mutex mutex;
+    absl::Status first ABSL_GUARDED_BY(mutex);
+  };
+
+  // Before each command.
+  absl::Status Enter();
+
+  ServerSession& session_;
+  client::Context context_;
+  Transfers& transfers_;
+  client::Stream stream_;
+  std::atomic<uint64_t> joined_{0};
+  const std::shared_ptr<Damage> damage_ = std::make_shared<Damage>();
+};
+
+}  // namespace opserve::acl

@@ -1,0 +1,61 @@
+// The one session that a process has with its server.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cpp/session.h"
+#include "core/base/mutex.h"
+
+namespace opserve::acl {
+
+// Host memory that the transport reads while its owner goes on. Thread-safe.
+class LentMemory {
+ public:
+  void Lend();
+  void Return();
+  void WaitUntilReturned();
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  int64_t lent_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// Thread-safe. Must outlive all that is made with it but for buffers.
+class ServerSession {
+ public:
+  // Dials the server. 161002 naming OPSERVE_TARGET for what is no target; else what became of it,
+  // saying so.
+  static absl::StatusOr<std::unique_ptr<ServerSession>> Open(const std::string& target);
+
+  ServerSession(std::string target, std::vector<client::Device> devices, client::Session session)
+      : target_(std::move(target)), devices_(std::move(devices)), session_(std::move(session)) {}
+  // Ends the session, within seconds.
+  ~ServerSession();
+  ServerSession(const ServerSession&) = delete;
+  ServerSession& operator=(const ServerSession&) = delete;
+
+  const std::vector<client::Device>& devices() const { return devices_; }
+  client::Session& session() { return session_; }
+  LentMemory& lent() { return lent_; }
+
+  // OK while the session goes on. Then UNAVAILABLE, saying why, and no host memory is read or
+  // written for the session any more.
+  absl::Status CheckAlive();
+  // What to tell of the failure of a command: that the session is over, where it is.
+  absl::Status Told(absl::Status status);
+
+ private:
+  const std::string target_;
+  const std::vector<client::Device> devices_;
+  client::Session session_;
+  LentMemory lent_;
+};
+
+}  // namespace opserve::acl
