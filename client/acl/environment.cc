@@ -55,6 +55,8 @@ absl::StatusOr<std::vector<DeviceSpec>> DeviceSpecs() {
           kName, absl::StrCat("devices as \"cpu,threads=2;cpu,profile=atlas-a2\": ", detail.want),
           detail.got);
     }
+    // This library has the names of the one that drives NPUs.
+    if (spec->kind != "cpu") return InvalidParameter(kName, "devices of kind cpu", spec->kind);
     specs.push_back(*std::move(spec));
   }
   return specs;

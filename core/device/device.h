@@ -43,8 +43,16 @@ class Device {
   virtual ~Device() = default;
 
   virtual const DeviceInfo& info() const = 0;
+  // OK, or why it is lost for good (361001): all that comes fails with that.
+  virtual absl::Status health() const { return absl::OkStatus(); }
   // nullptr when this device cannot run the operator at all; the profile is checked by PlanCall.
   virtual const Kernel* FindKernel(const Operator& op) const = 0;
+  // Runs a kernel of its own. One that takes more than its arguments has it from the device.
+  virtual absl::Status Execute(const Kernel& kernel, const KernelArgs& args) {
+    return kernel.execute(args);
+  }
+  // Whether its kernels heed KernelArgs::range.
+  virtual bool runs_ranges() const { return true; }
   virtual WorkerPool& workers() = 0;
   // nullptr when each call is run by itself. Else lives as long as the device.
   virtual const Concatenation* concatenation() const { return nullptr; }

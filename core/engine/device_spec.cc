@@ -13,6 +13,8 @@
 namespace opserve {
 namespace {
 
+constexpr int kMaxNpu = 1023;
+
 std::string_view Given(std::string_view text) { return text.empty() ? "nothing" : text; }
 
 absl::Status ReadThreads(const std::string& value, DeviceSpec& spec) {
@@ -35,14 +37,34 @@ absl::Status ReadProfile(const std::string& value, DeviceSpec& spec) {
                           Given(value));
 }
 
+// "ascend", "ascend:2", "ascend:0-3".
+absl::Status ReadKind(const std::string& text, DeviceSpec& spec) {
+  const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 1));
+  spec.kind = parts.first;
+  if (spec.kind == "cpu" && text == "cpu") return absl::OkStatus();
+  if (spec.kind != "ascend") {
+    return InvalidParameter("device", "cpu[,threads=N][,profile=P], or ascend[:ID][,…]",
+                            Given(text));
+  }
+  if (text == "ascend") return absl::OkStatus();
+  const std::vector<std::string> ends = absl::StrSplit(parts.second, absl::MaxSplits('-', 1));
+  int first = 0;
+  int last = 0;
+  if (!absl::SimpleAtoi(ends.front(), &first) || !absl::SimpleAtoi(ends.back(), &last) ||
+      first < 0 || last < first || last > kMaxNpu) {
+    return InvalidParameter("device: ascend", absl::StrCat("N, or N-M, from 0 to ", kMaxNpu),
+                            Given(parts.second));
+  }
+  for (int id = first; id <= last; ++id) spec.ids.push_back(id);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<DeviceSpec> ParseDeviceSpec(std::string_view text) {
   const std::vector<std::string> parts = absl::StrSplit(ToAbsl(text), ',');
   DeviceSpec spec;
-  spec.kind = parts[0];
-  if (spec.kind != "cpu")
-    return InvalidParameter("device", "cpu[,threads=N][,profile=P]", Given(text));
+  OPSERVE_RETURN_IF_ERROR(ReadKind(parts[0], spec));
   for (size_t i = 1; i < parts.size(); ++i) {
     const std::pair<std::string, std::string> option =
         absl::StrSplit(parts[i], absl::MaxSplits('=', 1));

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/backends/cpu/cpu_device.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/engine/cost.h"
 #include "core/engine/join_queues.h"
+#include "core/engine/make_devices.h"
 #include "core/engine/one_shot_run.h"
 #include "core/op/op_table.h"
 
@@ -73,16 +73,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(const EngineOptions& opti
   if (options.memory_limit_bytes <= 0) {
     return InvalidParameter("memory limit", "> 0 bytes", absl::StrCat(options.memory_limit_bytes));
   }
-  std::vector<std::unique_ptr<Device>> devices;
-  for (const DeviceSpec& spec : options.devices) {
-    devices.push_back(cpu::MakeCpuDevice(
-        {.name = absl::StrCat("cpu:", devices.size()),
-         .threads = spec.threads,
-         .profile = spec.profile,
-         .memory_limit_bytes =
-             options.memory_limit_bytes / static_cast<int64_t>(options.devices.size())},
-        *options.clock));
-  }
+  OPSERVE_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Device>> devices, MakeDevices(options));
   return Create(std::move(devices), *options.clock, options.admission);
 }
 

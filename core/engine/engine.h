@@ -107,11 +107,12 @@ bool RunsInline(const Plan& plan);
 absl::Status CheckStorages(const Plan& plan, std::span<const Fragments> storages,
                            std::span<const std::span<std::byte>> output_storages = {});
 
-// What engines are made of: "cpu", "cpu,threads=2,profile=atlas-a2".
+// What engines are made of: "cpu", "cpu,threads=2,profile=atlas-a2", "ascend:0-3".
 struct DeviceSpec {
   std::string kind = "cpu";
-  int threads = 0;  // 0 = every usable core
+  int threads = 0;  // 0 = every usable core; of an NPU, 4 that wait for it
   Profile profile = Profile::kHost;
+  std::vector<int> ids = {};  // of NPUs, the runtime's numbers; none = all that it sees
 };
 
 // Parses the text form of --device; errors (161002) name the part.
@@ -119,6 +120,9 @@ absl::StatusOr<DeviceSpec> ParseDeviceSpec(std::string_view text);
 
 struct EngineOptions {
   std::vector<DeviceSpec> devices = {DeviceSpec()};
+  // Folders with the vendor's libraries for NPUs, or single libraries of operators; see
+  // ascend::AclLibrary::Open.
+  std::vector<std::string> ascend_library_paths = {};
   // Bound on tensors and workspaces, over all devices in equal parts.
   int64_t memory_limit_bytes = int64_t{1} << 30;
   // Of each device. `max_bytes` of 0: the device's part of the memory limit.

@@ -154,11 +154,11 @@ struct Execution::State {
       scratch = {workspace.buffer->data() + workspace.offset_bytes, plan.workspace_bytes};
     const auto stop = [&on] { return on.is_abandoned(); };
     const Workers workers(plan.device->workers(), stop);
-    OPSERVE_RETURN_IF_ERROR(plan.kernel->execute({.call = plan.call,
-                                                  .inputs = inputs,
-                                                  .outputs = outs,
-                                                  .workspace = scratch,
-                                                  .workers = workers}));
+    OPSERVE_RETURN_IF_ERROR(plan.device->Execute(*plan.kernel, {.call = plan.call,
+                                                                .inputs = inputs,
+                                                                .outputs = outs,
+                                                                .workspace = scratch,
+                                                                .workers = workers}));
     if (workers.stopped()) return MakeError({.reason = ErrorReason::kCancelled});
     return absl::OkStatus();
   }

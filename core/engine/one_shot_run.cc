@@ -170,11 +170,12 @@ absl::StatusOr<Outputs> Execute(OneShot& shot, const Clock& clock) {
     output_starts.push_back(plan.call.outputs[i].wanted ? outputs[i].start() : nullptr);
   const auto stop = [&] { return !CheckTimely(shot, clock.Now()).ok(); };
   const Workers workers(plan.device->workers(), stop);
-  OPSERVE_RETURN_IF_ERROR(plan.kernel->execute({.call = plan.call,
-                                                .inputs = input_starts,
-                                                .outputs = output_starts,
-                                                .workspace = {workspace.data(), workspace.size()},
-                                                .workers = workers}));
+  OPSERVE_RETURN_IF_ERROR(
+      plan.device->Execute(*plan.kernel, {.call = plan.call,
+                                          .inputs = input_starts,
+                                          .outputs = output_starts,
+                                          .workspace = {workspace.data(), workspace.size()},
+                                          .workers = workers}));
   if (workers.stopped()) return CheckTimely(shot, clock.Now());
   return Fetch(plan, std::move(outputs));
 }

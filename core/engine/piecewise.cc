@@ -31,6 +31,11 @@ absl::Status CheckCall(const OpCall& call, std::span<const bool> chunked) {
   return absl::OkStatus();
 }
 
+absl::Status CheckDevice(const Plan& plan) {
+  if (plan.device->runs_ranges()) return absl::OkStatus();
+  return InvalidParameter("device", "one that makes outputs in pieces", plan.device->info().name);
+}
+
 absl::Status CheckChunkedInputs(const OpCall& call, std::span<const bool> chunked) {
   const Dims& shape = call.output(0).desc.shape;
   for (size_t i = 0; i < chunked.size(); ++i) {
@@ -96,13 +101,14 @@ absl::StatusOr<PooledBuffer> Run(const Plan& plan, ElementRange range,
   }
   std::byte* const target = output.start();
   const Workers workers(plan.device->workers());
-  OPSERVE_RETURN_IF_ERROR(plan.kernel->execute({.call = call,
-                                                .inputs = starts,
-                                                .outputs = {&target, 1},
-                                                .workspace = {workspace.data(), workspace.size()},
-                                                .workers = workers,
-                                                .range = range,
-                                                .windowed = chunked}));
+  OPSERVE_RETURN_IF_ERROR(
+      plan.device->Execute(*plan.kernel, {.call = call,
+                                          .inputs = starts,
+                                          .outputs = {&target, 1},
+                                          .workspace = {workspace.data(), workspace.size()},
+                                          .workers = workers,
+                                          .range = range,
+                                          .windowed = chunked}));
   return std::move(output).Fetch();
 }
 
@@ -110,6 +116,7 @@ absl::StatusOr<PooledBuffer> CheckAndRun(const Plan& plan, ElementRange range,
                                          std::span<const bool> chunked,
                                          std::span<const Fragments> inputs) {
   OPSERVE_RETURN_IF_ERROR(CheckCall(plan.call, chunked));
+  OPSERVE_RETURN_IF_ERROR(CheckDevice(plan));
   OPSERVE_RETURN_IF_ERROR(CheckChunkedInputs(plan.call, chunked));
   OPSERVE_RETURN_IF_ERROR(CheckRange(plan.call, range));
   OPSERVE_RETURN_IF_ERROR(CheckBytes(plan.call, range, chunked, inputs));
@@ -121,6 +128,7 @@ absl::StatusOr<PooledBuffer> CheckAndRun(const Plan& plan, ElementRange range,
 
 absl::Status CheckPiecewise(const Plan& plan, std::span<const bool> chunked) {
   absl::Status status = CheckCall(plan.call, chunked);
+  if (status.ok()) status = CheckDevice(plan);
   if (status.ok()) status = CheckChunkedInputs(plan.call, chunked);
   return WithOperator(std::move(status), plan.call.op->name);
 }

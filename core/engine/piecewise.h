@@ -12,8 +12,9 @@
 namespace opserve {
 
 // Whether the call may run in pieces with these inputs (schema order) coming in pieces. 161002
-// naming `operator` when the call is no map, the output when it is not plain, the input that is
-// chunked but not of the output's shape or not plain, `chunked` when no input is.
+// naming `operator` when the call is no map, `device` when it makes no ranges, the output
+// when it is not plain, the input that is chunked but not of the output's shape or not plain,
+// `chunked` when no input is.
 absl::Status CheckPiecewise(const Plan& plan, std::span<const bool> chunked);
 
 // Elements [range.begin, range.begin + range.count) of the output, in memory of the host. `inputs`,

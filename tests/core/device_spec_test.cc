@@ -16,9 +16,21 @@ TEST(DeviceSpecTest, ReadsOptions) {
   EXPECT_EQ(full->profile, Profile::kAtlasTraining);
 }
 
+TEST(DeviceSpecTest, ReadsNpus) {
+  const absl::StatusOr<DeviceSpec> all = ParseDeviceSpec("ascend,threads=8,profile=atlas-a2");
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_EQ(all->kind, "ascend");
+  EXPECT_EQ(all->profile, Profile::kAtlasA2);
+  EXPECT_TRUE(all->ids.empty());
+  EXPECT_EQ(ParseDeviceSpec("ascend:2")->ids, std::vector<int>{2});
+  EXPECT_EQ(ParseDeviceSpec("ascend:1-3")->ids, (std::vector<int>{1, 2, 3}));
+}
+
 TEST(DeviceSpecTest, RefusesTheRest) {
-  for (const char* text : {"", "gpu", "cpu,", "cpu,threads=0", "cpu,threads=x", "cpu,threads=99999",
-                           "cpu,profile=atlas", "cpu,thread=2", "cpu,threads"}) {
+  for (const char* text :
+       {"", "gpu", "cpu,", "cpu,threads=0", "cpu,threads=x", "cpu,threads=99999",
+        "cpu,profile=atlas", "cpu:0", "ascend:", "ascend:x", "ascend:-1", "ascend:3-1", "ascend:1-",
+        "ascend:0-9999", "ascendant", "cpu,thread=2", "cpu,threads"}) {
     const absl::Status status = ParseDeviceSpec(text).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
     ASSERT_TRUE(GetErrorDetail(status).has_value()) << text;

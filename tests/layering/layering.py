@@ -10,7 +10,7 @@ import sys
 # What each folder may include of ours, besides itself. A folder stands for its files and those of its subfolders that
 # have no row. Operators (core/ops) are in nobody's list: they are reached only through core/op/builtin_ops.inc.
 BELOW_BACKENDS = ["core/base", "core/tensor", "core/op", "core/device"]
-BELOW_ENGINE = BELOW_BACKENDS + ["core/backends", "core/backends/cpu", "core/batch"]
+BELOW_ENGINE = BELOW_BACKENDS + ["core/backends", "core/backends/ascend", "core/backends/cpu", "core/batch"]
 MAY_INCLUDE = {
     "core/base": [],
     "core/tensor": ["core/base"],
@@ -18,6 +18,7 @@ MAY_INCLUDE = {
     "core/ops": ["core/base", "core/tensor", "core/op"],
     "core/device": ["core/base", "core/tensor", "core/op"],
     "core/backends": BELOW_BACKENDS,
+    "core/backends/ascend": BELOW_BACKENDS + ["core/backends"],
     "core/backends/cpu": BELOW_BACKENDS + ["core/backends"],
     "core/batch": BELOW_BACKENDS + ["core/backends"],
     "core/engine": BELOW_ENGINE,

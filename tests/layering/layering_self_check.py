@@ -18,6 +18,8 @@ CASES = [
     ("core/backends/cpu/a.cc", '"core/batch/queue.h"', "core/backends/cpu must not depend on core/batch"),
     ("core/backends/cpu/a.cc", '"core/ops/l1_loss.h"', "core/backends/cpu must not depend on core/ops"),
     ("core/backends/cpu/x/a.cc", '"core/engine/engine.h"', "core/backends/cpu must not depend on core/engine"),
+    ("core/backends/ascend/a.cc", '"core/backends/cpu/cpu_device.h"', "must not depend on core/backends/cpu"),
+    ("core/backends/ascend/a.cc", '"client/acl/objects.h"', "core/backends/ascend must not depend on client/acl"),
     ("core/batch/a.cc", '"core/engine/engine.h"', "core/batch must not depend on core/engine"),
     ("core/engine/a.cc", '"server/config.h"', "core/engine must not depend on server"),
     ("core/engine/a.cc", '"core/ops/l1_loss.h"', "core/engine must not depend on core/ops"),

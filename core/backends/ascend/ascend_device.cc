@@ -1,0 +1,154 @@
+#include "core/backends/ascend/ascend_device.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/backends/ascend/call_objects.h"
+#include "core/backends/ascend/memory.h"
+#include "core/backends/ascend/npu.h"
+#include "core/backends/ascend/operators.h"
+#include "core/backends/ascend/transfers.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+#include "core/op/op_table.h"
+
+namespace opserve::ascend {
+namespace {
+
+constexpr int kDefaultThreads = 4;
+constexpr size_t kNothingBytes = 64;
+
+size_t NoWorkspace(const OpCall& /*call*/) { return 0; }
+
+absl::Status ExecuteWithoutDevice(const KernelArgs& /*args*/) {
+  return MakeError({.reason = ErrorReason::kInner,
+                    .op = {},
+                    .parameter = "kernel",
+                    .want = "Device::Execute",
+                    .got = "the kernel alone"});
+}
+
+constexpr Kernel kKernel = {.workspace_bytes = NoWorkspace, .execute = ExecuteWithoutDevice};
+
+bool WantsOutput(const OpCall& call) {
+  return std::any_of(call.outputs.begin(), call.outputs.end(),
+                     [](const OutputSlot& slot) { return slot.wanted; });
+}
+
+class AscendDevice final : public Device {
+ public:
+  AscendDevice(DeviceInfo info, std::unique_ptr<Npu> npu, int64_t memory_limit_bytes,
+               const Clock& clock)
+      : info_(std::move(info)),
+        npu_(std::move(npu)),
+        device_memory_(*npu_),
+        pinned_memory_(*npu_),
+        memory_(memory_limit_bytes, device_memory_, clock),
+        host_memory_(memory_limit_bytes, pinned_memory_, clock),
+        workers_(info_.threads) {
+    for (const Operator* op : AllOperators())
+      operators_.push_back(FindPhaseOne(*op) == nullptr ? std::nullopt
+                                                        : npu_->library().FindOperator(op->name));
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+  absl::Status health() const override { return npu_->health(); }
+  const Kernel* FindKernel(const Operator& op) const override {
+    return operators_[OperatorIndex(op)].has_value() ? &kKernel : nullptr;
+  }
+  WorkerPool& workers() override { return workers_; }
+  MemoryPool& memory() override { return memory_; }
+  MemoryPool& host_memory() override { return host_memory_; }
+
+  absl::Status Upload(const MemoryRegion& to, const Fragments& from) override {
+    return ascend::Upload(*npu_, to, from);
+  }
+  absl::Status Download(const MemoryRegion& from, int64_t offset_bytes,
+                        std::span<std::byte> to) override {
+    return ascend::Download(*npu_, from, offset_bytes, to);
+  }
+  absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to) override {
+    return ascend::Copy(*npu_, from, to);
+  }
+  absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern) override {
+    return ascend::Fill(*npu_, to, pattern);
+  }
+
+  bool runs_ranges() const override { return false; }
+  absl::Status Execute(const Kernel& /*kernel*/, const KernelArgs& args) override {
+    return WantsOutput(args.call) ? Run(args) : absl::OkStatus();
+  }
+
+ private:
+  absl::Status Run(const KernelArgs& args) {
+    OPSERVE_RETURN_IF_ERROR(npu_->Enter());
+    OPSERVE_ASSIGN_OR_RETURN(const PooledBuffer nothing, memory_.Acquire(kNothingBytes));
+    CallObjects objects(*npu_);
+    OPSERVE_RETURN_IF_ERROR(objects.Make(args, nothing.data()));
+    const Operator& op = *args.call.op;
+    const AclOperator& functions = *operators_[OperatorIndex(op)];
+    uint64_t bytes = 0;
+    AclExecutor* executor = nullptr;
+    const int32_t planned = FindPhaseOne(op)(functions.plan, objects, &bytes, &executor);
+    OPSERVE_RETURN_IF_ERROR(
+        npu_->Check(planned, absl::StrCat("aclnn", std::string(op.name), "GetWorkspaceSize")));
+    absl::StatusOr<PooledBuffer> workspace = memory_.Acquire(bytes);
+    absl::StatusOr<void*> stream = workspace.ok() ? npu_->BorrowStream() : workspace.status();
+    if (!stream.ok()) {
+      npu_->acl().destroy_executor(executor);
+      return stream.status();
+    }
+    const int32_t begun = functions.execute(workspace->data(), bytes, executor, *stream);
+    const absl::Status status = npu_->Check(begun, absl::StrCat("aclnn", std::string(op.name)));
+    if (status.ok()) return npu_->FinishStream(*stream);
+    npu_->DropStream(*stream);
+    return status;
+  }
+
+  const DeviceInfo info_;
+  // Each uses those above it.
+  const std::unique_ptr<Npu> npu_;
+  std::vector<std::optional<AclOperator>> operators_;  // in the order of AllOperators
+  DeviceMemory device_memory_;
+  PinnedMemory pinned_memory_;
+  MemoryPool memory_;
+  MemoryPool host_memory_;
+  WorkerPool workers_;
+};
+
+}  // namespace
+
+absl::StatusOr<int32_t> CountDevices(const AclLibrary& library) {
+  uint32_t count = 0;
+  const int32_t code = library.functions().device_count(&count);
+  if (code == 0) return static_cast<int32_t>(count);
+  const char* message = library.functions().recent_message();
+  return MakeError({.reason = ErrorReason::kRuntimeError,
+                    .op = {},
+                    .parameter = "ascend",
+                    .want = "aclrtGetDeviceCount to succeed",
+                    .got = absl::StrCat(code, " ", message == nullptr ? "" : message)});
+}
+
+absl::StatusOr<std::unique_ptr<Device>> MakeAscendDevice(std::shared_ptr<const AclLibrary> library,
+                                                         const AscendDeviceOptions& options,
+                                                         const Clock& clock) {
+  DeviceInfo info;
+  info.name = absl::StrCat("ascend:", options.id);
+  info.kind = "ascend";
+  info.profile = options.profile;
+  info.threads = options.threads > 0 ? options.threads : kDefaultThreads;
+  OPSERVE_ASSIGN_OR_RETURN(
+      std::unique_ptr<Npu> npu,
+      Npu::Open(std::move(library), options.id, info.name, options.synchronize_timeout));
+  const char* soc = npu->acl().soc_name();
+  info.description =
+      absl::StrCat(soc == nullptr ? "an NPU of unknown kind" : soc, ", ", info.threads,
+                   info.threads == 1 ? " thread waits for it" : " threads wait for it");
+  return std::unique_ptr<Device>(std::make_unique<AscendDevice>(std::move(info), std::move(npu),
+                                                                options.memory_limit_bytes, clock));
+}
+
+}  // namespace opserve::ascend

@@ -1,0 +1,107 @@
+#include "core/backends/ascend/call_objects.h"
+
+#include <array>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+
+namespace opserve::ascend {
+namespace {
+
+// In DType's order; -1 for none.
+constexpr std::array<int32_t, kNumDTypes> kAclDTypes = {-1, 0, 1, 27, 11, 2,  6,
+                                                        3,  9, 4, 7,  8,  10, 12};
+
+}  // namespace
+
+CallObjects::~CallObjects() {
+  const AclFunctions& acl = npu_.acl();
+  for (const AclTensor* tensor : inputs_) {
+    if (tensor != nullptr) acl.destroy_tensor(tensor);
+  }
+  for (const AclTensor* tensor : outputs_) {
+    if (tensor != nullptr) acl.destroy_tensor(tensor);
+  }
+  for (const AclIntArray* array : ints_) {
+    if (array != nullptr) acl.destroy_ints(array);
+  }
+  if (bools_ != nullptr) acl.destroy_bools(bools_);
+  if (scalar_ != nullptr) acl.destroy_scalar(scalar_);
+}
+
+absl::Status CallObjects::Make(const KernelArgs& args, std::byte* nothing) {
+  call_ = &args.call;
+  inputs_.resize(args.inputs.size(), nullptr);
+  outputs_.resize(args.outputs.size(), nullptr);
+  ints_.resize(call_->attributes.size(), nullptr);
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (!call_->inputs[i].has_value()) continue;
+    const TensorDesc& desc = *call_->inputs[i];
+    auto* data = desc.num_elements() == 0 ? nothing : const_cast<std::byte*>(args.inputs[i]);
+    OPSERVE_RETURN_IF_ERROR(MakeTensor(desc, data, inputs_[i]));
+  }
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const OutputSlot& slot = call_->outputs[i];
+    if (!slot.wanted) continue;
+    std::byte* data = slot.desc.num_elements() == 0 ? nothing : args.outputs[i];
+    OPSERVE_RETURN_IF_ERROR(MakeTensor(slot.desc, data, outputs_[i]));
+  }
+  for (size_t i = 0; i < ints_.size(); ++i) {
+    OPSERVE_RETURN_IF_ERROR(MakeAttribute(call_->attributes[i], call_->op->attributes[i].kind, i));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CallObjects::MakeTensor(const TensorDesc& desc, std::byte* data, AclTensor*& tensor) {
+  // Of a view the storage is as much as it reaches, in a row.
+  Dims storage = desc.shape;
+  if (!desc.IsPlain())
+    storage = Dims{desc.reach_bytes() / static_cast<int64_t>(DTypeSize(desc.dtype))};
+  tensor = npu_.acl().create_tensor(
+      desc.shape.data(), desc.shape.size(), kAclDTypes[static_cast<size_t>(desc.dtype)],
+      desc.strides.data(), desc.storage_offset, kAclFormatNd, storage.data(), storage.size(), data);
+  return CheckMade(tensor, "aclCreateTensor");
+}
+
+absl::Status CallObjects::MakeAttribute(const AttributeValue& value, AttributeKind kind,
+                                        size_t index) {
+  switch (kind) {
+    case AttributeKind::kIntList: {
+      const auto& values = std::get<std::vector<int64_t>>(value);
+      const int64_t none = 0;
+      ints_[index] = npu_.acl().create_ints(values.empty() ? &none : values.data(), values.size());
+      return CheckMade(ints_[index], "aclCreateIntArray");
+    }
+    case AttributeKind::kBoolList: {
+      const auto& values = std::get<std::vector<bool>>(value);
+      const auto array = std::make_unique<bool[]>(values.size() + 1);
+      for (size_t i = 0; i < values.size(); ++i) array[i] = values[i];
+      bools_ = npu_.acl().create_bools(array.get(), values.size());
+      return CheckMade(bools_, "aclCreateBoolArray");
+    }
+    case AttributeKind::kScalar: {
+      auto single = static_cast<float>(std::get<double>(value));
+      scalar_ = npu_.acl().create_scalar(&single, kAclFloat);
+      return CheckMade(scalar_, "aclCreateScalar");
+    }
+    case AttributeKind::kInt:
+    case AttributeKind::kFloat:
+    case AttributeKind::kBool:
+      break;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CallObjects::CheckMade(const void* object, const char* function) {
+  if (object != nullptr) return absl::OkStatus();
+  const char* message = npu_.acl().recent_message();
+  return MakeError({.reason = ErrorReason::kRuntimeError,
+                    .op = {},
+                    .parameter = "device",
+                    .want = absl::StrCat(function, " to make one"),
+                    .got = absl::StrCat("null: ", message == nullptr ? "" : message)});
+}
+
+}  // namespace opserve::ascend

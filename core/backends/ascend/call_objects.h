@@ -1,0 +1,53 @@
+// A call's tensors, scalars and arrays as the vendor's library knows them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "core/backends/ascend/npu.h"
+#include "core/device/kernel.h"
+
+namespace opserve::ascend {
+
+// Made for one call, destroyed with it. The call must outlive it, and the thread have entered.
+class CallObjects {
+ public:
+  explicit CallObjects(Npu& npu) : npu_(npu) {}
+  ~CallObjects();
+  CallObjects(const CallObjects&) = delete;
+  CallObjects& operator=(const CallObjects&) = delete;
+
+  // Tensors without elements lie at `nothing`, an address of the device's. Fails when the library
+  // does not make one.
+  absl::Status Make(const KernelArgs& args, std::byte* nothing);
+
+  // By place in the schema, in the types of the C interface. Null for a tensor that the call does
+  // not have, or does not want.
+  const AclTensor* in(size_t i) const { return inputs_[i]; }
+  AclTensor* out(size_t i) const { return outputs_[i]; }
+  int64_t integer(int i) const { return call_->attribute<int64_t>(i); }
+  double real(int i) const { return call_->attribute<double>(i); }
+  bool flag(int i) const { return call_->attribute<bool>(i); }
+  const AclScalar* scalar() const { return scalar_; }
+  const AclIntArray* ints(size_t i) const { return ints_[i]; }
+  const AclBoolArray* bools() const { return bools_; }
+
+ private:
+  absl::Status MakeTensor(const TensorDesc& desc, std::byte* data, AclTensor*& tensor);
+  absl::Status MakeAttribute(const AttributeValue& value, AttributeKind kind, size_t index);
+  absl::Status CheckMade(const void* object, const char* function);
+
+  Npu& npu_;
+  const OpCall* call_ = nullptr;
+  absl::InlinedVector<AclTensor*, 5> inputs_;
+  absl::InlinedVector<AclTensor*, 3> outputs_;
+  absl::InlinedVector<AclIntArray*, 5> ints_;  // by attribute; null where it is no list of ints
+  AclScalar* scalar_ = nullptr;
+  AclBoolArray* bools_ = nullptr;
+};
+
+}  // namespace opserve::ascend

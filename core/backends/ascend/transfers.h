@@ -1,0 +1,22 @@
+// The NPU's transfers: one call of the runtime for each run of bytes that lie side by side on both
+// sides. Arguments and errors are those of Device's functions of the same names.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+#include "core/backends/ascend/npu.h"
+#include "core/base/fragments.h"
+#include "core/device/memory_region.h"
+
+namespace opserve::ascend {
+
+absl::Status Upload(Npu& npu, const MemoryRegion& to, const Fragments& from);
+absl::Status Download(Npu& npu, const MemoryRegion& from, int64_t offset_bytes,
+                      std::span<std::byte> to);
+absl::Status Copy(Npu& npu, const MemoryRegion& from, const MemoryRegion& to);
+absl::Status Fill(Npu& npu, const MemoryRegion& to, std::span<const std::byte> pattern);
+
+}  // namespace opserve::ascend

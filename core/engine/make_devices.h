@@ -1,0 +1,16 @@
+// The devices that specs ask for. Called by the engine only.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/engine/engine.h"
+
+namespace opserve {
+
+// In the order of the specs, of which there is one at least. Errors: those of the backends; 161002
+// naming `device` for one that is there twice.
+absl::StatusOr<std::vector<std::unique_ptr<Device>>> MakeDevices(const EngineOptions& options);
+
+}  // namespace opserve
