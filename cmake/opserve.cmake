@@ -111,11 +111,21 @@ target_compile_definitions(opserve_version INTERFACE OPSERVE_VERSION="${PROJECT_
 
 if(OPSERVE_TIDY)
   find_program(OPSERVE_CLANG_TIDY NAMES clang-tidy-14 clang-tidy REQUIRED)
-  # The definition makes the build run clang-tidy again when its settings change.
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/.clang-tidy)
-  file(SHA256 ${PROJECT_SOURCE_DIR}/.clang-tidy tidy_hash)
+  # What decides about findings is part of each compiler's command, so that a change of it checks everything again.
+  set(tidy_first ${PROJECT_SOURCE_DIR}/cmake/tidy_first)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/.clang-tidy ${tidy_first})
+  execute_process(COMMAND ${OPSERVE_CLANG_TIDY} --version OUTPUT_VARIABLE tidy_version COMMAND_ERROR_IS_FATAL ANY)
+  file(SHA256 ${PROJECT_SOURCE_DIR}/.clang-tidy tidy_settings)
+  file(SHA256 ${tidy_first} tidy_script)
+  string(SHA256 tidy_hash "${tidy_version} ${tidy_settings} ${tidy_script}")
   string(SUBSTRING ${tidy_hash} 0 12 tidy_hash)
-  set(OPSERVE_TIDY_COMMAND ${OPSERVE_CLANG_TIDY} --quiet --extra-arg=-DOPSERVE_TIDY_SETTINGS=0x${tidy_hash})
+  target_compile_definitions(opserve_own_code INTERFACE OPSERVE_TIDY_SETTINGS=0x${tidy_hash})
+  if(OPSERVE_CCACHE)
+    set(OPSERVE_TIDY_LAUNCHER ${CMAKE_COMMAND} -E env OPSERVE_CLANG_TIDY=${OPSERVE_CLANG_TIDY} CCACHE_PREFIX=${tidy_first}
+        CCACHE_COMMENTS=1 CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${OPSERVE_CCACHE})  # a comment can be NOLINT
+  else()
+    set(OPSERVE_TIDY_LAUNCHER ${CMAKE_COMMAND} -E env OPSERVE_CLANG_TIDY=${OPSERVE_CLANG_TIDY} ${tidy_first})
+  endif()
 endif()
 
 # -------------------------------------------------------------------------------------------------------- functions
@@ -125,7 +135,7 @@ function(_opserve_own_code target)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:opserve_own_code>)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   if(OPSERVE_TIDY)
-    set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "${OPSERVE_TIDY_COMMAND}")
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "${OPSERVE_TIDY_LAUNCHER}")
   endif()
 endfunction()
 
