@@ -43,6 +43,7 @@ aclError CodeOfReason(ErrorReason reason) {
     case ErrorReason::kCancelled:
     case ErrorReason::kDraining:
     case ErrorReason::kStreamFailed:
+    case ErrorReason::kDeviceLost:
       return ACL_ERROR_RT_AICORE_EXCEPTION;
   }
   return ACL_ERROR_INTERNAL_ERROR;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr char kPayloadUrl[] = "opserve/error-detail";
 
-constexpr std::array<ErrorReasonInfo, 13> kReasons = {{
+constexpr std::array<ErrorReasonInfo, kNumErrorReasons> kReasons = {{
     {ErrorReason::kParamNullptr, "ACLNN_ERR_PARAM_NULLPTR", 161001,
      absl::StatusCode::kInvalidArgument,
      "a required tensor, attribute, workspace or executor is missing"},
@@ -43,6 +43,8 @@ constexpr std::array<ErrorReasonInfo, 13> kReasons = {{
      "an earlier command of the stream failed, and this one was not run"},
     {ErrorReason::kNoSharedMemory, "SHARED_MEMORY_DISABLED", 0,
      absl::StatusCode::kFailedPrecondition, "the server was not told to allow shared memory"},
+    {ErrorReason::kDeviceLost, "DEVICE_LOST", 361001, absl::StatusCode::kUnavailable,
+     "the device failed and is not used any more; another replica may serve"},
 }};
 
 // Payload: reason, then each text as "<length>:<bytes>", so that any byte may occur in a text.

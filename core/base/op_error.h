@@ -3,6 +3,7 @@
 // details, the C interface into an aclnnStatus.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -29,7 +30,9 @@ enum class ErrorReason : uint8_t {
   kDraining,             // the server is stopping
   kStreamFailed,         // an earlier command of the stream failed; this one was not run
   kNoSharedMemory,       // the server was not told to allow shared memory
+  kDeviceLost,           // the device failed for good
 };
+inline constexpr size_t kNumErrorReasons = static_cast<size_t>(ErrorReason::kDeviceLost) + 1;
 
 struct ErrorReasonInfo {
   ErrorReason reason;

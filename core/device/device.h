@@ -43,7 +43,8 @@ class Device {
   virtual ~Device() = default;
 
   virtual const DeviceInfo& info() const = 0;
-  // OK, or why it is lost for good (361001): all that comes fails with that.
+  // OK, or why it is lost for good (DEVICE_LOST): all that comes fails with that. Any thread, any
+  // time.
   virtual absl::Status health() const { return absl::OkStatus(); }
   // nullptr when this device cannot run the operator at all; the profile is checked by PlanCall.
   virtual const Kernel* FindKernel(const Operator& op) const = 0;

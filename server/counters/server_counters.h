@@ -25,7 +25,6 @@ enum class Method : uint8_t {
 };
 inline constexpr size_t kNumMethods = 7;
 inline constexpr size_t kNumStatusCodes = 17;  // OK to UNAUTHENTICATED
-inline constexpr size_t kNumErrorReasons = 13;
 
 // "Execute"
 std::string_view MethodName(Method method);

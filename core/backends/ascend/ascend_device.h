@@ -29,7 +29,8 @@ struct AscendDeviceOptions {
 
 // Leases of its memory must end before it does. An operator that the library lacks has no kernel.
 // Kernels say 0 workspace bytes: each execution asks phase one and leases what it says from
-// memory(). They make no ranges. Errors: 361001.
+// memory(). They make no ranges. Small element-wise
+// calls that wait are joined end to end. Errors: 361001.
 absl::StatusOr<std::unique_ptr<Device>> MakeAscendDevice(std::shared_ptr<const AclLibrary> library,
                                                          const AscendDeviceOptions& options,
                                                          const Clock& clock);

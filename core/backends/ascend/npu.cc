@@ -76,7 +76,7 @@ Npu::~Npu() {
 absl::Status Npu::health() const {
   MutexLock lock(mutex_);
   if (quarantine_.empty()) return absl::OkStatus();
-  return MakeError({.reason = ErrorReason::kRuntimeError,
+  return MakeError({.reason = ErrorReason::kDeviceLost,
                     .op = {},
                     .parameter = "device",
                     .want = "a device that works",

@@ -31,7 +31,7 @@ class Npu {
   const AclLibrary& library() const { return *library_; }
   const AclFunctions& acl() const { return library_->functions(); }
 
-  // OK, or 361001 with the reason, for ever.
+  // OK, or DEVICE_LOST with the reason, for ever.
   absl::Status health() const;
 
   // Makes the device the thread's. health() when that is not OK.

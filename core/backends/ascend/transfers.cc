@@ -4,9 +4,8 @@
 #include <cstring>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "core/base/op_error.h"
 #include "core/base/status_macros.h"
+#include "core/device/transfer_checks.h"
 
 namespace opserve::ascend {
 namespace {
@@ -38,15 +37,6 @@ class Cursor {
   int64_t column_ = 0;
 };
 
-absl::Status CheckSize(int64_t want, int64_t got) {
-  if (want == got) return absl::OkStatus();
-  return MakeError({.reason = ErrorReason::kInner,
-                    .op = {},
-                    .parameter = "region",
-                    .want = absl::StrCat(want, " bytes"),
-                    .got = absl::StrCat(got)});
-}
-
 absl::Status Move(Npu& npu, void* to, const void* from, int64_t bytes, int32_t kind) {
   const auto size = static_cast<size_t>(bytes);
   return npu.Check(npu.acl().memcpy(to, size, from, size, kind), "aclrtMemcpy");
@@ -72,7 +62,7 @@ absl::Status FillWithByte(Npu& npu, const MemoryRegion& to, std::byte byte) {
 }  // namespace
 
 absl::Status Upload(Npu& npu, const MemoryRegion& to, const Fragments& from) {
-  OPSERVE_RETURN_IF_ERROR(CheckSize(to.size_bytes(), static_cast<int64_t>(from.size_bytes())));
+  OPSERVE_RETURN_IF_ERROR(CheckUpload(to, from));
   OPSERVE_RETURN_IF_ERROR(npu.Enter());
   Cursor target(to);
   for (const std::span<const std::byte> piece : from.pieces()) {
@@ -89,10 +79,9 @@ absl::Status Upload(Npu& npu, const MemoryRegion& to, const Fragments& from) {
 
 absl::Status Download(Npu& npu, const MemoryRegion& from, int64_t offset_bytes,
                       std::span<std::byte> to) {
-  const auto size = static_cast<int64_t>(to.size());
-  if (offset_bytes < 0 || offset_bytes > from.size_bytes() - size)
-    return CheckSize(from.size_bytes(), offset_bytes + size);
+  OPSERVE_RETURN_IF_ERROR(CheckDownload(from, offset_bytes, to));
   OPSERVE_RETURN_IF_ERROR(npu.Enter());
+  const auto size = static_cast<int64_t>(to.size());
   Cursor source(from);
   source.Skip(offset_bytes);
   for (int64_t done = 0; done < size;) {
@@ -106,7 +95,7 @@ absl::Status Download(Npu& npu, const MemoryRegion& from, int64_t offset_bytes,
 }
 
 absl::Status Copy(Npu& npu, const MemoryRegion& from, const MemoryRegion& to) {
-  OPSERVE_RETURN_IF_ERROR(CheckSize(to.size_bytes(), from.size_bytes()));
+  OPSERVE_RETURN_IF_ERROR(CheckCopy(from, to));
   OPSERVE_RETURN_IF_ERROR(npu.Enter());
   Cursor source(from);
   Cursor target(to);
@@ -121,6 +110,7 @@ absl::Status Copy(Npu& npu, const MemoryRegion& from, const MemoryRegion& to) {
 }
 
 absl::Status Fill(Npu& npu, const MemoryRegion& to, std::span<const std::byte> pattern) {
+  OPSERVE_RETURN_IF_ERROR(CheckFill(to, pattern));
   OPSERVE_RETURN_IF_ERROR(npu.Enter());
   if (IsOneByte(pattern)) return FillWithByte(npu, to, pattern[0]);
   std::vector<std::byte> staged(static_cast<size_t>(std::min(to.size_bytes(), kPatternBytes)));

@@ -2,32 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 
 #include "absl/functional/function_ref.h"
-#include "absl/strings/str_cat.h"
-#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+#include "core/device/transfer_checks.h"
 
 namespace opserve::cpu {
 namespace {
 
 // Pieces of this size are moved side by side; below it one thread is quicker.
 constexpr int64_t kChunkBytes = 256 << 10;
-constexpr size_t kMaxPatternBytes = 8;
-
-absl::Status Defect(std::string_view want, int64_t got) {
-  return MakeError({.reason = ErrorReason::kInner,
-                    .op = {},
-                    .parameter = "transfer",
-                    .want = std::string(want),
-                    .got = absl::StrCat(got, " bytes")});
-}
-
-absl::Status CheckSize(int64_t want, int64_t got) {
-  if (want == got) return absl::OkStatus();
-  return Defect(absl::StrCat(want, " bytes"), got);
-}
 
 // Calls move(first byte, count) for each chunk of `bytes`.
 void InChunks(int64_t bytes, WorkerPool& workers, absl::FunctionRef<void(int64_t, int64_t)> move) {
@@ -101,22 +86,16 @@ class PatternBlock {
 }  // namespace
 
 absl::Status Upload(const MemoryRegion& to, const Fragments& from, WorkerPool& workers) {
-  const int64_t bytes = to.size_bytes();
-  absl::Status status = CheckSize(bytes, static_cast<int64_t>(from.size_bytes()));
-  if (!status.ok()) return status;
-  InChunks(bytes, workers,
+  OPSERVE_RETURN_IF_ERROR(CheckUpload(to, from));
+  InChunks(to.size_bytes(), workers,
            [&](int64_t first, int64_t count) { UploadChunk(to, from, first, count); });
   return absl::OkStatus();
 }
 
 absl::Status Download(const MemoryRegion& from, int64_t offset_bytes, std::span<std::byte> to,
                       WorkerPool& workers) {
+  OPSERVE_RETURN_IF_ERROR(CheckDownload(from, offset_bytes, to));
   const auto bytes = static_cast<int64_t>(to.size());
-  if (offset_bytes < 0 || bytes > from.size_bytes() - offset_bytes) {
-    return Defect(
-        absl::StrCat("at most the ", from.size_bytes(), " bytes of the region from ", offset_bytes),
-        bytes);
-  }
   InChunks(bytes, workers, [&](int64_t first, int64_t count) {
     std::byte* target = to.data() + first;
     ForEachRun(from, offset_bytes + first, count, [&](const std::byte* source, size_t run) {
@@ -128,22 +107,14 @@ absl::Status Download(const MemoryRegion& from, int64_t offset_bytes, std::span<
 }
 
 absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to, WorkerPool& workers) {
-  const int64_t bytes = to.size_bytes();
-  absl::Status status = CheckSize(bytes, from.size_bytes());
-  if (!status.ok()) return status;
-  InChunks(bytes, workers,
+  OPSERVE_RETURN_IF_ERROR(CheckCopy(from, to));
+  InChunks(to.size_bytes(), workers,
            [&](int64_t first, int64_t count) { CopyChunk(from, to, first, count); });
   return absl::OkStatus();
 }
 
 absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern, WorkerPool& workers) {
-  const size_t size = pattern.size();
-  if (!std::has_single_bit(size) || size > kMaxPatternBytes) {
-    return Defect("a pattern of 1, 2, 4 or 8 bytes", static_cast<int64_t>(size));
-  }
-  if (to.row_bytes % static_cast<int64_t>(size) != 0) {
-    return Defect(absl::StrCat("rows of whole patterns of ", size, " bytes"), to.row_bytes);
-  }
+  OPSERVE_RETURN_IF_ERROR(CheckFill(to, pattern));
   // Chunks and rows begin with a pattern.
   const PatternBlock block(pattern);
   InChunks(to.size_bytes(), workers, [&](int64_t first, int64_t count) {
