@@ -19,6 +19,7 @@
 #include "core/base/usable_memory.h"
 #include "server/admission_flags.h"
 #include "server/connection_flags.h"
+#include "server/device_flags.h"
 #include "server/unix_socket.h"
 
 namespace opserve::server {
@@ -37,7 +38,6 @@ constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
 struct FlagTexts {
   std::vector<std::string> listen = {"localhost:8500"};
   std::string port_file;
-  std::vector<std::string> devices = {"cpu"};
   std::string max_message_bytes = "256MiB";
   std::string memory_limit = absl::StrCat(DefaultMemoryLimitBytes() >> 20, "MiB");
   std::string session_memory_limit;
@@ -49,6 +49,7 @@ struct FlagTexts {
   std::string log_level = "info";
   std::string grace_period = "0s";
   std::string drain_timeout = "30s";
+  DeviceFlagTexts devices;
   ConnectionFlagTexts connections;
   AdmissionFlagTexts admission;
   SharedMemoryFlagTexts shared_memory;
@@ -56,11 +57,6 @@ struct FlagTexts {
 
 CLI::Option* AddText(CLI::App& app, const char* flag, std::string& text, const char* help) {
   return app.add_option(flag, text, help)->capture_default_str();
-}
-
-CLI::Option* AddList(CLI::App& app, const char* flag, std::vector<std::string>& texts,
-                     const char* help) {
-  return app.add_option(flag, texts, help)->allow_extra_args(false)->default_str(texts.front());
 }
 
 void AddCount(CLI::App& app, const char* flag, std::string& text, const char* help) {
@@ -89,8 +85,10 @@ void AddSessionFlags(CLI::App& app, FlagTexts& texts) {
 }
 
 void AddNetworkFlags(CLI::App& app, FlagTexts& texts) {
-  AddList(app, "--listen", texts.listen,
-          "Address to serve on: host:port (port 0 = a free one) or unix:path. Repeatable.")
+  app.add_option("--listen", texts.listen,
+                 "Address to serve on: host:port (port 0 = a free one) or unix:path. Repeatable.")
+      ->allow_extra_args(false)
+      ->default_str(texts.listen.front())
       ->type_name("ADDRESS")
       ->group("Network");
   AddText(app, "--port-file", texts.port_file,
@@ -122,13 +120,7 @@ void AddFlags(CLI::App& app, FlagTexts& texts) {
           "30s, 500ms, 2m; seconds without a unit.")
       ->type_name("TIME")
       ->group("Limits");
-  AddList(app, "--device", texts.devices,
-          "Device to run on: cpu[,threads=N][,profile=P]. Repeatable; calls that name none run on "
-          "the first.\n"
-          "N: 1 to 1024, default every core that this process may use.\n"
-          "P: host (default), atlas-a2, atlas-a3, atlas-training, atlas-inference.")
-      ->type_name("DEVICE")
-      ->group("Devices");
+  AddDeviceFlags(app, texts.devices);
   AddSessionFlags(app, texts);
   AddAdmissionFlags(app, texts.admission);
   AddConnectionFlags(app, texts.connections);
@@ -176,20 +168,6 @@ absl::StatusOr<int64_t> ParseMessageLimit(const std::string& text) {
   if (bytes >= kMinMessageBytes && bytes <= kMaxMessageBytes) return bytes;
   return InvalidParameter(flag, absl::StrCat(kMinMessageBytes, " to ", kMaxMessageBytes, " bytes"),
                           text);
-}
-
-absl::StatusOr<std::vector<DeviceSpec>> ParseDevices(const std::vector<std::string>& texts) {
-  std::vector<DeviceSpec> devices;
-  for (const std::string& text : texts) {
-    absl::StatusOr<DeviceSpec> device = ParseDeviceSpec(text);
-    if (!device.ok()) {
-      const ErrorDetail detail = GetErrorDetail(device.status()).value_or(ErrorDetail());
-      return InvalidParameter(absl::StrCat("--", detail.parameter), detail.want,
-                              absl::StrCat("\"", detail.got, "\""));
-    }
-    devices.push_back(*device);
-  }
-  return devices;
 }
 
 // Two servers on one address: the second would take the first one's socket away.
@@ -246,7 +224,8 @@ absl::StatusOr<ServerConfig> Interpret(const FlagTexts& texts) {
   OPSERVE_RETURN_IF_ERROR(CheckDistinct(texts.listen));
   config.listen = texts.listen;
   config.port_file = texts.port_file;
-  OPSERVE_ASSIGN_OR_RETURN(config.devices, ParseDevices(texts.devices));
+  OPSERVE_ASSIGN_OR_RETURN(config.devices, InterpretDeviceFlags(texts.devices));
+  config.ascend_library_paths = texts.devices.ascend_library_paths;
   OPSERVE_ASSIGN_OR_RETURN(config.max_message_bytes, ParseMessageLimit(texts.max_message_bytes));
   OPSERVE_ASSIGN_OR_RETURN(config.memory_limit_bytes,
                            ParseByteSize(texts.memory_limit, "--memory-limit"));

@@ -31,6 +31,7 @@ struct ServerConfig {
   std::vector<std::string> listen = {"localhost:8500"};  // host:port or unix:path
   std::string port_file;                                 // empty = none
   std::vector<DeviceSpec> devices = {DeviceSpec()};
+  std::vector<std::string> ascend_library_paths;  // see EngineOptions
   int64_t max_message_bytes = int64_t{256} << 20;
   int64_t memory_limit_bytes = int64_t{1} << 30;
   AdmissionLimits admission = {.max_bytes = 0};  // of each device

@@ -19,7 +19,7 @@ namespace opserve::server {
 namespace {
 
 constexpr int kExitFailed = 1;
-constexpr timespec kHousekeepingInterval = {.tv_sec = 10, .tv_nsec = 0};
+constexpr timespec kHousekeepingInterval = {.tv_sec = 1, .tv_nsec = 0};
 constexpr absl::Duration kIdleMemoryAge = absl::Seconds(60);
 
 sigset_t StopSignals() {
@@ -31,11 +31,12 @@ sigset_t StopSignals() {
 }
 
 // Keeps house until a signal asks to stop.
-int WaitForStop(Engine& engine, const sigset_t& signals) {
+int WaitForStop(Server& server, const sigset_t& signals) {
   while (true) {
     const int signal = sigtimedwait(&signals, nullptr, &kHousekeepingInterval);
     if (signal > 0) return signal;
-    engine.TrimIdleMemory(kIdleMemoryAge);
+    server.engine().TrimIdleMemory(kIdleMemoryAge);
+    server.CheckDevices();
   }
 }
 
@@ -100,7 +101,7 @@ int Run(const ServerConfig& config) {
        {"max_message_bytes", absl::StrCat(config.max_message_bytes)},
        {"memory_limit_bytes", absl::StrCat(config.memory_limit_bytes)}});
 
-  const int signal = WaitForStop(server.engine(), signals);
+  const int signal = WaitForStop(server, signals);
   RestoreSignals(signals);
   StopServing(server, config, signal);
   return 0;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include <google/protobuf/stubs/logging.h>
@@ -21,6 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
+#include "core/base/strings.h"
 #include "server/services/operator_service.h"
 #include "server/services/session_service.h"
 #include "server/shared_memory/memory_socket.h"
@@ -148,6 +150,16 @@ class GrpcServer final : public Server {
     return std::max<int64_t>(calls, 0);
   }
 
+  void CheckDevices() override {
+    for (const std::unique_ptr<Device>& device : engine_->devices()) {
+      const absl::Status health = device->health();
+      if (health.ok() || !lost_devices_.insert(device->info().name).second) continue;
+      Log(LogLevel::kError, "device lost",
+          {{"name", device->info().name}, {"error", std::string(ToStd(health.message()))}});
+      SetServing(false);
+    }
+  }
+
   void AnnounceStop() override { SetServing(false); }
 
   void Shutdown(absl::Duration drain) override {
@@ -208,6 +220,7 @@ class GrpcServer final : public Server {
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::string> addresses_;
   std::vector<std::string> sockets_;
+  std::set<std::string> lost_devices_;  // that were told of
 };
 
 }  // namespace
@@ -215,6 +228,7 @@ class GrpcServer final : public Server {
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerConfig& config) {
   OPSERVE_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine,
                            Engine::Create({.devices = config.devices,
+                                           .ascend_library_paths = config.ascend_library_paths,
                                            .memory_limit_bytes = config.memory_limit_bytes,
                                            .admission = config.admission}));
   auto server = std::make_unique<GrpcServer>(std::move(engine));

@@ -29,6 +29,10 @@ class Server {
   virtual int64_t in_flight() const = 0;
   virtual ServerCounts counts() const = 0;
 
+  // Once a device is lost: says so in the log, and tells health checks NOT_SERVING for good. Calls
+  // on other devices are served as before. To be called now and then, by the thread that stops it.
+  virtual void CheckDevices() = 0;
+
   // Tells health checks that it will stop, and goes on serving.
   virtual void AnnounceStop() = 0;
 

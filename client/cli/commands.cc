@@ -29,11 +29,12 @@ absl::Status ListOperators(const Arguments& arguments, const Remote& remote) {
 }
 
 std::string DeviceText(const client::Device& device) {
-  return absl::StrCat(device.name, "\n  profile    ", device.profile, "\n  hardware   ",
-                      device.description, "\n  memory     ", device.memory.used_bytes,
-                      " bytes used, ", device.memory.cached_bytes, " cached, of ",
-                      device.memory.limit_bytes, "\n  operators  ",
-                      absl::StrJoin(device.operators, ", "), "\n");
+  return absl::StrCat(
+      device.name, "\n  profile    ", device.profile, "\n  hardware   ", device.description,
+      "\n  memory     ", device.memory.used_bytes, " bytes used, ", device.memory.cached_bytes,
+      " cached, of ", device.memory.limit_bytes, "\n  operators  ",
+      absl::StrJoin(device.operators, ", "), "\n", device.lost.empty() ? "" : "  lost       ",
+      device.lost, device.lost.empty() ? "" : "\n");
 }
 
 absl::Status ListDevices(const Arguments& arguments, const Remote& remote) {

@@ -128,6 +128,7 @@ std::string DevicesJson(std::span<const client::Device> devices) {
                     {"description", device.description},
                     {"threads", device.threads},
                     {"operators", device.operators},
+                    {"lost", device.lost},
                     {"memory",
                      {{"limit_bytes", device.memory.limit_bytes},
                       {"used_bytes", device.memory.used_bytes},

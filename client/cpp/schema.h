@@ -80,6 +80,7 @@ struct Device {
   int32_t threads = 0;
   std::vector<std::string> operators;
   MemoryInfo memory;
+  std::string lost;  // why it is not used any more; empty while it works
 };
 
 struct PlannedOutput {

@@ -96,6 +96,7 @@ Device ReadDevice(const v1::Device& message) {
   device.operators.assign(message.operators().begin(), message.operators().end());
   device.memory = {message.memory().limit_bytes(), message.memory().used_bytes(),
                    message.memory().cached_bytes()};
+  device.lost = message.lost();
   return device;
 }
 

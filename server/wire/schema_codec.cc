@@ -1,9 +1,11 @@
 #include "server/wire/schema_codec.h"
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "core/base/op_error.h"
 #include "core/op/op_table.h"
 #include "core/op/profile.h"
 #include "google/protobuf/repeated_field.h"
@@ -120,6 +122,8 @@ v1::Device EncodeDevice(Device& device) {
     if (in_profile && device.FindKernel(*op) != nullptr) out.add_operators(std::string(op->name));
   }
   *out.mutable_memory() = EncodeMemory(device.memory().stats());
+  if (const std::optional<ErrorDetail> lost = GetErrorDetail(device.health()))
+    out.set_lost(lost->got);
   return out;
 }
 
