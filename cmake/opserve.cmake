@@ -14,6 +14,7 @@
 #   opserve_test(NAME SRCS file... [DEPS target...] [LABELS label...] [TIMEOUT seconds])
 #       One GoogleTest binary and one ctest entry; gtest_main and gmock come with it. Tests start in the repository's
 #       root and find the programs in $OPSERVE_BIN_DIR.
+#   opserve_test_on_npu(NAME [WITHOUT gtest-pattern])  an opserve_test of that name, once more, on the NPU stand-in
 #   opserve_script_test(NAME COMMAND word... [LABELS label...] [TIMEOUT seconds])
 #       A ctest entry that runs a script. Exit status 77 means skipped: print the reason first.
 #   opserve_fuzzer(NAME SRCS file... CORPUS dir [DEPS target...])
@@ -248,6 +249,18 @@ function(opserve_test name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
   _opserve_test_properties(${name} "${ARG_TIMEOUT}" "${ARG_LABELS}")
+endfunction()
+
+function(opserve_test_on_npu name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "WITHOUT" "")
+  _opserve_check_arguments(opserve_test_on_npu)
+  if(NOT OPSERVE_TESTS)
+    return()
+  endif()
+  add_test(NAME ${name}_on_npu COMMAND ${name} --gtest_filter=-${ARG_WITHOUT})
+  _opserve_test_properties(${name}_on_npu "" ascend)
+  set_property(TEST ${name}_on_npu APPEND PROPERTY ENVIRONMENT
+    OPSERVE_TEST_DEVICE=ascend OPSERVE_ACL_GUARD_MEMORY=1 OPSERVE_ACL_DEVICES=cpu,threads=2)
 endfunction()
 
 function(opserve_script_test name)

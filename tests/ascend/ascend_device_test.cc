@@ -188,6 +188,27 @@ TEST_F(AscendTransferTest, CopiesBetweenUnlikeRowsAndFillsWithPatterns) {
   }
 }
 
+// Calls that may wait together, of a kind that can be joined and of one that cannot.
+TEST_F(AscendExecutorTest, CallsThatWaitGiveTheBitsOfEachAlone) {
+  Rng rng = MakeRng(31);
+  std::vector<OpCase> cases;
+  for (int64_t i = 0; i < 60; ++i) {
+    const auto random = [&] { return TestTensor::Random(DType::kFloat32, {2, i % 7 + 1}, rng); };
+    cases.push_back(
+        CallOf("SmoothL1LossBackward", {random(), random(), random()}, {i % 2, double{1}}));
+    cases.push_back(CallOf("Hardshrink", {random()}, {0.5}));
+  }
+  std::vector<std::future<absl::StatusOr<std::vector<TestTensor>>>> results;
+  for (const OpCase& op_case : cases) {
+    results.push_back(std::async(std::launch::async,
+                                 [this, &op_case] { return testing::Run(*engine_, op_case); }));
+  }
+  const std::unique_ptr<Engine> host = MakeEngine(1);
+  for (size_t i = 0; i < cases.size(); ++i)
+    ExpectSame(results[i].get(), testing::Run(*host, cases[i]));
+  EXPECT_EQ(device().memory().stats().used_bytes, 0);
+}
+
 TEST_F(AscendExecutorTest, MakesNoPieces) {
   const OpCase op_case = CallOf("Hardshrink", {Floats({1, 2})}, {0.5});
   const absl::StatusOr<Plan> plan = engine_->MakePlan(ToNamedCall(op_case));

@@ -84,7 +84,7 @@ TEST_F(AscendFaultsTest, WorkThatDoesNotEndTakesTheDeviceAway) {
   SetFaults("");
   EXPECT_FALSE(device().health().ok());
   const absl::Status later = testing::Run(*engine_, Small()).status();
-  ExpectError(later, ErrorReason::kRuntimeError, "device");
+  ExpectError(later, ErrorReason::kDeviceLost, "device");
   EXPECT_THAT(later.message(), AllOf(HasSubstr("want a device that works"), HasSubstr("ascend:0"),
                                      HasSubstr("507046")));
 }
@@ -92,7 +92,7 @@ TEST_F(AscendFaultsTest, WorkThatDoesNotEndTakesTheDeviceAway) {
 TEST_F(AscendFaultsTest, ALostDeviceStaysLost) {
   ExpectWorks();
   const absl::Status status = RunWith("device_lost:1");
-  ExpectError(status, ErrorReason::kRuntimeError, "device");
+  ExpectError(status, ErrorReason::kDeviceLost, "device");
   EXPECT_FALSE(device().health().ok());
   SetFaults("");
   EXPECT_FALSE(testing::Run(*engine_, Small()).ok()) << "nobody asks it any more";

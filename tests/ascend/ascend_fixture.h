@@ -4,22 +4,14 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "core/engine/engine.h"
 #include "gtest/gtest.h"
+#include "tests/support/stand_in.h"
 
 namespace opserve::testing {
-
-// The folder of the stand-in, under the names that the field knows.
-inline std::string StandInFolder() {
-  const char* programs = std::getenv("OPSERVE_BIN_DIR");
-  const std::filesystem::path build =
-      std::filesystem::path(programs == nullptr ? "build/dev/bin" : programs).parent_path();
-  return build / "lib" / "opserve" / "ascend";
-}
 
 class AscendFixture : public ::testing::Test {
  protected:

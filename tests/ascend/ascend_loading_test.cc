@@ -4,14 +4,19 @@
 
 #include "core/backends/ascend/acl_library.h"
 #include "core/base/op_error.h"
+#include "core/op/op_table.h"
 #include "gmock/gmock.h"
 #include "tests/ascend/ascend_fixture.h"
+#include "tests/support/calls.h"
+#include "tests/support/errors.h"
+#include "tests/support/run.h"
 
 namespace opserve::testing {
 namespace {
 
 using ascend::AclLibrary;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // An empty folder, for as long as it lives.
@@ -52,13 +57,34 @@ TEST(AscendLoadingTest, NamesTheFileThatIsNoLibrary) {
   EXPECT_THAT(status.message(), HasSubstr(folder.File("libascendcl.so")));
 }
 
+// Libraries under the names that are looked for.
+void Link(const Folder& folder, const std::string& runtime, const std::string& operators) {
+  for (const char* name : {"libascendcl.so", "libnnopbase.so"})
+    std::filesystem::create_symlink(runtime, folder.File(name));
+  std::filesystem::create_symlink(operators, folder.File("libopapi.so"));
+}
+
 TEST(AscendLoadingTest, NamesTheSymbolThatIsMissing) {
   const Folder folder("ascend_other");
-  for (const char* name : {"libascendcl.so", "libnnopbase.so"})
-    std::filesystem::create_symlink("/proc/self/exe", folder.File(name));
+  Link(folder, FewOperators(), FewOperators());
   const absl::Status status = AclLibrary::Open({folder.path()}).status();
-  EXPECT_FALSE(status.ok());
-  EXPECT_THAT(status.message(), HasSubstr("libascendcl.so"));
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("aclInit in libascendcl.so or libnnopbase.so"));
+}
+
+TEST(AscendLoadingTest, AnOperatorIsThereWhenBothItsPhasesAre) {
+  const Folder folder("ascend_few");
+  Link(folder, StandInFolder() + "/libascendcl.so", FewOperators());
+  const absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::Create(OptionsWith(folder.path()));
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  std::vector<std::string> names;
+  for (const Operator* op : AllOperators()) {
+    if ((*engine)->devices()[0]->FindKernel(*op) != nullptr) names.emplace_back(op->name);
+  }
+  EXPECT_THAT(names, ElementsAre("Hardshrink"));
+  const OpCase other = CallOf("L1Loss", {Floats({1}), Floats({2})}, {int64_t{0}});
+  ExpectError((*engine)->MakePlan(ToNamedCall(other)).status(), ErrorReason::kOperatorUnsupported,
+              "device");
 }
 
 class AscendOperatorsTest : public AscendFixture {};

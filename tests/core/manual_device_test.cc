@@ -15,6 +15,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/run.h"
+#include "tests/support/unreadable_device.h"
 
 namespace opserve::testing {
 namespace {
@@ -63,7 +64,7 @@ TEST(ManualDeviceTest, WorkIsHeldAndFailsAsItIsTold) {
   EXPECT_EQ(device.begun(Work::kFill), 2);
 }
 
-TEST(ManualDeviceTest, MemoryThatIsGivenBackGrowsTogether) {
+TEST(UnreadableMemoryTest, WhatIsGivenBackGrowsTogether) {
   UnreadableMemory memory(1024);
   std::array<std::byte*, 4> parts{};
   for (std::byte*& part : parts) part = memory.Allocate(256);

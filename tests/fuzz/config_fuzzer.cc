@@ -45,7 +45,9 @@ void CheckConfig(const server::ServerConfig& config) {
   for (const std::string& address : config.listen)
     Require(server::CheckListenAddress(address).ok(), "addresses are sound");
   for (const DeviceSpec& device : config.devices)
-    Require(device.kind == "cpu" && device.threads >= 0 && device.threads <= 1024, "devices");
+    Require((device.kind == "cpu" && device.ids.empty()) || device.kind == "ascend", "kinds");
+  for (const DeviceSpec& device : config.devices)
+    Require(device.threads >= 0 && device.threads <= 1024, "threads");
   Require(config.max_message_bytes > 0 && config.memory_limit_bytes > 0, "limits are positive");
   Require(config.drain_timeout >= absl::ZeroDuration(), "times are positive");
 }

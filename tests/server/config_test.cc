@@ -152,7 +152,11 @@ TEST(ConfigTest, BadFlagsSayWhichWantedAndCame) {
   ExpectRefused({"--listen", "localhost:1", "--listen", "localhost:1"},
                 "--listen: want each address once, got localhost:1 twice");
   ExpectRefused({"--listen", "unix:/a", "--listen", "unix:///a"}, "got unix:///a twice");
-  ExpectRefused({"--device", "gpu"}, "--device: want cpu[,threads=N][,profile=P], got \"gpu\"");
+  ExpectRefused({"--device", "gpu"},
+                "--device: want cpu[,threads=N][,profile=P], or ascend[:ID][,…], got \"gpu\"");
+  ExpectRefused({"--device", "ascend:x"}, "--device: ascend: want N, or N-M, from 0 to 1023");
+  ExpectRefused({"--ascend-library-path", "/nowhere"},
+                "--ascend-library-path: want a folder or a library, got \"/nowhere\"");
   ExpectRefused({"--device", "cpu,threads=0"}, "--device: threads: want 1 to 1024, got \"0\"");
   ExpectRefused({"--device", "cpu,profile=x"}, "--device: profile: want host,");
   ExpectRefused({"--max-message-bytes", "big"},

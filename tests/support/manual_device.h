@@ -1,16 +1,12 @@
-// A device whose memory the host cannot follow, and whose work goes when the test lets it.
-//
-// Its addresses lie in a mapping without access rights; the bytes themselves are in a second
-// mapping that only its transfers and kernels know. So whatever follows a device's address faults,
-// and whatever hands it an address of the host fails (561103). Kernels are the CPU's.
+// A device whose work goes when the test lets it. The device below it has memory that the host
+// cannot follow: an UnreadableDevice, or, where OPSERVE_TEST_DEVICE is "ascend", an NPU, whose
+// vendor's libraries are the stand-in.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -19,26 +15,6 @@
 #include "core/engine/engine.h"
 
 namespace opserve::testing {
-
-// Memory in two mappings. Thread-safe.
-class UnreadableMemory final : public MemorySource {
- public:
-  explicit UnreadableMemory(size_t bytes);
-  ~UnreadableMemory() override;
-
-  std::byte* Allocate(size_t bytes) override;
-  void Free(std::byte* data, size_t bytes) override;
-
-  // Where the `bytes` from `address` on really are; nullptr when they are not all of this memory.
-  std::byte* Real(const std::byte* address, int64_t bytes) const;
-
- private:
-  const size_t bytes_;
-  std::byte* shown_;
-  std::byte* real_;
-  Mutex mutex_;
-  std::map<size_t, size_t> free_ ABSL_GUARDED_BY(mutex_);  // offset → bytes, never side by side
-};
 
 class ManualDevice final : public Device {
  public:
@@ -49,7 +25,7 @@ class ManualDevice final : public Device {
     std::string name = "manual:0";
     int threads = 2;
     int64_t memory_bytes = int64_t{64} << 20;
-    // It must outlive the device.
+    // Instead of the device's own. It must outlive the device.
     const Concatenation* concatenation = nullptr;
   };
 
@@ -68,19 +44,19 @@ class ManualDevice final : public Device {
   int64_t begun(Work kind) const;
 
   const DeviceInfo& info() const override { return info_; }
-  const Kernel* FindKernel(const Operator& op) const override;
-  WorkerPool& workers() override { return *workers_; }
+  absl::Status health() const override { return device_->health(); }
+  const Kernel* FindKernel(const Operator& op) const override { return device_->FindKernel(op); }
+  absl::Status Execute(const Kernel& kernel, const KernelArgs& args) override;
+  bool runs_ranges() const override { return device_->runs_ranges(); }
+  WorkerPool& workers() override { return device_->workers(); }
   const Concatenation* concatenation() const override { return concatenation_; }
-  MemoryPool& memory() override { return memory_; }
-  MemoryPool& host_memory() override { return host_memory_; }
+  MemoryPool& memory() override { return device_->memory(); }
+  MemoryPool& host_memory() override { return device_->host_memory(); }
   absl::Status Upload(const MemoryRegion& to, const Fragments& from) override;
   absl::Status Download(const MemoryRegion& from, int64_t offset_bytes,
                         std::span<std::byte> to) override;
   absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to) override;
   absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern) override;
-
-  // For the kernel table: runs the CPU's kernel where the bytes are.
-  absl::Status RunKernel(const KernelArgs& args);
 
  private:
   struct Gate {
@@ -91,17 +67,14 @@ class ManualDevice final : public Device {
   };
 
   absl::Status Pass(Work kind);
-  absl::StatusOr<MemoryRegion> Real(const MemoryRegion& region) const;
 
-  const DeviceInfo info_;
-  const Concatenation* const concatenation_;
-  UnreadableMemory bytes_;
-  MemoryPool memory_;
-  MemoryPool host_memory_;
   mutable Mutex mutex_;
   CondVar changed_;
   std::array<Gate, kKindsOfWork> gates_ ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<WorkerPool> workers_;
+  // Its workers may stand at the gates.
+  std::unique_ptr<Device> device_;
+  DeviceInfo info_;  // its, with the name of the options
+  const Concatenation* const concatenation_;
 };
 
 // An engine with one such device.

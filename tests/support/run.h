@@ -12,7 +12,7 @@
 
 namespace opserve::testing {
 
-// An engine with one CPU device.
+// An engine with one CPU device; with an NPU, where OPSERVE_TEST_DEVICE is "ascend".
 std::unique_ptr<Engine> MakeEngine(int threads, Profile profile = Profile::kHost);
 
 // What the call's `done` gets, which this sets.
