@@ -28,11 +28,15 @@ CallMeter::CallMeter(ServerCounters& counters, Method method, grpc::CallbackServ
 }
 
 grpc::Status CallMeter::End(const absl::Status& status, size_t response_bytes) {
-  counters_.CallEnded(method_, status.code(), request_bytes_, response_bytes);
+  Count(status, response_bytes);
   if (status.ok()) return grpc::Status::OK;
-  counters_.Failed(ReasonOf(status));
   AddPushback(status, context_);
   return ToGrpcStatus(status);
+}
+
+void CallMeter::Count(const absl::Status& status, size_t response_bytes) {
+  counters_.CallEnded(method_, status.code(), request_bytes_, response_bytes);
+  if (!status.ok()) counters_.Failed(ReasonOf(status));
 }
 
 }  // namespace opserve::server

@@ -22,6 +22,8 @@ class CallMeter {
   // (ErrorDetail::retry_after) is also said in the trailing metadata (grpc-retry-pushback-ms, which
   // gRPC's own clients heed).
   grpc::Status End(const absl::Status& status, size_t response_bytes);
+  // Instead of End, for a call that has been finished.
+  void Count(const absl::Status& status, size_t response_bytes);
 
  private:
   ServerCounters& counters_;

@@ -18,6 +18,7 @@
 #include "server/services/call_meter.h"
 #include "server/services/execute_batch_call.h"
 #include "server/services/execute_call.h"
+#include "server/services/missing_message.h"
 #include "server/wire/call_codec.h"
 #include "server/wire/output_codec.h"
 #include "server/wire/raw_message.h"
@@ -66,6 +67,7 @@ class OperatorService final : public Methods {
   grpc::ServerUnaryReactor* ListOperators(grpc::CallbackServerContext* context,
                                           const grpc::ByteBuffer* request,
                                           grpc::ByteBuffer* response) override {
+    if (!request->Valid()) return Refuse(Method::kListOperators, *context);
     CallMeter meter(*options_.counters, Method::kListOperators, *context, request->Length());
     const absl::Status status = AnswerOperators(*request, *response);
     return FinishNow(*context, meter, status, response->Length());
@@ -83,6 +85,7 @@ class OperatorService final : public Methods {
   grpc::ServerUnaryReactor* GetWorkspaceSize(grpc::CallbackServerContext* context,
                                              const grpc::ByteBuffer* request,
                                              grpc::ByteBuffer* response) override {
+    if (!request->Valid()) return Refuse(Method::kGetWorkspaceSize, *context);
     CallMeter meter(*options_.counters, Method::kGetWorkspaceSize, *context, request->Length());
     const absl::Status status = AnswerPlan(*request, *response);
     return FinishNow(*context, meter, status, response->Length());
@@ -101,12 +104,14 @@ class OperatorService final : public Methods {
   grpc::ServerUnaryReactor* Execute(grpc::CallbackServerContext* context,
                                     const grpc::ByteBuffer* request,
                                     grpc::ByteBuffer* response) override {
+    if (!request->Valid()) return Refuse(Method::kExecute, *context);
     return StartExecute(execute_, *context, *request, *response);
   }
 
   grpc::ServerUnaryReactor* ExecuteBatch(grpc::CallbackServerContext* context,
                                          const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response) override {
+    if (!request->Valid()) return Refuse(Method::kExecuteBatch, *context);
     return StartExecuteBatch(execute_, *context, *request, *response);
   }
 
@@ -119,6 +124,10 @@ class OperatorService final : public Methods {
     estimate.set_seconds(absl::ToDoubleSeconds(cost.time));
     estimate.set_inline_(RunsInline(plan));
     return estimate;
+  }
+
+  grpc::ServerUnaryReactor* Refuse(Method method, grpc::CallbackServerContext& context) {
+    return RefuseMissingMessage(*options_.counters, method, context);
   }
 
   grpc::ServerUnaryReactor* FinishNow(grpc::CallbackServerContext& context, CallMeter& meter,

@@ -17,6 +17,11 @@ def frame(kind, flags, stream, payload=b""):
     return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
 
 
+def framed(message):
+    """As gRPC frames it."""
+    return b"\0" + struct.pack(">I", len(message)) + message
+
+
 def literal(name, value):
     """A header that no table knows and none keeps."""
     return b"\0" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
@@ -45,8 +50,8 @@ class RawConnection:
 
     def send(self, message, count):
         """The first `count` bytes of the message as gRPC frames it, and its end when that is all of it."""
-        framed = b"\0" + struct.pack(">I", len(message)) + message
-        rest = memoryview(framed)[:count]
+        everything = framed(message)
+        rest = memoryview(everything)[:count]
         while len(rest) > 0:
             size = min(FRAME_BYTES, len(rest), *self._windows.values())
             if size <= 0:
@@ -56,7 +61,7 @@ class RawConnection:
                 self._windows[stream] -= size
             self._socket.sendall(frame(DATA, 0, STREAM, bytes(rest[:size])))
             rest = rest[size:]
-        if count >= len(framed):
+        if count >= len(everything):
             self._socket.sendall(frame(DATA, END_STREAM, STREAM))
 
     def send_bytes(self, some):
