@@ -79,8 +79,8 @@ class BatchRun {
   bool StartCalls(absl::Duration time);
   // Starts the next call, or those next that can run as one series; about how long that took.
   absl::Duration StartNext(absl::Duration time);
-  // Runs the next calls; false when they must be started one by one.
-  bool RunSeries(std::shared_ptr<const PlannedCall> planned, size_t calls);
+  // Runs the next `count` calls; false when they must be started one by one.
+  bool RunSeries(std::shared_ptr<const PlannedCall> planned, size_t count);
   size_t CallsLikeNext(size_t most) const;
   // Ends the calls that have not begun.
   void EndGroup(const absl::Status& status);
