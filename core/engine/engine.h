@@ -97,6 +97,45 @@ struct CallGroup {
   absl::AnyInvocable<void(absl::Status)> done;
 };
 
+// Calls of one plan that run one after the other on the thread that brings them.
+struct CallSeries {
+  struct Call {
+    // For each index that Plan::storages has, the index into CallSeries::storages.
+    std::span<const uint32_t> storages;
+    absl::Status status;  // how it ended
+  };
+
+  const Plan* plan = nullptr;           // RunsInline, and makes all its outputs
+  std::span<const Fragments> storages;  // of all of them, in memory that nobody changes
+  std::span<Call> calls;
+  absl::Time deadline = absl::InfiniteFuture();
+  // Asked before the first call runs; true drops them all. May be empty.
+  absl::AnyInvocable<bool()> cancelled;
+};
+
+// What they made, in one piece of memory of the host.
+class SeriesOutputs {
+ public:
+  // RESOURCE_EXHAUSTED: the device has no memory for all of them.
+  static absl::StatusOr<SeriesOutputs> Lease(const Plan& plan, size_t calls);
+
+  // No bytes for an output that is masked out or has no elements.
+  std::span<std::byte> at(size_t call, size_t output) const {
+    const Place& place = places_[output];
+    return {place.bytes == 0 ? nullptr : memory_.data() + call * call_bytes_ + place.offset,
+            place.bytes};
+  }
+
+ private:
+  struct Place {
+    size_t offset;  // from the start of the call's
+    size_t bytes;
+  };
+  PooledBuffer memory_;
+  size_t call_bytes_ = 0;
+  absl::InlinedVector<Place, 2> places_;
+};
+
 // Whether Submit runs it on the thread that brings it.
 bool RunsInline(const Plan& plan);
 
@@ -178,6 +217,11 @@ class Engine {
   // Admits a group as one call and queues it for the device's workers, among the tiny tasks:
   // between two turns others have theirs.
   void SubmitGroup(CallGroup group);
+
+  // Runs them on this thread; each succeeds or fails by itself, as if it was submitted, but
+  // deadline and cancellation count for all. With an error none has begun: there is no memory for
+  // all of them together.
+  absl::StatusOr<SeriesOutputs> RunSeries(CallSeries series);
 
   // Runs it on this thread, whatever its cost: `done` was called when it returns.
   void RunHere(OneShot shot);

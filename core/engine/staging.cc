@@ -12,11 +12,6 @@ MemoryRegion RegionOf(const PooledBuffer& buffer) {
   return {.start = buffer.data(), .row_bytes = static_cast<int64_t>(buffer.size())};
 }
 
-bool IsReady(const Fragments& bytes, size_t alignment) {
-  return bytes.pieces().size() == 1 &&
-         reinterpret_cast<uintptr_t>(bytes.pieces()[0].data()) % alignment == 0;
-}
-
 }  // namespace
 
 std::byte* AddressOfNothing() {
@@ -27,7 +22,7 @@ std::byte* AddressOfNothing() {
 absl::Status StagedInputs::Add(const Fragments& bytes, size_t alignment, Use use) {
   PooledBuffer buffer;
   const std::byte* start = AddressOfNothing();
-  if (use == Use::kWhereTheyLie && device_.uses_host_memory() && IsReady(bytes, alignment)) {
+  if (use == Use::kWhereTheyLie && device_.uses_host_memory() && IsInPlace(bytes, alignment)) {
     start = bytes.pieces()[0].data();
   } else if (bytes.size_bytes() > 0) {
     OPSERVE_ASSIGN_OR_RETURN(buffer, device_.memory().Acquire(bytes.size_bytes()));

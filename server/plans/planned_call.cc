@@ -5,6 +5,7 @@
 
 #include "core/base/status_macros.h"
 #include "server/wire/call_codec.h"
+#include "server/wire/raw_message.h"
 
 namespace opserve::server {
 namespace {
@@ -56,6 +57,10 @@ absl::StatusOr<std::shared_ptr<const PlannedCall>> PlannedCall::Plan(const Engin
   const OpCall& op_call = planned->plan_->call;
   planned->form_ = ResultForm(op_call, planned->sharing_.get(), encoding);
   planned->is_shareable_ = HasOnlyInputsInRaw(call, *op_call.op);
+  planned->is_serial_ = planned->is_shareable_ && planned->sharing_ == nullptr &&
+                        planned->values_.empty() && planned->form_.is_raw() &&
+                        RunsInline(*planned->plan_) &&
+                        op_call.output_bytes() <= static_cast<int64_t>(kCopiedBytes);
   return planned;
 }
 

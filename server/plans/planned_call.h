@@ -39,6 +39,8 @@ class PlannedCall {
   const ResultForm& form() const { return form_; }
   // Whether a call with the same message but other raw entries, as many, has the same plan.
   bool is_shareable() const { return is_shareable_; }
+  // Whether such calls may run as a CallSeries: small ones, of raw inputs and raw outputs.
+  bool is_serial() const { return is_serial_; }
   // The storages of the tensors that came with values; they follow the raw entries.
   std::span<const Fragments> values() const { return values_; }
   // Where its tensors in shared memory lie now, if it has any: they follow the values. Errors as
@@ -58,6 +60,7 @@ class PlannedCall {
   std::unique_ptr<const v1::Call> sharing_;  // the call, when it has tensors in shared memory
   ResultForm form_;
   bool is_shareable_ = false;
+  bool is_serial_ = false;
   std::vector<Fragments> values_;  // into value_bytes_
   std::vector<std::vector<std::byte>> value_bytes_;
 };

@@ -59,16 +59,29 @@ class BatchRun {
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
 
  private:
+  struct SeriesResults {
+    std::shared_ptr<const PlannedCall> planned;
+    SeriesOutputs outputs;
+  };
+
   struct Result {
     std::shared_ptr<const PlannedCall> planned;
     std::vector<std::shared_ptr<const SharedRegion>> regions;  // while the call uses them
     absl::StatusOr<Outputs> outputs = Outputs();
+    // Of a call in a series that succeeded, instead of `planned` and `outputs`.
+    const SeriesResults* series = nullptr;
+    size_t index = 0;  // in the series
   };
 
   // The calls as one piece of work for workers.
   CallGroup Group();
   // Starts calls for about `time`, by their estimates; whether there are more.
   bool StartCalls(absl::Duration time);
+  // Starts the next call, or those next that can run as one series; about how long that took.
+  absl::Duration StartNext(absl::Duration time);
+  // Runs the next `count` calls; false when they must be started one by one.
+  bool RunSeries(std::shared_ptr<const PlannedCall> planned, size_t count);
+  size_t CallsLikeNext(size_t most) const;
   // Ends the calls that have not begun.
   void EndGroup(const absl::Status& status);
   absl::StatusOr<OneShot> Prepare(size_t index);
@@ -87,6 +100,7 @@ class BatchRun {
   AnswerRoom room_;
   std::vector<std::shared_ptr<const PlannedCall>> shared_;  // of each distinct call, once planned
   std::vector<Result> results_;
+  std::vector<std::unique_ptr<const SeriesResults>> series_;
   std::atomic<size_t> unfinished_ = 0;  // calls, and the loop that starts them
   size_t begun_ = 0;
   absl::AnyInvocable<void(absl::StatusOr<grpc::ByteBuffer>)> done_;

@@ -1,6 +1,7 @@
 #include "server/wire/batch_request.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -63,6 +64,7 @@ void AppendVarint(uint32_t value, std::string& out) {
 // Where a Tensor's bytes say its raw_index; nowhere when both are equal.
 struct RawIndexField {
   size_t begin = 0;
+  size_t number = 0;  // where its number begins, which ends at `end`
   size_t end = 0;
   uint32_t value = 0;
 };
@@ -81,11 +83,18 @@ bool FindRawIndex(std::string_view tensor, RawIndexField& field) {
       if (!WireFormatLite::SkipField(&in, tag)) return false;
       continue;
     }
+    field.number = static_cast<size_t>(in.CurrentPosition());
     if (!in.ReadVarint32(&field.value)) return false;
     field.begin = static_cast<size_t>(begin);
     field.end = static_cast<size_t>(in.CurrentPosition());
   }
 }
+
+struct NumberPlace {
+  size_t begin = 0;
+  size_t end = 0;
+};
+using NumberPlaces = absl::InlinedVector<NumberPlace, 4>;
 
 // A serialized Call with its raw indices counted from 0 in the order of their first use, and what
 // they were.
@@ -93,11 +102,14 @@ class CallSplitter {
  public:
   const std::string& bytes() const { return bytes_; }
   const Entries& entries() const { return entries_; }
+  // Of each raw index, where its number is in the call that was split.
+  const NumberPlaces& numbers() const { return numbers_; }
 
   // False for a call that is malformed or out of the ordinary.
   bool Split(std::string_view call) {
     bytes_.clear();
     entries_.clear();
+    numbers_.clear();
     CodedInputStream in = StreamOf(call);
     size_t copied = 0;
     while (const uint32_t tag = in.ReadTag()) {
@@ -108,7 +120,7 @@ class CallSplitter {
       const auto length_at = static_cast<size_t>(in.CurrentPosition());
       bytes_.append(call.substr(copied, length_at - copied));
       std::string_view tensor;
-      if (!TakeBytes(in, call, tensor) || !AppendTensor(tensor)) return false;
+      if (!TakeBytes(in, call, tensor) || !AppendTensor(call, tensor)) return false;
       copied = static_cast<size_t>(in.CurrentPosition());
     }
     bytes_.append(call.substr(copied));
@@ -117,7 +129,7 @@ class CallSplitter {
 
  private:
   // With its length.
-  bool AppendTensor(std::string_view tensor) {
+  bool AppendTensor(std::string_view call, std::string_view tensor) {
     RawIndexField field;
     if (!FindRawIndex(tensor, field)) return false;
     if (field.begin == field.end) {
@@ -125,6 +137,8 @@ class CallSplitter {
       bytes_.append(tensor);
       return true;
     }
+    const auto start = static_cast<size_t>(tensor.data() - call.data());
+    numbers_.push_back({start + field.number, start + field.end});
     const auto found = std::find(entries_.begin(), entries_.end(), field.value);
     const auto index = static_cast<uint32_t>(found - entries_.begin());
     if (found == entries_.end()) entries_.push_back(field.value);
@@ -140,6 +154,61 @@ class CallSplitter {
 
   std::string bytes_;
   Entries entries_;
+  NumberPlaces numbers_;
+};
+
+// Tells calls that differ from one that was split in their raw indices alone, and in nothing about
+// them but the numbers: hundreds of those follow each other.
+class CallPattern {
+ public:
+  size_t distinct() const { return distinct_; }
+
+  // `call` must stay where it is.
+  void Set(std::string_view call, const CallSplitter& splitter, size_t distinct) {
+    // Indices that are equal in one call need not be so in the next.
+    const bool each_once = splitter.entries().size() == splitter.numbers().size();
+    call_ = each_once ? call : std::string_view();
+    numbers_ = splitter.numbers();
+    distinct_ = distinct;
+  }
+
+  // Whether `call` is one; its indices, then.
+  bool Matches(std::string_view call, Entries& entries) const {
+    if (call_.empty() || call.size() != call_.size()) return false;
+    entries.clear();
+    size_t compared = 0;
+    for (const NumberPlace& number : numbers_) {
+      if (!Equal(call, compared, number.begin)) return false;
+      uint32_t value = 0;
+      if (!ReadNumber(call.substr(number.begin, number.end - number.begin), value)) return false;
+      if (std::find(entries.begin(), entries.end(), value) != entries.end()) return false;
+      entries.push_back(value);
+      compared = number.end;
+    }
+    return Equal(call, compared, call.size());
+  }
+
+ private:
+  static constexpr size_t kMaxNumberBytes = 4;
+
+  bool Equal(std::string_view call, size_t begin, size_t end) const {
+    return std::memcmp(call.data() + begin, call_.data() + begin, end - begin) == 0;
+  }
+
+  // A varint of exactly these bytes.
+  static bool ReadNumber(std::string_view bytes, uint32_t& value) {
+    if (bytes.size() > kMaxNumberBytes) return false;
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      const auto byte = static_cast<uint8_t>(bytes[i]);
+      if ((byte >= 0x80) != (i + 1 < bytes.size())) return false;
+      value |= static_cast<uint32_t>(byte & 0x7f) << (7 * i);
+    }
+    return true;
+  }
+
+  std::string_view call_;
+  NumberPlaces numbers_;
+  size_t distinct_ = 0;
 };
 
 bool IsWorthPacking(const Fragments& entry) {
@@ -206,12 +275,18 @@ class BatchReader {
 
   bool IsInside(uint32_t entry) const { return entry < batch_.raw.size(); }
 
+  bool AreInside(const Entries& entries) const {
+    return std::all_of(entries.begin(), entries.end(),
+                       [this](uint32_t entry) { return IsInside(entry); });
+  }
+
   bool ReadCall(std::string_view bytes) {
-    if (!splitter_.Split(bytes) ||
-        !std::all_of(splitter_.entries().begin(), splitter_.entries().end(),
-                     [this](uint32_t entry) { return IsInside(entry); })) {
-      return ReadOddCall(bytes);
+    Entries entries;
+    if (pattern_.Matches(bytes, entries) && AreInside(entries)) {
+      AddCall(pattern_.distinct(), entries);
+      return true;
     }
+    if (!splitter_.Split(bytes) || !AreInside(splitter_.entries())) return ReadOddCall(bytes);
     auto known = known_.find(splitter_.bytes());
     if (known == known_.end()) {
       v1::Call* call = Parse(splitter_.bytes());
@@ -219,6 +294,7 @@ class BatchReader {
       known = known_.emplace(splitter_.bytes(), AddDistinct(call)).first;
     }
     AddCall(known->second, splitter_.entries());
+    pattern_.Set(bytes, splitter_, known->second);
     return true;
   }
 
@@ -273,6 +349,7 @@ class BatchReader {
   std::vector<bool> used_;
   bool all_must_be_used_ = true;
   CallSplitter splitter_;
+  CallPattern pattern_;  // of a call in header_
   absl::flat_hash_map<std::string, size_t> known_;
 };
 

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "server/wire/raw_message.h"
 #include "server/wire/varint.h"
 
 namespace opserve::server {
@@ -14,15 +13,23 @@ constexpr uint32_t kResultsTag = BytesTag(v1::ExecuteBatchResponse::kResultsFiel
 
 void BatchResponseWriter::Add(const ResultForm& form, Outputs outputs) {
   if (form.is_raw()) {
-    const auto first_raw = static_cast<uint32_t>(raw_.size());
-    AppendVarint(kResultsTag, results_);
-    AppendVarint(form.OutputsBytes(first_raw), results_);
-    form.AppendOutputs(first_raw, results_);
-    return form.TakeRaw(std::move(outputs), raw_);
+    AppendResult(form);
+    return form.AddRaw(std::move(outputs), raw_);
   }
   v1::BatchResult result;
   form.FillTensors(std::move(outputs), *result.mutable_outputs());
   AddMessage(result);
+}
+
+void BatchResponseWriter::Add(const ResultForm& form, const SeriesOutputs& outputs, size_t index) {
+  AppendResult(form);
+  form.AddRaw(outputs, index, raw_);
+}
+
+void BatchResponseWriter::AppendResult(const ResultForm& form) {
+  AppendVarint(kResultsTag, results_);
+  AppendVarint(form.OutputsBytes(raw_.entries()), results_);
+  form.AppendOutputs(raw_.entries(), results_);
 }
 
 void BatchResponseWriter::AddError(const absl::Status& status) {
@@ -38,8 +45,7 @@ void BatchResponseWriter::AddMessage(const v1::BatchResult& result) {
 }
 
 grpc::ByteBuffer BatchResponseWriter::Write() && {
-  return WriteSplitMessage(std::move(results_), v1::ExecuteBatchResponse::kRawFieldNumber,
-                           std::move(raw_));
+  return std::move(raw_).WriteAfter(std::move(results_));
 }
 
 }  // namespace opserve::server

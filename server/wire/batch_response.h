@@ -4,12 +4,12 @@
 
 #include <cstddef>
 #include <string>
-#include <vector>
 
 #include <grpcpp/support/byte_buffer.h>
 
 #include "absl/status/status.h"
 #include "opserve/v1/operator_service.pb.h"
+#include "server/wire/raw_message.h"
 #include "server/wire/result_form.h"
 #include "server/wire/status_details.h"
 
@@ -23,16 +23,19 @@ class BatchResponseWriter {
  public:
   // The outputs of a call that has the plan which `form` was made of.
   void Add(const ResultForm& form, Outputs outputs);
+  // RAW: those of call `index` of a series. They are copied.
+  void Add(const ResultForm& form, const SeriesOutputs& outputs, size_t index);
   // `status` is not OK.
   void AddError(const absl::Status& status);
 
   grpc::ByteBuffer Write() &&;
 
  private:
+  void AppendResult(const ResultForm& form);
   void AddMessage(const v1::BatchResult& result);
 
   std::string results_;
-  std::vector<PooledBuffer> raw_;
+  RawWriter raw_{v1::ExecuteBatchResponse::kRawFieldNumber};
 };
 
 }  // namespace opserve::server

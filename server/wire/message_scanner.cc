@@ -29,10 +29,17 @@ class Cursor {
   bool at_end() const { return left_ == 0; }
   size_t position() const { return position_; }
   size_t left() const { return left_; }
+  std::span<const std::byte> rest_of_piece() const {
+    return at_end() ? std::span<const std::byte>() : pieces_[index_].subspan(offset_);
+  }
 
   // Moves over `count` bytes, at most left(), and shows them piece by piece.
   template <typename Visitor>
   void Take(size_t count, Visitor visit) {
+    if (IsInsidePiece(count)) {
+      visit(pieces_[index_].subspan(offset_, count));
+      return Advance(count);
+    }
     while (count > 0) {
       const std::span<const std::byte> here = pieces_[index_].subspan(offset_);
       const std::span<const std::byte> taken = here.first(std::min(count, here.size()));
@@ -51,6 +58,13 @@ class Cursor {
 
   // nullopt when the message ends inside it or it has more than `max_bytes`.
   std::optional<uint64_t> ReadVarint(int max_bytes) {
+    if (IsInsidePiece(1)) {
+      const uint64_t byte = std::to_integer<uint64_t>(pieces_[index_][offset_]);
+      if (byte < 0x80) {
+        Advance(1);
+        return byte;
+      }
+    }
     uint64_t value = 0;
     for (int i = 0; i < max_bytes && !at_end(); ++i) {
       const uint64_t byte = std::to_integer<uint64_t>(pieces_[index_][offset_]);
@@ -62,6 +76,15 @@ class Cursor {
   }
 
  private:
+  // Whether there are as many bytes, at least one, and the piece goes on behind them.
+  bool IsInsidePiece(size_t count) const {
+    return count > 0 && index_ < pieces_.size() && count < pieces_[index_].size() - offset_;
+  }
+  void Advance(size_t count) {
+    offset_ += count;
+    position_ += count;
+    left_ -= count;
+  }
   void SkipEmpty() {
     while (index_ < pieces_.size() && offset_ == pieces_[index_].size()) {
       ++index_;
@@ -88,19 +111,42 @@ class Scanner {
       : bulk_field_(bulk_field), limits_(limits), cursor_(pieces), header_start_(cursor_) {}
 
   absl::StatusOr<ScannedMessage> Scan() {
-    while (!cursor_.at_end()) OPSERVE_RETURN_IF_ERROR(ScanField());
+    while (!cursor_.at_end()) {
+      while (ScanSmallBulk()) {
+      }
+      OPSERVE_RETURN_IF_ERROR(ScanField());
+    }
     OPSERVE_RETURN_IF_ERROR(CopyHeaderUpTo(cursor_.position()));
     return std::move(message_);
   }
 
  private:
+  // Small bulk entries that follow each other inside a piece come in thousands. False when
+  // ScanField must read what comes next.
+  bool ScanSmallBulk() {
+    const std::span<const std::byte> rest = cursor_.rest_of_piece();
+    if (rest.size() < 2 || std::to_integer<uint32_t>(rest[0]) != BulkTag()) return false;
+    const auto length = std::to_integer<size_t>(rest[1]);
+    if (length >= 0x80 || rest.size() <= 2 + length) return false;
+    if (header_start_.position() != cursor_.position()) return false;
+    if (message_.bulk.empty() || message_.bulk.size() == limits_.max_bulk_entries) return false;
+    message_.bulk.emplace_back(rest.subspan(2, length));
+    cursor_.Skip(2 + length);
+    header_start_ = cursor_;
+    return true;
+  }
+
+  // Tags of one byte are all that ScanSmallBulk compares with.
+  uint32_t BulkTag() const { return bulk_field_ << 3 | kLengthDelimited; }
+
   absl::Status ScanField() {
+    if (cursor_.at_end()) return absl::OkStatus();
     const size_t start = cursor_.position();
     const std::optional<uint64_t> tag = cursor_.ReadVarint(kMaxVarint32Bytes);
     if (!tag.has_value() || *tag > std::numeric_limits<uint32_t>::max() || *tag >> 3 == 0) {
       return Malformed("a protobuf field tag", "none", start);
     }
-    if (*tag == (uint64_t{bulk_field_} << 3 | kLengthDelimited)) {
+    if (*tag == BulkTag()) {
       OPSERVE_RETURN_IF_ERROR(CopyHeaderUpTo(start));
       OPSERVE_RETURN_IF_ERROR(ScanBulk());
       header_start_ = cursor_;
@@ -155,6 +201,10 @@ class Scanner {
                        "one more", cursor_.position());
     }
     OPSERVE_ASSIGN_OR_RETURN(const size_t length, ReadLength());
+    if (message_.bulk.empty()) {
+      // As many as there would be of its size: one tag and one length each.
+      message_.bulk.reserve(std::min(limits_.max_bulk_entries, 1 + cursor_.left() / (length + 2)));
+    }
     Fragments& entry = message_.bulk.emplace_back();
     cursor_.Take(length, [&entry](std::span<const std::byte> piece) { entry.Append(piece); });
     return absl::OkStatus();
@@ -163,6 +213,7 @@ class Scanner {
   // Appends what lies between header_start_ and `position`.
   absl::Status CopyHeaderUpTo(size_t position) {
     const size_t count = position - header_start_.position();
+    if (count == 0) return absl::OkStatus();
     std::string& header = message_.header;
     if (count > limits_.max_header_bytes - header.size()) {
       return MakeError({.reason = ErrorReason::kResourceLimit,

@@ -9,6 +9,7 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/message_lite.h"
 #include "server/wire/message_scanner.h"
+#include "server/wire/varint.h"
 
 namespace opserve::server {
 namespace {
@@ -18,9 +19,6 @@ using google::protobuf::io::CodedOutputStream;
 constexpr uint32_t kNoBulk = 0;  // no field has this number
 
 constexpr uint32_t TagOf(uint32_t raw_field) { return raw_field << 3 | 2; }
-
-// Up to here a copy costs less than a slice of its own.
-constexpr size_t kCopiedBytes = 2048;
 
 grpc::Slice LeaseAsSlice(PooledBuffer buffer) {
   auto* lease = new PooledBuffer(std::move(buffer));
@@ -70,26 +68,42 @@ absl::StatusOr<SplitMessage> ReadSplitMessage(const grpc::ByteBuffer& buffer, ui
   return split;
 }
 
+void RawWriter::AppendStart(size_t entry_bytes) {
+  ++entries_;
+  AppendVarint(tag_, copied_);
+  AppendVarint(entry_bytes, copied_);
+}
+
+void RawWriter::AddCopy(std::span<const std::byte> entry) {
+  AppendStart(entry.size());
+  if (!entry.empty()) copied_.append(reinterpret_cast<const char*>(entry.data()), entry.size());
+}
+
+void RawWriter::Add(PooledBuffer entry) {
+  if (entry.size() <= kCopiedBytes) return AddCopy({entry.data(), entry.size()});
+  AppendStart(entry.size());
+  if (slices_.empty())
+    first_ = std::move(copied_);
+  else
+    slices_.emplace_back(copied_);
+  copied_.clear();
+  slices_.push_back(LeaseAsSlice(std::move(entry)));
+}
+
+grpc::ByteBuffer RawWriter::WriteAfter(std::string header) && {
+  // The writer keeps none of the leases.
+  std::vector<grpc::Slice> slices = std::move(slices_);
+  header.append(slices.empty() ? copied_ : first_);
+  if (!slices.empty() && !copied_.empty()) slices.emplace_back(copied_);
+  slices.insert(slices.begin(), grpc::Slice(header));
+  return grpc::ByteBuffer(slices.data(), slices.size());
+}
+
 grpc::ByteBuffer WriteSplitMessage(std::string header, uint32_t raw_field,
                                    std::vector<PooledBuffer> raw) {
-  std::vector<grpc::Slice> slices;
-  std::string copied = std::move(header);
-  for (PooledBuffer& entry : raw) {
-    uint8_t prefix[16];
-    uint8_t* end = CodedOutputStream::WriteTagToArray(TagOf(raw_field), prefix);
-    end = CodedOutputStream::WriteVarint64ToArray(entry.size(), end);
-    copied.append(reinterpret_cast<const char*>(prefix), static_cast<size_t>(end - prefix));
-    if (entry.size() <= kCopiedBytes) {
-      if (entry.size() > 0)
-        copied.append(reinterpret_cast<const char*>(entry.data()), entry.size());
-      continue;
-    }
-    slices.emplace_back(copied);
-    copied.clear();
-    slices.push_back(LeaseAsSlice(std::move(entry)));
-  }
-  if (!copied.empty() || slices.empty()) slices.emplace_back(copied);
-  return grpc::ByteBuffer(slices.data(), slices.size());
+  RawWriter writer(raw_field);
+  for (PooledBuffer& entry : raw) writer.Add(std::move(entry));
+  return std::move(writer).WriteAfter(std::move(header));
 }
 
 absl::StatusOr<RawSessionRequest> ReadSessionRequest(const grpc::ByteBuffer& buffer) {

@@ -59,9 +59,36 @@ absl::Status ReadMessage(const grpc::ByteBuffer& buffer, google::protobuf::Messa
 
 grpc::ByteBuffer WriteMessage(const google::protobuf::MessageLite& message);
 
-// The message that begins with `header`, then has `raw` as the entries of its field `raw_field`.
-// Large entries are not copied: the result owns their leases, which end when the transport is done
-// with them.
+// Up to here an entry is copied into its message: that costs less than a slice of its own.
+inline constexpr size_t kCopiedBytes = 2048;
+
+// The raw entries of a message that is being put together.
+class RawWriter {
+ public:
+  explicit RawWriter(uint32_t raw_field) : tag_(raw_field << 3 | 2) {}
+
+  // Large ones are not copied: the message owns their leases, which end when the transport is done
+  // with them.
+  void Add(PooledBuffer entry);
+  void AddCopy(std::span<const std::byte> entry);
+  // How many were added.
+  uint32_t entries() const { return entries_; }
+
+  // The message that begins with `header`, then has the entries.
+  grpc::ByteBuffer WriteAfter(std::string header) &&;
+
+ private:
+  void AppendStart(size_t entry_bytes);
+
+  const uint32_t tag_;
+  uint32_t entries_ = 0;
+  std::string first_;                // what precedes slices_
+  std::vector<grpc::Slice> slices_;  // begins with a large entry
+  std::string copied_;               // what follows the last of slices_
+};
+
+// The message that begins with `header`, then has `raw` as the entries of its field `raw_field`, as
+// RawWriter does it.
 grpc::ByteBuffer WriteSplitMessage(std::string header, uint32_t raw_field,
                                    std::vector<PooledBuffer> raw);
 

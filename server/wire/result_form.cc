@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "google/protobuf/io/coded_stream.h"
-#include "server/wire/raw_message.h"
 #include "server/wire/shared_codec.h"
 #include "server/wire/varint.h"
 
@@ -71,9 +70,15 @@ void ResultForm::AppendOutputs(uint32_t first_raw, std::string& message) const {
   }
 }
 
-void ResultForm::TakeRaw(Outputs outputs, std::vector<PooledBuffer>& raw) const {
+void ResultForm::AddRaw(Outputs outputs, RawWriter& raw) const {
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs_[i].is_raw) raw.push_back(std::move(outputs[i].bytes));
+    if (outputs_[i].is_raw) raw.Add(std::move(outputs[i].bytes));
+  }
+}
+
+void ResultForm::AddRaw(const SeriesOutputs& outputs, size_t index, RawWriter& raw) const {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (outputs_[i].is_raw) raw.AddCopy(outputs.at(index, i));
   }
 }
 
@@ -83,17 +88,16 @@ std::vector<PooledBuffer> ResultForm::FillTensors(Outputs outputs, TensorList& t
 }
 
 grpc::ByteBuffer WriteExecuteResponse(const ResultForm& form, Outputs outputs) {
-  std::vector<PooledBuffer> raw;
   if (!form.is_raw()) {
     v1::ExecuteResponse response;
     form.FillTensors(std::move(outputs), *response.mutable_outputs());
-    return WriteExecuteResponse(response, std::move(raw));
+    return WriteExecuteResponse(response, {});
   }
   std::string header;
   form.AppendOutputs(0, header);
-  raw.reserve(outputs.size());
-  form.TakeRaw(std::move(outputs), raw);
-  return WriteSplitMessage(std::move(header), v1::ExecuteResponse::kRawFieldNumber, std::move(raw));
+  RawWriter raw(v1::ExecuteResponse::kRawFieldNumber);
+  form.AddRaw(std::move(outputs), raw);
+  return std::move(raw).WriteAfter(std::move(header));
 }
 
 }  // namespace opserve::server

@@ -12,6 +12,7 @@
 #include "core/engine/engine.h"
 #include "opserve/v1/operator_service.pb.h"
 #include "server/wire/output_codec.h"
+#include "server/wire/raw_message.h"
 
 namespace opserve::server {
 
@@ -34,8 +35,9 @@ class ResultForm {
   // the one of index `first_raw`. As AppendOutputs, in bytes.
   size_t OutputsBytes(uint32_t first_raw) const;
   void AppendOutputs(uint32_t first_raw, std::string& message) const;
-  // RAW: appends the raw entries.
-  void TakeRaw(Outputs outputs, std::vector<PooledBuffer>& raw) const;
+  // RAW: adds the raw entries, of all outputs or of those that call `index` of a series made.
+  void AddRaw(Outputs outputs, RawWriter& raw) const;
+  void AddRaw(const SeriesOutputs& outputs, size_t index, RawWriter& raw) const;
 
   // `tensors` become the outputs, with their values or, RAW, with the indices of the entries that
   // it returns.

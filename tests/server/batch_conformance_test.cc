@@ -63,6 +63,21 @@ TEST_F(BatchConformanceTest, GoodCalls) {
   ExpectAliveAndEmpty();
 }
 
+// Calls that are alike and follow each other run in series.
+TEST_F(BatchConformanceTest, CallsInARow) {
+  std::vector<v1::ExecuteRequest> singles;
+  for (const Operator* op : AllOperators()) {
+    for (int i = 0; i < 6; ++i) {
+      v1::ExecuteRequest single = GoodCall(*op);
+      if (i == 3) single.mutable_raw(0)->append("12345678");
+      if (i == 5) single.mutable_raw(0)->clear();
+      singles.push_back(single);
+    }
+  }
+  ExpectAlike(singles);
+  ExpectAliveAndEmpty();
+}
+
 // Mistakes of the whole message are left out: there they are those of the batch.
 bool IsOfTheCall(const MalformedCall& call) {
   return call.parameter != "message" && call.parameter != "raw" &&

@@ -65,23 +65,28 @@ void Classify(const ElementwiseCall& call, Operand& operand) {
   }
 }
 
-Operand MakeInput(const KernelArgs& args, size_t i) {
+// Operands begin empty. Small calls cost about as much as what is done for each.
+void SetInput(const KernelArgs& args, size_t i, Operand& input) {
   const TensorDesc& desc = args.call.input(static_cast<int>(i));
-  const auto offset = static_cast<size_t>(desc.storage_offset) * DTypeSize(desc.dtype);
-  return {.input = args.inputs[i] + offset, .output = nullptr, .dtype = desc.dtype, .strides = {}};
+  input.input = args.inputs[i] + static_cast<size_t>(desc.storage_offset) * DTypeSize(desc.dtype);
+  input.dtype = desc.dtype;
 }
 
-Operand MakeOutput(const KernelArgs& args) {
+void SetOutput(const KernelArgs& args, Operand& output) {
   const TensorDesc& desc = args.call.output(0).desc;
-  const auto offset = static_cast<size_t>(desc.storage_offset) * DTypeSize(desc.dtype);
-  return {.input = nullptr, .output = args.outputs[0] + offset, .dtype = desc.dtype, .strides = {}};
+  output.output =
+      args.outputs[0] + static_cast<size_t>(desc.storage_offset) * DTypeSize(desc.dtype);
+  output.dtype = desc.dtype;
 }
 
 // The commonest call by far: all tensors dense, of one shape. Its space is a line.
 bool IsLine(const KernelArgs& args, const Dims& shape, std::span<Operand* const> operands) {
-  for (size_t i = 0; i < args.inputs.size(); ++i) {
+  const TensorDesc& first = args.call.input(0);
+  if (!SameShape(first.shape, shape) || !first.IsDense()) return false;
+  for (size_t i = 1; i < args.inputs.size(); ++i) {
     const TensorDesc& desc = args.call.input(static_cast<int>(i));
-    if (!SameShape(desc.shape, shape) || !desc.IsDense()) return false;
+    if (!SameShape(desc.shape, shape)) return false;
+    if (!SameShape(desc.strides, first.strides) && !desc.IsDense()) return false;
   }
   return operands.size() == args.inputs.size() || args.call.output(0).desc.IsDense();
 }
@@ -96,22 +101,23 @@ ElementwiseCall MakeCall(const KernelArgs& args, const Dims& shape, Result resul
   absl::InlinedVector<Operand*, kMaxElementwiseInputs + 1> operands;
   bool uniform = true;
   for (size_t i = 0; i < call.num_inputs; ++i) {
-    Operand& input = call.inputs[i] = MakeInput(args, i);
+    Operand& input = call.inputs[i];
+    SetInput(args, i, input);
     call.promoted = i == 0 ? input.dtype : PromoteDTypes(call.promoted, input.dtype);
     uniform = uniform && input.dtype == call.inputs[0].dtype;
     operands.push_back(&input);
   }
   if (result == Result::kTensor) {
-    call.output = MakeOutput(args);
+    SetOutput(args, call.output);
     uniform = uniform && call.output.dtype == call.inputs[0].dtype;
     operands.push_back(&call.output);
   }
   call.tile_dtype = uniform ? call.promoted : DType::kFloat32;
   if (call.count == 0) return call;
   if (IsLine(args, shape, operands)) {
-    call.shape = {call.count};
+    call.shape.push_back(call.count);
     for (Operand* operand : operands) {
-      operand->strides = {1};
+      operand->strides.push_back(1);
       operand->linear = true;
     }
     return call;
