@@ -59,6 +59,14 @@ Json DeviceJson(const client::DeviceStatistics& device) {
             {"largest_lease_bytes", device.memory_largest_lease_bytes}}}};
 }
 
+Json SharedMemoryJson(const client::SharedMemoryStatistics& shared) {
+  return {{"regions", shared.regions},
+          {"bytes", shared.bytes},
+          {"limit_bytes", shared.limit_bytes},
+          {"allocated", shared.allocated},
+          {"refused", shared.refused}};
+}
+
 }  // namespace
 
 std::string StatisticsJson(const client::Statistics& now, const std::string& target) {
@@ -76,7 +84,8 @@ std::string StatisticsJson(const client::Statistics& now, const std::string& tar
       {"batches", {{"calls", now.batch_calls}, {"failed_calls", now.batch_failed_calls}}},
       {"sessions", SessionsJson(now.sessions)},
       {"engine", EngineJson(now.engine)},
-      {"devices", std::move(devices)}};
+      {"devices", std::move(devices)},
+      {"shared_memory", SharedMemoryJson(now.shared_memory)}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -58,6 +58,13 @@ std::string DevicesText(const client::Statistics& now) {
   return text;
 }
 
+std::string SharedMemoryText(const client::SharedMemoryStatistics& shared) {
+  if (shared.limit_bytes == 0) return "";
+  return absl::StrFormat("shared memory      %s of %s in %d regions; %d allocated, %d refused\n",
+                         Bytes(shared.bytes), Bytes(shared.limit_bytes), shared.regions,
+                         shared.allocated, shared.refused);
+}
+
 std::string SessionsText(const client::SessionStatistics& sessions) {
   return absl::StrFormat(
       "\nsessions           %d open, %d opened, %d refused; %d commands (%d failed), %d answers\n"
@@ -113,7 +120,7 @@ std::string StatisticsText(const client::Statistics& now) {
   absl::StrAppend(&text, SessionsText(now.sessions), EngineText(now.engine));
   for (const auto& [reason, count] : now.errors)
     absl::StrAppendFormat(&text, "error              %d %s\n", count, reason);
-  return text + DevicesText(now);
+  return text + DevicesText(now) + SharedMemoryText(now.shared_memory);
 }
 
 std::string RatesText(const client::Statistics& before, const client::Statistics& now) {
@@ -146,7 +153,7 @@ std::string RatesText(const client::Statistics& before, const client::Statistics
            engine.queued_calls - from.engine.queued_calls),
       Mean(engine.execution - from.engine.execution, Runs(engine) - Runs(from.engine)),
       Time(engine.expected_wait));
-  return text + DevicesText(now);
+  return text + DevicesText(now) + SharedMemoryText(now.shared_memory);
 }
 
 }  // namespace opserve::cli

@@ -59,6 +59,15 @@ struct DeviceStatistics {
   int64_t memory_largest_lease_bytes = 0;
 };
 
+// `limit_bytes` is 0 where the server shares no memory.
+struct SharedMemoryStatistics {
+  int64_t regions = 0;
+  int64_t bytes = 0;
+  int64_t limit_bytes = 0;
+  int64_t allocated = 0;
+  int64_t refused = 0;
+};
+
 struct Statistics {
   absl::Duration uptime;
   std::vector<MethodStatistics> methods;
@@ -68,6 +77,7 @@ struct Statistics {
   SessionStatistics sessions;
   EngineStatistics engine;
   std::vector<DeviceStatistics> devices;
+  SharedMemoryStatistics shared_memory;
 };
 
 }  // namespace opserve::client

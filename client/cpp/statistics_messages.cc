@@ -55,6 +55,14 @@ DeviceStatistics ReadDeviceStatistics(const v1::DeviceStatistics& message) {
           .memory_largest_lease_bytes = message.memory_largest_lease_bytes()};
 }
 
+SharedMemoryStatistics ReadSharedMemory(const v1::SharedMemoryStatistics& message) {
+  return {.regions = message.regions(),
+          .bytes = message.bytes(),
+          .limit_bytes = message.limit_bytes(),
+          .allocated = message.allocated(),
+          .refused = message.refused()};
+}
+
 }  // namespace
 
 absl::StatusOr<Statistics> ReadStatistics(const Fragments& answer) {
@@ -71,6 +79,7 @@ absl::StatusOr<Statistics> ReadStatistics(const Fragments& answer) {
     statistics.errors[count.reason()] += count.errors();
   for (const v1::DeviceStatistics& device : message.devices())
     statistics.devices.push_back(ReadDeviceStatistics(device));
+  statistics.shared_memory = ReadSharedMemory(message.shared_memory());
   return statistics;
 }
 

@@ -61,6 +61,19 @@ TEST(StatisticsOutputTest, NothingCountedIsNoNumber) {
   EXPECT_THAT(StatisticsText({}), HasSubstr("mean wait -, mean execution -"));
 }
 
+TEST(StatisticsOutputTest, SharedMemoryIsShownWhereThereIsSome) {
+  client::Statistics statistics = Counted(1, absl::Minutes(1));
+  EXPECT_THAT(StatisticsText(statistics), Not(HasSubstr("shared memory")));
+  statistics.shared_memory = {
+      .regions = 2, .bytes = 3 << 20, .limit_bytes = 512 << 20, .allocated = 7, .refused = 1};
+  const std::string line =
+      "shared memory      3.0 MiB of 512 MiB in 2 regions; 7 allocated, 1 refused\n";
+  EXPECT_THAT(StatisticsText(statistics), HasSubstr(line));
+  EXPECT_THAT(RatesText(statistics, statistics), HasSubstr(line));
+  const auto json = nlohmann::json::parse(StatisticsJson(statistics, "unix:/s"));
+  EXPECT_EQ(json["shared_memory"]["bytes"], 3 << 20);
+}
+
 TEST(StatisticsOutputTest, JsonHasTheSame) {
   const auto json =
       nlohmann::json::parse(StatisticsJson(Counted(1000, absl::Minutes(90)), "unix:/s"));
