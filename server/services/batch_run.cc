@@ -12,10 +12,11 @@
 namespace opserve::server {
 namespace {
 
-// Of a small call in a batch besides its own, and of one in a series: measured.
+// Of a small call in a batch besides its own: measured, and of one in a series, estimated from how
+// many instructions fewer it takes.
 constexpr absl::Duration kBatchedCallTime = absl::Microseconds(1);
 constexpr absl::Duration kSerialCallTime = absl::Nanoseconds(300);
-// Up to here a batch runs where it is read: that took as long.
+// Up to here a batch runs where it is read: that took about as many instructions.
 constexpr absl::Duration kInlineBatchTime = absl::Microseconds(40);
 constexpr int64_t kBytesPerNanosecond = 10;
 constexpr size_t kSmallEntryBytes = 64 << 10;
