@@ -127,7 +127,14 @@ bool Stream::IsIdle() const {
   return !occupied_ && items_.empty();
 }
 
+bool Stream::IsQuick(const Item& item) {
+  if (const auto* command = std::get_if<Command>(&item)) return command->is_quick;
+  return std::holds_alternative<Barrier>(item) ||
+         std::holds_alternative<std::shared_ptr<Marker>>(item);
+}
+
 void Stream::Push(Item item) {
+  const bool quick = IsQuick(item);
   bool start = false;
   std::optional<Item> late;
   {
@@ -139,7 +146,9 @@ void Stream::Push(Item item) {
       start = !std::exchange(busy_, true);
     }
   }
-  if (start) StartTurn();
+  if (start && !quick) StartTurn();
+  // What was pushed meanwhile is a worker's.
+  if (start && quick && Step()) GoOn();
   if (late.has_value()) Drop(*std::move(late));
 }
 

@@ -34,11 +34,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
   struct Command {
     // For errors to name.
     uint64_t id = 0;
-    // On a worker, in the stream's turn.
+    // In the stream's turn, on a worker; when it is quick and the stream has nothing to do, on the
+    // thread that brings it.
     absl::AnyInvocable<absl::Status()> run;
     // Exactly once, on whatever thread, with no lock held: run's status, or why it was not run. It
     // must not block. May be empty.
     absl::AnyInvocable<void(absl::Status)> done;
+    bool is_quick = false;  // takes no longer than to hand it to a worker does
   };
 
   // A command that ends later than its turn on a worker: it waits for a network, say, and holds no
@@ -105,6 +107,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
       : workers_(workers), clock_(clock), on_failure_(on_failure) {}
 
   void Push(Item item);
+  // Whether it is done at once when the stream has nothing to do.
+  static bool IsQuick(const Item& item);
   void StartTurn();
   void TakeTurn();
   // False when the stream has nothing to do, or waits.

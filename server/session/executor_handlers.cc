@@ -84,12 +84,14 @@ std::vector<Pump::Source> SourcesOf(std::vector<ExecutedOutput> outputs, Sent se
   return sources;
 }
 
-void EnqueuePlain(Stream& stream, Execution execution, std::shared_ptr<Ticket> ticket) {
+void EnqueuePlain(Stream& stream, Execution execution, std::shared_ptr<Ticket> ticket,
+                  bool is_quick) {
   const uint64_t id = ticket->id();
   stream.Enqueue(Stream::Command{
       .id = id,
       .run = [execution = std::move(execution)]() mutable { return execution.Run(); },
-      .done = FinishWith(std::move(ticket))});
+      .done = FinishWith(std::move(ticket)),
+      .is_quick = is_quick});
 }
 
 struct Sending {
@@ -169,7 +171,7 @@ absl::Status Handle(SessionState& state, const v1::RunExecutor& command, Taken& 
   OPSERVE_ASSIGN_OR_RETURN(Execution execution,
                            executor->object->Begin(stream->object, std::move(workspace)));
   if (sent == Sent::kNone) {
-    EnqueuePlain(*stream->object, std::move(execution), taken.ticket);
+    EnqueuePlain(*stream->object, std::move(execution), taken.ticket, RunsInline(plan));
     return absl::OkStatus();
   }
   EnqueueAndSend(*stream->object, std::move(execution), taken.ticket,

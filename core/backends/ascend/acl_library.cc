@@ -81,14 +81,30 @@ void* FindSymbol(std::span<void* const> handles, const std::string& symbol) {
   return nullptr;
 }
 
-template <typename Function>
-absl::Status Resolve(std::span<void* const> handles, const char* symbol, Function*& function) {
-  void* found = FindSymbol(handles, symbol);
-  if (found == nullptr) {
-    return InvalidParameter("ascend", absl::StrCat(symbol, " in libascendcl.so or libnnopbase.so"),
-                            "none");
+// A function of the runtime, and where it goes.
+struct Wanted {
+  const char* symbol;
+  void (*put)(void* found, AclFunctions& functions);
+};
+
+constexpr Wanted kWanted[] = {
+#define OPSERVE_ACL_FUNCTION(member, symbol, result, parameters)             \
+  {symbol, [](void* found, AclFunctions& functions) {                        \
+     functions.member = reinterpret_cast<decltype(functions.member)>(found); \
+   }},
+#include "core/backends/ascend/acl_functions.inc"
+#undef OPSERVE_ACL_FUNCTION
+};
+
+absl::Status ResolveAll(std::span<void* const> handles, AclFunctions& functions) {
+  for (const Wanted& wanted : kWanted) {
+    void* found = FindSymbol(handles, wanted.symbol);
+    if (found == nullptr) {
+      return InvalidParameter(
+          "ascend", absl::StrCat(wanted.symbol, " in libascendcl.so or libnnopbase.so"), "none");
+    }
+    wanted.put(found, functions);
   }
-  function = reinterpret_cast<Function*>(found);
   return absl::OkStatus();
 }
 
@@ -119,10 +135,7 @@ absl::Status AclLibrary::Load(const std::vector<std::string>& paths) {
     runtime.push_back(loader.LoadNamed(name));
     if (runtime.back() == nullptr) return loader.NotFound(absl::StrCat("the library ", name));
   }
-#define OPSERVE_ACL_FUNCTION(member, symbol, result, parameters) \
-  OPSERVE_RETURN_IF_ERROR(Resolve(runtime, symbol, functions_.member));
-#include "core/backends/ascend/acl_functions.inc"
-#undef OPSERVE_ACL_FUNCTION
+  OPSERVE_RETURN_IF_ERROR(ResolveAll(runtime, functions_));
   for (const std::string& file : loader.files()) {
     operators_.push_back(loader.LoadFile(file));
     if (operators_.back() == nullptr) return loader.NotFound(absl::StrCat("the library ", file));

@@ -116,7 +116,7 @@ class AscendDevice final : public Device {
       return stream.status();
     }
     const int32_t begun = functions.execute(workspace->data(), bytes, executor, *stream);
-    const absl::Status status = npu_->Check(begun, absl::StrCat("aclnn", std::string(op.name)));
+    absl::Status status = npu_->Check(begun, absl::StrCat("aclnn", std::string(op.name)));
     if (status.ok()) return npu_->FinishStream(*stream);
     npu_->DropStream(*stream);
     return status;
