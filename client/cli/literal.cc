@@ -139,6 +139,11 @@ absl::Status TakeView(std::string_view text, bool has_shape, Literal& literal) {
     if (!has_shape) return Want("a shape, as in f32[2]{…}.strides(2)", "a view without one");
     // A view from element 0 on is one, too: its storage may hold more.
     if (!has_strides) literal.strides = DenseStrides(literal.shape);
+    if (literal.strides.size() != literal.shape.size()) {
+      return Want(
+          absl::StrCat("a stride for each of the shape's ", literal.shape.size(), " extents"),
+          absl::StrCat(literal.strides.size()));
+    }
     return absl::OkStatus();
   }
   if (!has_shape) {

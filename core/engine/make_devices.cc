@@ -26,6 +26,7 @@ absl::StatusOr<std::vector<int>> IdsOf(const DeviceSpec& spec, const Library& li
   OPSERVE_ASSIGN_OR_RETURN(const int32_t count, ascend::CountDevices(*library));
   if (count == 0) return InvalidParameter("device", "an NPU that the runtime sees", "none");
   std::vector<int> ids;
+  ids.reserve(static_cast<size_t>(count));
   for (int id = 0; id < count; ++id) ids.push_back(id);
   return ids;
 }

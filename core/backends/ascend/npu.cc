@@ -116,7 +116,7 @@ absl::Status Npu::Check(int32_t code, std::string_view function) {
 
 bool Npu::Answers() {
   if (probe_ == nullptr) return true;  // it has not started yet, and fails to
-  constexpr std::array<std::byte, kProbeBytes> bytes = {};
+  const std::array<std::byte, kProbeBytes> bytes = {};
   return acl().memcpy(probe_, kProbeBytes, bytes.data(), kProbeBytes, kAclHostToDevice) == 0;
 }
 
