@@ -125,8 +125,10 @@ TEST_F(AscendExecutorTest, WritesViewsAndNothingBetween) {
 }
 
 TEST_F(AscendExecutorTest, StreamsRunSideBySide) {
+  constexpr int kStreams = 4;
   std::vector<std::thread> threads;
-  for (int n = 0; n < 4; ++n) {
+  threads.reserve(kStreams);
+  for (int n = 0; n < kStreams; ++n) {
     threads.emplace_back([this, n] {
       const TestTensor self = TestTensor::Full(DType::kFloat32, {1000}, n);
       const StorageView target = Uploaded(self);
@@ -199,6 +201,7 @@ TEST_F(AscendExecutorTest, CallsThatWaitGiveTheBitsOfEachAlone) {
     cases.push_back(CallOf("Hardshrink", {random()}, {0.5}));
   }
   std::vector<std::future<absl::StatusOr<std::vector<TestTensor>>>> results;
+  results.reserve(cases.size());
   for (const OpCase& op_case : cases) {
     results.push_back(std::async(std::launch::async,
                                  [this, &op_case] { return testing::Run(*engine_, op_case); }));

@@ -14,6 +14,13 @@
 namespace opserve::testing {
 
 class AscendFixture : public ::testing::Test {
+ public:
+  // Nothing that a call made outlives it: what is alive afterwards is the device's own.
+  ~AscendFixture() override {
+    SetFaults("");
+    for (int kind = 0; kind <= 5; ++kind) EXPECT_EQ(CountLive(kind), 0) << "kind " << kind;
+  }
+
  protected:
   AscendFixture() {
     ::setenv("OPSERVE_ACL_GUARD_MEMORY", "1", 1);
@@ -26,12 +33,6 @@ class AscendFixture : public ::testing::Test {
     EXPECT_TRUE(engine.ok()) << engine.status();
     if (engine.ok()) engine_ = *std::move(engine);
   }
-  // Nothing that a call made outlives it: what is alive afterwards is the device's own.
-  ~AscendFixture() override {
-    SetFaults("");
-    for (int kind = 0; kind <= 5; ++kind) EXPECT_EQ(CountLive(kind), 0) << "kind " << kind;
-  }
-
   void SetUp() override { ASSERT_NE(engine_, nullptr); }
 
   Device& device() { return *engine_->devices()[0]; }

@@ -60,7 +60,7 @@ absl::StatusOr<std::unique_ptr<ServerSession>> ServerSession::Open(const std::st
 ServerSession::~ServerSession() { session_.Close({.timeout = kFarewell}).IgnoreError(); }
 
 absl::Status ServerSession::CheckAlive() {
-  const absl::Status status = session_.status();
+  absl::Status status = session_.status();
   if (status.ok()) return status;
   lent_.WaitUntilReturned();
   return absl::UnavailableError(absl::StrCat(
