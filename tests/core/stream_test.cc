@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/base/op_error.h"
@@ -93,6 +94,33 @@ class StreamTest : public ::testing::Test {
   FakeClock clock_;
   WorkerPool workers_{3};
 };
+
+TEST_F(StreamTest, WhatIsQuickRunsOnTheThreadThatBringsItWhenNothingIsBefore) {
+  const auto stream = MakeStream();
+  const auto here = std::this_thread::get_id();
+  std::vector<bool> ran_here;
+  const auto quick = [&] {
+    return Stream::Command{.id = 1,
+                           .run =
+                               [&] {
+                                 ran_here.push_back(std::this_thread::get_id() == here);
+                                 return absl::OkStatus();
+                               },
+                           .done = nullptr,
+                           .is_quick = true};
+  };
+  stream->Enqueue(quick());
+  EXPECT_THAT(ran_here, ElementsAre(true));
+  EXPECT_TRUE(stream->IsIdle());
+  Signal go_on;
+  Signal ended;
+  stream->Enqueue(Await(go_on));
+  stream->Enqueue(quick());
+  stream->Synchronize([&](const Stream::Failure&) { ended.Notify(); });
+  go_on.Notify();
+  ended.Wait();
+  EXPECT_THAT(ran_here, ElementsAre(true, false));
+}
 
 TEST_F(StreamTest, RunsInOrder) {
   const auto stream = MakeStream();
