@@ -1,7 +1,8 @@
 """Counts what a ctest run did: `count_tests.py BUILD_FOLDER` prints "PASSED FAILED SKIPPED" to stdout.
 
-GoogleTest binaries count by their cases, scripts as one. Each failed or skipped test is named on stderr. Reads ctest.xml
-(ctest --output-junit) and gtest/NAME.xml below the build folder.
+GoogleTest binaries count by their cases, scripts as one. Each failed or skipped test is named on stderr; failures.txt in
+the build folder gets the failed ones with what they said. Reads ctest.xml (ctest --output-junit) and gtest/NAME.xml below
+the build folder.
 """
 
 import collections
@@ -9,7 +10,10 @@ import pathlib
 import sys
 import xml.etree.ElementTree as ElementTree
 
-Result = collections.namedtuple("Result", "name outcome reason")
+# A failure's text is cut to this many lines: its end, where a script says why.
+MAX_LINES = 40
+
+Result = collections.namedtuple("Result", "name outcome reason text", defaults=("",))
 
 
 def last_line(text):
@@ -28,7 +32,7 @@ def of_entry(entry):
         return Result(entry.get("name"), "skipped", reason)
     if status == "disabled":
         return Result(entry.get("name"), "skipped", "disabled")
-    return Result(entry.get("name"), "failed", reason or status)
+    return Result(entry.get("name"), "failed", reason or status, entry.findtext("system-out"))
 
 
 def of_cases(entry, report):
@@ -37,8 +41,9 @@ def of_cases(entry, report):
     for case in ElementTree.parse(report).iter("testcase"):
         name = f"{entry.get('name')}: {case.get('classname')}.{case.get('name')}"
         skipped = case.find("skipped")
-        if case.find("failure") is not None:
-            results.append(Result(name, "failed", ""))
+        failures = case.findall("failure")
+        if failures:
+            results.append(Result(name, "failed", "", "\n".join(failure.text or "" for failure in failures)))
         elif skipped is not None:
             results.append(Result(name, "skipped", last_line(skipped.get("message"))))
         elif case.get("result") == "suppressed":
@@ -58,6 +63,13 @@ def of_binary(entry, report):
     return results + ([whole] if whole.outcome == "failed" and not explained else [])
 
 
+def told(result):
+    """A failed result and the end of what it said, as lines."""
+    lines = (result.text or "").strip().splitlines()
+    cut = [f"(the last {MAX_LINES} of {len(lines)} lines)"] if len(lines) > MAX_LINES else []
+    return [f"failed: {result.name}"] + [f"    {line}" for line in cut + lines[-MAX_LINES:]]
+
+
 def main():
     build = pathlib.Path(sys.argv[1])
     results = []
@@ -67,6 +79,8 @@ def main():
         if result.outcome != "passed":
             reason = f": {result.reason}" if result.reason else ""
             print(f"  {result.outcome}: {result.name}{reason}", file=sys.stderr)
+    failed = [result for result in results if result.outcome == "failed"]
+    (build / "failures.txt").write_text("".join(f"{line}\n" for result in failed for line in told(result)))
     counts = collections.Counter(result.outcome for result in results)
     print(counts["passed"], counts["failed"], counts["skipped"])
 
