@@ -74,7 +74,8 @@ class StreamLoad final : public StreamHandler {
       TakeAnswer(answer.Prefix(kStreamAnswerStart),
                  [&answer] { return answer.Prefix(answer.size_bytes()); });
     }
-    stream_.load()->Wake();
+    // Nothing is begun before Attach, which wakes the stream; but the notice may come earlier.
+    if (Stream* stream = stream_) stream->Wake();
   }
 
   void OnEnd(const absl::Status& status) override {
