@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "client/cpp/call_context.h"
 #include "client/cpp/grpc_values.h"
 #include "client/cpp/message_stream.h"
 #include "core/base/op_error.h"
@@ -38,21 +39,20 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
   GrpcCall(std::string target, absl::Duration timeout, Connection::Ended ended)
       : target_(std::move(target)), timeout_(timeout), ended_(std::move(ended)) {}
 
-  void Cancel() override { context_.TryCancel(); }
+  void Cancel() override { context_.Cancel(); }
 
   void Start(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
              const Request& request) {
-    if (timeout_ < absl::InfiniteDuration()) {
-      const absl::Time deadline = absl::Now() + timeout_;
-      context_.set_deadline(absl::ToChronoTime(deadline));
-      if (OwnsAllViews(request)) EndAt(deadline + kGrace);
-    }
+    context_.SetTimeout(timeout_);
+    if (timeout_ < absl::InfiniteDuration() && OwnsAllViews(request))
+      EndAt(absl::Now() + timeout_ + kGrace);
     std::vector<grpc::Slice> slices;
     for (const Request::Piece& piece : request.pieces()) slices.push_back(MakeSlice(piece));
     request_ = grpc::ByteBuffer(slices.data(), slices.size());
     slices.clear();
+    const std::shared_ptr<grpc::ClientContext> context = context_.Get();
     grpc::GenericStub(channel).UnaryCall(
-        &context_, method, {}, &request_, &answer_,
+        context.get(), method, {}, &request_, &answer_,
         [self = shared_from_this()](grpc::Status status) { self->OnStatus(std::move(status)); });
   }
 
@@ -76,6 +76,7 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
     alarm_.Cancel();
     status_ = std::move(status);
     request_.Clear();
+    context_.Drop();
     if (Release()) End();
   }
 
@@ -130,7 +131,7 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
   const std::string target_;
   const absl::Duration timeout_;
   Connection::Ended ended_;
-  grpc::ClientContext context_;
+  CallContext context_;
   grpc::ByteBuffer request_;
   grpc::ByteBuffer answer_;
   grpc::Status status_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "client/cpp/call_context.h"
 #include "client/cpp/grpc_values.h"
 #include "core/base/mutex.h"
 
@@ -31,11 +32,9 @@ class GrpcStream final : public MessageStream,
 
   void Start() override {
     self_ = shared_from_this();
-    const auto context = std::make_shared<grpc::ClientContext>();
-    if (timeout_ < absl::InfiniteDuration())
-      context->set_deadline(absl::ToChronoTime(absl::Now() + timeout_));
+    context_.SetTimeout(timeout_);
+    const std::shared_ptr<grpc::ClientContext> context = context_.Get();
     grpc::GenericStub(channel_).PrepareBidiStreamingCall(context.get(), method_, {}, this);
-    SetContext(context);
     AddHold();
     StartRead(&incoming_);
     StartCall();
@@ -54,10 +53,7 @@ class GrpcStream final : public MessageStream,
     if (BeginWrite()) StartWritesDone();
   }
 
-  void Cancel() override {
-    const std::shared_ptr<grpc::ClientContext> context = GetContext();
-    if (context != nullptr) context->TryCancel();
-  }
+  void Cancel() override { context_.Cancel(); }
 
  private:
   void OnReadDone(bool ok) override {
@@ -85,19 +81,8 @@ class GrpcStream final : public MessageStream,
   void OnDone(const grpc::Status& status) override {
     listener_->OnEnded(Explained(StatusOf(status, target_)));
     listener_.reset();
-    // The call, and with it what it did not send, goes with its context.
-    SetContext(nullptr);
+    context_.Drop();
     const std::shared_ptr<GrpcStream> last = std::move(self_);
-  }
-
-  void SetContext(std::shared_ptr<grpc::ClientContext> context) {
-    const MutexLock lock(mutex_);
-    context_.swap(context);
-  }
-
-  std::shared_ptr<grpc::ClientContext> GetContext() {
-    const MutexLock lock(mutex_);
-    return context_;
   }
 
   // False when nothing can be written any more.
@@ -142,10 +127,10 @@ class GrpcStream final : public MessageStream,
   const absl::Duration timeout_;
   std::shared_ptr<Listener> listener_;
   std::shared_ptr<GrpcStream> self_;
+  CallContext context_;
   grpc::ByteBuffer outgoing_;
   grpc::ByteBuffer incoming_;
   Mutex mutex_;
-  std::shared_ptr<grpc::ClientContext> context_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;
 };
@@ -160,13 +145,13 @@ std::shared_ptr<MessageStream> NewMessageStream(std::shared_ptr<grpc::Channel> c
                                       timeout, std::move(listener));
 }
 
-void RunSoon(absl::AnyInvocable<void()> task) {
+void RunSoon(absl::AnyInvocable<void()> task, absl::Duration delay) {
   struct Soon {
     grpc::Alarm alarm;
     absl::AnyInvocable<void()> task;
   };
   auto* soon = new Soon{.task = std::move(task)};
-  soon->alarm.Set(absl::ToChronoTime(absl::Now()), [soon](bool /*rang*/) {
+  soon->alarm.Set(absl::ToChronoTime(absl::Now() + delay), [soon](bool /*rang*/) {
     soon->task();
     delete soon;
   });

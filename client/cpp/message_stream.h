@@ -51,7 +51,8 @@ std::shared_ptr<MessageStream> NewMessageStream(std::shared_ptr<grpc::Channel> c
                                                 absl::Duration timeout,
                                                 std::shared_ptr<MessageStream::Listener> listener);
 
-// Calls `task` on a thread of the transport: for what must leave a thread that holds its locks.
-void RunSoon(absl::AnyInvocable<void()> task);
+// Calls `task` on a thread of the transport, `delay` from now. Without a delay: for what must leave
+// a thread that holds its locks.
+void RunSoon(absl::AnyInvocable<void()> task, absl::Duration delay = absl::ZeroDuration());
 
 }  // namespace opserve::client

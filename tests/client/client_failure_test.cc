@@ -100,6 +100,17 @@ TEST(ClientFailureTest, DeadlinePasses) {
   EXPECT_TRUE(client.GetServerInfo().ok()) << "the connection is still good";
 }
 
+// While the connection is made, while the request leaves, and later.
+TEST(ClientFailureTest, DeadlinesPassAtAnyMoment) {
+  const FakeServer server(Hold);
+  for (int i = 0; i < 100; ++i) {
+    const absl::Duration timeout = i * absl::Microseconds(100);
+    const absl::Status status =
+        Client::Connect(server.target())->Execute(LargeCall(), {.timeout = timeout}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
+  }
+}
+
 TEST(ClientFailureTest, CancelEndsTheCall) {
   std::atomic<bool> entered = false;
   const FakeServer server([&entered](const v1::ExecuteRequest& request) {
