@@ -171,12 +171,12 @@ class ChunkedRun {
   }
 
   void WaitForLoans() {
-    whole_released_->Wait(absl::InfiniteFuture());
+    whole_released_.Wait(absl::InfiniteFuture());
     slots_->WaitForAll();
   }
 
   void SendHeader() {
-    const auto loan = Lend([released = whole_released_] { released->Set(true); });
+    const auto loan = Lend([released = whole_released_] { released.Set(true); });
     Command command;
     command.meaning = meaning_;
     v1::Call& message = *command.message.mutable_chunked_execute()->mutable_call();
@@ -252,7 +252,7 @@ class ChunkedRun {
   const std::string meaning_;
   const std::shared_ptr<IncomingOutputs> answer_;
   const std::shared_ptr<Slots> slots_ = std::make_shared<Slots>();
-  const std::shared_ptr<Waiter<bool>> whole_released_ = std::make_shared<Waiter<bool>>();
+  const Waiter<bool> whole_released_;
   uint64_t id_ = 0;
 };
 

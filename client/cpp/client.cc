@@ -10,7 +10,7 @@
 #include "client/cpp/messages.h"
 #include "client/cpp/shared_memory.h"
 #include "client/cpp/target.h"
-#include "core/base/mutex.h"
+#include "client/cpp/waiter.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 
@@ -43,17 +43,9 @@ CallHandle Start(Connection& connection, const char* method, const Request& requ
 // Starts a call by start(done) and waits for it.
 template <typename T, typename StartCall>
 absl::StatusOr<T> Wait(StartCall start) {
-  Mutex mutex;
-  CondVar ended;
-  std::optional<absl::StatusOr<T>> result;
-  start([&](absl::StatusOr<T> value) {
-    MutexLock lock(mutex);
-    result.emplace(std::move(value));
-    ended.NotifyAll();
-  });
-  MutexLock lock(mutex);
-  while (!result.has_value()) ended.Wait(mutex);
-  return *std::move(result);
+  const Waiter<absl::StatusOr<T>> waiter;
+  start([waiter](absl::StatusOr<T> value) { waiter.Set(std::move(value)); });
+  return *waiter.Wait(absl::InfiniteFuture());
 }
 
 absl::Status TooLarge(const std::string& op, size_t bytes, std::string_view limit) {

@@ -84,16 +84,16 @@ void ExecuteInline(SessionChannel& channel, const Call& call, uint64_t stream,
 
 absl::StatusOr<ExecuteResult> ExecuteInlineAndWait(SessionChannel& channel, const Call& call,
                                                    uint64_t stream, const CallOptions& options) {
-  const auto waiter = std::make_shared<Waiter<absl::StatusOr<ExecuteResult>>>();
-  const auto released = std::make_shared<Waiter<bool>>();
-  SendCall(channel, call, stream, Lend([released] { released->Set(true); }),
+  const Waiter<absl::StatusOr<ExecuteResult>> waiter;
+  const Waiter<bool> released;
+  SendCall(channel, call, stream, Lend([released] { released.Set(true); }),
            [waiter](SessionAnswer& answer) {
-             waiter->Set(answer.status.ok() ? ReadOutputs(answer)
-                                            : absl::StatusOr<ExecuteResult>(answer.status));
+             waiter.Set(answer.status.ok() ? ReadOutputs(answer)
+                                           : absl::StatusOr<ExecuteResult>(answer.status));
            });
   std::optional<absl::StatusOr<ExecuteResult>> result =
-      waiter->Wait(channel.Deadline(options.timeout));
-  released->Wait(absl::InfiniteFuture());
+      waiter.Wait(channel.Deadline(options.timeout));
+  released.Wait(absl::InfiniteFuture());
   return result.has_value() ? *std::move(result)
                             : channel.TooLate(absl::StrCat("Execute of ", call.op()));
 }

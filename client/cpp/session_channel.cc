@@ -27,6 +27,10 @@ constexpr size_t kFramingBytes = 16;
 // Small commands that wait go in one message of about this size.
 constexpr size_t kGroupBytes = size_t{64} << 10;
 
+// Quiet commands wait for others to go with: this many at most, and about as long.
+constexpr size_t kMaxWaiting = 8;
+constexpr absl::Duration kMaxWait = absl::Milliseconds(1);
+
 constexpr uint32_t kCommandsTag = v1::SessionRequest::kCommandsFieldNumber << 3 | 2;
 
 constexpr char kIdTag = v1::SessionRequest::kIdFieldNumber << 3;
@@ -96,14 +100,20 @@ uint64_t SessionChannel::SendWith(Command command, const Handler& handler) {
   const std::string body = command.message.SerializeAsString();
   absl::Status refused = CheckSize(command, body.size());
   uint64_t id = 0;
+  bool flush_later = false;
   {
     const MutexLock lock(mutex_);
     const absl::Status closed = Closed();
     if (!closed.ok()) refused = closed;
-    if (refused.ok()) id = Queue(command, body, handler);
+    if (refused.ok()) {
+      id = Queue(command, body, handler);
+      if (!MayWait(handler == nullptr)) due_ = true;
+      flush_later = !due_ && !std::exchange(flush_comes_, true);
+    }
     if (closed.ok() && !refused.ok() && handler == nullptr)
       KeepFailure(refused, command.stream, command.context);
   }
+  if (flush_later) FlushSoon();
   if (id != 0) Pump();
   if (id == 0 && handler != nullptr) EndCommand(*handler, refused);
   return id;
@@ -175,13 +185,38 @@ Request SessionChannel::NextMessage() {
   return message;
 }
 
+bool SessionChannel::MayWait(bool is_quiet) const {
+  return is_quiet && queue_.size() < kMaxWaiting && queue_.back().is_copied() &&
+         queue_.back().size_bytes() < kGroupBytes / kMaxWaiting;
+}
+
+void SessionChannel::FlushSoon() {
+  RunSoon(
+      [weak = weak_from_this()] {
+        if (const std::shared_ptr<SessionChannel> self = weak.lock()) self->Flush();
+      },
+      kMaxWait);
+}
+
+void SessionChannel::Flush() {
+  {
+    const MutexLock lock(mutex_);
+    flush_comes_ = false;
+    if (queue_.empty()) return;
+    due_ = true;
+  }
+  Pump();
+}
+
 void SessionChannel::Pump() {
   std::optional<Request> next;
   {
     const MutexLock lock(mutex_);
-    if (writing_ || end_.has_value() || (queue_.empty() && !closing_)) return;
+    if (writing_ || end_.has_value()) return;
+    if (queue_.empty() ? !closing_ : !due_ && !closing_) return;
     writing_ = true;
     if (!queue_.empty()) next = NextMessage();
+    if (queue_.empty()) due_ = false;
   }
   next.has_value() ? stream_->Write(*next) : stream_->HalfClose();
 }

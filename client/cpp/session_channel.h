@@ -52,7 +52,9 @@ class SessionChannel final : public MessageStream::Listener,
 
   // Commands go out in the order of these calls as the transport takes them; small ones that wait
   // go together in one message. The first form is a quiet command: its failure is kept for
-  // TakeFailure. Returns the command's id, or 0 when the session is over.
+  // TakeFailure, and when it is small, it may wait a millisecond for others to go with: a call that
+  // is executed, then synchronized, is one message. Returns the command's id, or 0 when the session
+  // is over.
   uint64_t Send(Command command);
   uint64_t Send(Command command, OnAnswer on_answer);
   // Nothing is sent after this.
@@ -108,7 +110,12 @@ class SessionChannel final : public MessageStream::Listener,
   const Sent* Recall(uint64_t command) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The message to write next: the first command that waits, or as many small ones as wait.
   Request NextMessage() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Writes what waits, unless something is being written.
+  // Whether what Queue appended last leaves all that waits waiting for more.
+  bool MayWait(bool is_quiet) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Sees to it that what waits now goes out before long.
+  void FlushSoon();
+  void Flush();
+  // Writes what is due, unless something is being written.
   void Pump();
   void Deliver(SessionAnswer& answer);
   void OnNotice(const SessionAnswer& answer);
@@ -136,6 +143,8 @@ class SessionChannel final : public MessageStream::Listener,
   std::vector<Failure> failures_ ABSL_GUARDED_BY(mutex_);
   bool has_info_ ABSL_GUARDED_BY(mutex_) = false;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool due_ ABSL_GUARDED_BY(mutex_) = false;          // what waits may wait no longer
+  bool flush_comes_ ABSL_GUARDED_BY(mutex_) = false;  // Flush will be called
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> fault_ ABSL_GUARDED_BY(mutex_);

@@ -45,15 +45,15 @@ Command RemoteObject::NewCommand(std::string meaning) const {
 
 absl::Status SynchronizeAndWait(const std::shared_ptr<SessionChannel>& channel, Command command,
                                 uint64_t stream, uint64_t context, absl::Time deadline) {
-  const auto waiter = std::make_shared<Waiter<absl::Status>>();
+  const Waiter<absl::Status> waiter;
   channel->Send(std::move(command), [=](SessionAnswer& answer) {
     const absl::Status kept = channel->TakeFailure(stream, context);
     const uint64_t failed = answer.message.failed_command();
     // Where Synchronize itself failed, what was kept says why there is nothing to wait for.
     const bool tells = !answer.status.ok() && (failed != 0 || kept.ok());
-    waiter->Set(tells ? channel->Explain(answer.status, failed) : kept);
+    waiter.Set(tells ? channel->Explain(answer.status, failed) : kept);
   });
-  std::optional<absl::Status> status = waiter->Wait(deadline);
+  std::optional<absl::Status> status = waiter.Wait(deadline);
   return status.has_value() ? *std::move(status) : channel->TooLate("Synchronize");
 }
 

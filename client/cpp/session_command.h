@@ -64,11 +64,11 @@ template <typename T, typename Read>
 absl::StatusOr<T> SendAndWait(SessionChannel& channel, Command command, const CallOptions& options,
                               Read read) {
   const std::string meaning = command.meaning;
-  const auto waiter = std::make_shared<Waiter<absl::StatusOr<T>>>();
+  const Waiter<absl::StatusOr<T>> waiter;
   channel.Send(std::move(command), [waiter, read](SessionAnswer& answer) {
-    waiter->Set(answer.status.ok() ? read(answer) : absl::StatusOr<T>(answer.status));
+    waiter.Set(answer.status.ok() ? read(answer) : absl::StatusOr<T>(answer.status));
   });
-  std::optional<absl::StatusOr<T>> result = waiter->Wait(channel.Deadline(options.timeout));
+  std::optional<absl::StatusOr<T>> result = waiter.Wait(channel.Deadline(options.timeout));
   return result.has_value() ? *std::move(result) : channel.TooLate(meaning);
 }
 

@@ -124,10 +124,10 @@ BytesSink FillInOrder(std::span<std::byte> memory) {
 
 absl::Status Stream::Upload(const DeviceTensor& to, const TensorView& from) {
   if (from.owner != nullptr) return SendUpload(*object_, to, from, from.owner);
-  const auto released = std::make_shared<Waiter<bool>>();
+  const Waiter<bool> released;
   const absl::Status sent =
-      SendUpload(*object_, to, from, Lend([released] { released->Set(true); }));
-  released->Wait(absl::InfiniteFuture());
+      SendUpload(*object_, to, from, Lend([released] { released.Set(true); }));
+  released.Wait(absl::InfiniteFuture());
   return sent.ok() ? object_->channel().status() : sent;
 }
 
@@ -140,10 +140,10 @@ absl::Status Stream::UploadAsync(const DeviceTensor& to, const TensorView& from,
 }
 
 absl::StatusOr<Tensor> Stream::Download(const DeviceTensor& from, const CallOptions& options) {
-  const auto waiter = std::make_shared<Waiter<absl::StatusOr<Tensor>>>();
-  DownloadAsync(from, [waiter](absl::StatusOr<Tensor> tensor) { waiter->Set(std::move(tensor)); });
+  const Waiter<absl::StatusOr<Tensor>> waiter;
+  DownloadAsync(from, [waiter](absl::StatusOr<Tensor> tensor) { waiter.Set(std::move(tensor)); });
   const SessionChannel& channel = object_->channel();
-  std::optional<absl::StatusOr<Tensor>> tensor = waiter->Wait(channel.Deadline(options.timeout));
+  std::optional<absl::StatusOr<Tensor>> tensor = waiter.Wait(channel.Deadline(options.timeout));
   return tensor.has_value() ? *std::move(tensor) : channel.TooLate("Download");
 }
 
@@ -184,13 +184,13 @@ void Stream::DownloadToAsync(const DeviceTensor& from, std::span<std::byte> memo
 absl::Status Stream::DownloadChunks(const DeviceTensor& from, BytesSink sink,
                                     const CallOptions& options) {
   OPSERVE_ASSIGN_OR_RETURN(const Rows rows, RowsOf(from, "from"));
-  const auto waiter = std::make_shared<Waiter<absl::Status>>();
+  const Waiter<absl::Status> waiter;
   const auto incoming = std::make_shared<IncomingRegion>(
       rows.size_bytes(), std::move(sink),
-      [waiter](absl::Status status) { waiter->Set(std::move(status)); });
+      [waiter](absl::Status status) { waiter.Set(std::move(status)); });
   SendDownload(*object_, from, rows, incoming);
   const SessionChannel& channel = object_->channel();
-  std::optional<absl::Status> status = waiter->Wait(channel.Deadline(options.timeout));
+  std::optional<absl::Status> status = waiter.Wait(channel.Deadline(options.timeout));
   if (status.has_value()) return *std::move(status);
   incoming->Abandon();
   return channel.TooLate("Download");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -11,35 +12,46 @@
 
 namespace opserve::client {
 
+// Copies are the same waiter.
 template <typename T>
 class Waiter {
  public:
   // Once.
-  void Set(T value) {
-    const MutexLock lock(mutex_);
-    value_.emplace(std::move(value));
-    set_.NotifyAll();
+  void Set(T value) const {
+    // Whoever waits may go, with this waiter, as soon as the lock is free; and it is told when the
+    // lock is free, or else it would wake only to wait for the lock.
+    const std::shared_ptr<State> state = state_;
+    {
+      const MutexLock lock(state->mutex);
+      state->value.emplace(std::move(value));
+    }
+    state->set.NotifyAll();
   }
 
   // A copy of the value; nullopt when it is not there by `deadline`.
-  std::optional<T> Wait(absl::Time deadline) {
-    const MutexLock lock(mutex_);
-    while (!value_.has_value()) {
+  std::optional<T> Wait(absl::Time deadline) const {
+    State& state = *state_;
+    const MutexLock lock(state.mutex);
+    while (!state.value.has_value()) {
       if (deadline == absl::InfiniteFuture()) {
-        set_.Wait(mutex_);
+        state.set.Wait(state.mutex);
         continue;
       }
       const absl::Duration left = deadline - absl::Now();
       if (left <= absl::ZeroDuration()) return std::nullopt;
-      set_.WaitFor(mutex_, absl::ToChronoNanoseconds(std::min(left, absl::Hours(1))));
+      state.set.WaitFor(state.mutex, absl::ToChronoNanoseconds(std::min(left, absl::Hours(1))));
     }
-    return value_;
+    return state.value;
   }
 
  private:
-  Mutex mutex_;
-  CondVar set_;
-  std::optional<T> value_ ABSL_GUARDED_BY(mutex_);
+  struct State {
+    Mutex mutex;
+    CondVar set;
+    std::optional<T> value ABSL_GUARDED_BY(mutex);
+  };
+
+  std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 }  // namespace opserve::client

@@ -306,6 +306,34 @@ TEST(SessionTest, SmallCommandsThatWaitGoTogether) {
   for (size_t i = 0; i < received.size(); ++i) EXPECT_EQ(received[i].id(), i + 1);
 }
 
+TEST(SessionTest, WhatIsNotWaitedForGoesWithWhatIs) {
+  const FakeSessionServer server;
+  Session session = Open(server);
+  Context context = session.CreateContext();
+  Stream stream = context.CreateStream();
+  const Event event = context.CreateEvent();
+  EXPECT_TRUE(stream.Synchronize().ok());
+  constexpr int kRounds = 100;
+  for (int i = 0; i < kRounds; ++i) {
+    stream.Record(event);
+    EXPECT_TRUE(stream.Synchronize().ok());
+  }
+  EXPECT_GT(server.groups(), kRounds / 4) << "the others met the end of a wait";
+}
+
+TEST(SessionTest, WhatIsNotWaitedForLeavesByItself) {
+  const FakeSessionServer server;
+  Session session = Open(server);
+  Context context = session.CreateContext();
+  std::vector<Stream> streams;
+  streams.reserve(20);
+  while (streams.size() < 20) {
+    const size_t sent = 1 + streams.size();
+    server.WaitUntil([&](const std::vector<Request>& received) { return received.size() == sent; });
+    streams.push_back(context.CreateStream());
+  }
+}
+
 // The fake stops reading while it cannot write: the client must read whatever it sends.
 TEST(SessionTest, BothDirectionsMayBeFull) {
   const FakeSessionServer server(EchoCall);

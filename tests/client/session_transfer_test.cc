@@ -146,11 +146,11 @@ TEST_F(SessionTransferTest, ReleasedIsCalledWhateverBecomesOfTheUpload) {
   const std::vector<float> values = Iota(5000);
   const DeviceTensor x = context_.NewTensor(DType::kFloat32, {5000});
   const auto upload = [&](int64_t count) {
-    const auto released = std::make_shared<Waiter<bool>>();
+    const Waiter<bool> released;
     const std::vector<int64_t> shape = {count};
     absl::Status status =
-        stream_.UploadAsync(x, TensorView::Of(values, shape), [released] { released->Set(true); });
-    EXPECT_TRUE(released->Wait(absl::Now() + absl::Seconds(30)).has_value());
+        stream_.UploadAsync(x, TensorView::Of(values, shape), [released] { released.Set(true); });
+    EXPECT_TRUE(released.Wait(absl::Now() + absl::Seconds(30)).has_value());
     return status;
   };
   EXPECT_EQ(upload(5000), absl::OkStatus());
