@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -34,25 +35,31 @@ bool Write(FILE* file, const void* bytes, size_t size) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const std::string>> ReadFile(const std::string& path) {
+absl::StatusOr<std::shared_ptr<const std::string>> ReadFile(const std::string& path,
+                                                            BytesWanted wanted) {
   const File file(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));
   if (file == nullptr) return Failed(path);
   auto contents = std::make_shared<std::string>();
-  while (true) {
+  size_t most = kChunk;
+  while (contents->size() < most) {
     const size_t size = contents->size();
-    contents->resize(size + kChunk);
-    const size_t read = std::fread(contents->data() + size, 1, kChunk, file.get());
+    const size_t chunk = std::min(kChunk, most - size);
+    contents->resize(size + chunk);
+    const size_t read = std::fread(contents->data() + size, 1, chunk, file.get());
     contents->resize(size + read);
     if (std::ferror(file.get()) != 0) return Failed(path);
-    if (read == 0) return contents;
+    if (read < chunk) break;
+    if (size == 0) most = std::max(kChunk, wanted(std::as_bytes(std::span(*contents))) + 1);
   }
+  return contents;
 }
 
-absl::StatusOr<MappedFile> MapFile(const std::string& path) {
+absl::StatusOr<MappedFile> MapFile(const std::string& path, BytesWanted wanted) {
   struct stat status = {};
   if (path == "-" || stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
       status.st_size == 0) {
-    OPSERVE_ASSIGN_OR_RETURN(const std::shared_ptr<const std::string> contents, ReadFile(path));
+    OPSERVE_ASSIGN_OR_RETURN(const std::shared_ptr<const std::string> contents,
+                             ReadFile(path, wanted));
     return MappedFile{std::as_bytes(std::span(*contents)), contents};
   }
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -194,6 +194,10 @@ absl::StatusOr<TensorDesc> ParseHeader(std::string_view text) {
   return desc;
 }
 
+std::string_view AsText(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 // Takes magic, version, length and header off `file`.
 absl::StatusOr<std::string_view> TakeHeader(std::string_view& file) {
   if (!file.starts_with(kMagic)) return Want("NumPy's signature", "other bytes");
@@ -225,7 +229,7 @@ absl::StatusOr<std::string_view> TakeHeader(std::string_view& file) {
 }  // namespace
 
 absl::StatusOr<NpyTensor> ParseNpy(std::span<const std::byte> file) {
-  std::string_view rest(reinterpret_cast<const char*>(file.data()), file.size());
+  std::string_view rest = AsText(file);
   OPSERVE_ASSIGN_OR_RETURN(const std::string_view text, TakeHeader(rest));
   NpyTensor tensor;
   OPSERVE_ASSIGN_OR_RETURN(tensor.desc, ParseHeader(text));
@@ -233,10 +237,17 @@ absl::StatusOr<NpyTensor> ParseNpy(std::span<const std::byte> file) {
   if (rest.size() != wanted) {
     return Want(absl::StrCat(wanted, " bytes of data for ", ToAbsl(DTypeName(tensor.desc.dtype)),
                              ShapeToString(tensor.desc.shape)),
-                absl::StrCat(rest.size()));
+                rest.size() > wanted ? "more" : absl::StrCat(rest.size()));
   }
   tensor.data = file.last(wanted);
   return tensor;
+}
+
+absl::StatusOr<size_t> NpyFileBytes(std::span<const std::byte> start) {
+  std::string_view rest = AsText(start);
+  OPSERVE_ASSIGN_OR_RETURN(const std::string_view text, TakeHeader(rest));
+  OPSERVE_ASSIGN_OR_RETURN(const TensorDesc desc, ParseHeader(text));
+  return start.size() - rest.size() + static_cast<size_t>(desc.size_bytes());
 }
 
 std::string NpyPreamble(DType dtype, std::span<const int64_t> shape) {

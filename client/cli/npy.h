@@ -29,6 +29,10 @@ struct NpyTensor {
 // dimensions only. Errors: 161002 without a parameter.
 absl::StatusOr<NpyTensor> ParseNpy(std::span<const std::byte> file);
 
+// How many bytes the file that begins with `start` has, if it is one that ParseNpy takes. `start`
+// is the whole file or at least its first 128 KiB.
+absl::StatusOr<size_t> NpyFileBytes(std::span<const std::byte> start);
+
 // What comes before the elements of a dense row-major tensor in a file of version 1.0 (2.0 where
 // the header is too long): append the elements to get the file. Its length is a multiple of 64.
 std::string NpyPreamble(DType dtype, std::span<const int64_t> shape);

@@ -38,14 +38,19 @@ absl::StatusOr<TensorView> FromLiteral(std::string_view text, TensorUse use) {
   return view;
 }
 
+// Nothing more of what is no .npy file.
+size_t NpyBytesWanted(std::span<const std::byte> start) { return NpyFileBytes(start).value_or(0); }
+
 absl::StatusOr<MappedFile> WholeFile(const std::string& path) {
-  OPSERVE_ASSIGN_OR_RETURN(const std::shared_ptr<const std::string> contents, ReadFile(path));
+  OPSERVE_ASSIGN_OR_RETURN(const std::shared_ptr<const std::string> contents,
+                           ReadFile(path, NpyBytesWanted));
   return MappedFile{std::as_bytes(std::span(*contents)), contents};
 }
 
 absl::StatusOr<TensorView> FromFile(const std::string& path, TensorUse use) {
-  OPSERVE_ASSIGN_OR_RETURN(const MappedFile file,
-                           use == TensorUse::kRun ? WholeFile(path) : MapFile(path));
+  OPSERVE_ASSIGN_OR_RETURN(const MappedFile file, use == TensorUse::kRun
+                                                      ? WholeFile(path)
+                                                      : MapFile(path, NpyBytesWanted));
   OPSERVE_ASSIGN_OR_RETURN(const NpyTensor tensor, ParseNpy(file.bytes));
   TensorView view = TensorView::OfBytes(tensor.desc.dtype, tensor.desc.shape, tensor.data);
   if (!tensor.desc.IsPlain()) view.strides = tensor.desc.strides;

@@ -317,6 +317,10 @@ INSTANTIATE_TEST_SUITE_P(
                 {"-i", "grad_out=f32[2]{1}"},
                 2,
                 "grad_out: want as many elements .*got 1 element .161002, .*"},
+        Failure{"Endless",
+                {"-i", "grad_out=/dev/zero"},
+                2,
+                "grad_out: want a .npy file with NumPy's signature, got other bytes.*"},
         Failure{"File", {"-i", "grad_out=none.npy"}, 2, "grad_out: want a .npy file, .*none.npy.*"},
         Failure{"Device", {"-i", "grad_out=1", "--device", "npu:7"}, 1, ".*npu:7.*NOT_FOUND."},
         Failure{

@@ -93,15 +93,38 @@ TEST_F(FileWriterTest, ErrorsNameThePath) {
   EXPECT_THAT(std::string(ToStd(status.message())), testing::HasSubstr(Path("none/x")));
 }
 
+constexpr size_t kMiB = size_t{1} << 20;
+
+size_t Nothing(std::span<const std::byte> /*start*/) { return 0; }
+
+TEST_F(FileWriterTest, WhatNeverEndsIsReadAsFarAsItIsWanted) {
+  const auto two_and_a_half = [](std::span<const std::byte> start) {
+    EXPECT_EQ(start.size(), kMiB);
+    return kMiB * 5 / 2;
+  };
+  EXPECT_EQ((*ReadFile("/dev/zero", Nothing))->size(), kMiB);
+  EXPECT_EQ((*ReadFile("/dev/zero", two_and_a_half))->size(), kMiB * 5 / 2 + 1);
+  EXPECT_EQ((*MapFile("/dev/zero", two_and_a_half)).bytes.size(), kMiB * 5 / 2 + 1);
+}
+
+TEST_F(FileWriterTest, FilesAreReadWhole) {
+  const std::string contents(3 << 20, 'x');
+  const auto all = [&](std::span<const std::byte> /*start*/) { return contents.size(); };
+  Put(Path("x"), contents);
+  EXPECT_EQ(**ReadFile(Path("x"), all), contents);
+  Put(Path("x"), "contents");
+  EXPECT_EQ(**ReadFile(Path("x"), all), "contents");
+}
+
 TEST_F(FileWriterTest, MappedFilesAreWhatWasWritten) {
   Put(Path("x"), "contents");
   Put(Path("empty"), "");
-  const absl::StatusOr<MappedFile> file = MapFile(Path("x"));
+  const absl::StatusOr<MappedFile> file = MapFile(Path("x"), Nothing);
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(file->bytes.data()), file->bytes.size()),
             "contents");
-  EXPECT_EQ(MapFile(Path("empty"))->bytes.size(), 0u);
-  EXPECT_EQ(MapFile(Path("none")).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(MapFile(Path("empty"), Nothing)->bytes.size(), 0u);
+  EXPECT_EQ(MapFile(Path("none"), Nothing).status().code(), absl::StatusCode::kNotFound);
 }
 
 }  // namespace

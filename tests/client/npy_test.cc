@@ -115,13 +115,22 @@ INSTANTIATE_TEST_SUITE_P(
                   "size in bytes below 2^63"},
         BadHeader{"{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}",
                   "12 bytes of data for float32[3], got 8"},
-        BadHeader{"{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", "4 bytes of data"},
+        BadHeader{"{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}",
+                  "4 bytes of data for float32[1], got more"},
         BadHeader{"{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} x", "nothing behind"},
         BadHeader{"{'descr': '<f4', 'fortran_order': False, 'shape': (2,", "whole numbers"},
         BadHeader{"{'desc\\x72': '<f4', 'fortran_order': False, 'shape': (2,)}", "a dictionary"},
         BadHeader{"{'descr': '<f4' 'fortran_order': False, 'shape': (2,)}", "a dictionary"},
         BadHeader{"{'more': 1, 'descr': '<f4', 'fortran_order': False, 'shape': (2,)}",
                   "each once"}));
+
+TEST(NpyTest, TheStartTellsTheSize) {
+  const std::string start = NpyPreamble(DType::kFloat64, std::vector<int64_t>{1 << 20, 1 << 20});
+  EXPECT_EQ(*NpyFileBytes(std::as_bytes(std::span(start))), start.size() + (size_t{8} << 40));
+  const std::string part = start.substr(0, 40);
+  EXPECT_FALSE(NpyFileBytes(std::as_bytes(std::span(part))).ok());
+  EXPECT_FALSE(NpyFileBytes({}).ok());
+}
 
 TEST(NpyTest, RefusesBadFrames) {
   EXPECT_THAT(ErrorOf(""), HasSubstr("signature"));
