@@ -185,7 +185,7 @@ class Stream {
   void ExecuteAsync(const Call& call, Done<ExecuteResult> done);
 
   // Waits until all that is on the stream now has ended. The first failure since the last
-  // Synchronize.
+  // Synchronize; one that this tells too late is left to the next.
   absl::Status Synchronize(const CallOptions& options = {});
   // The first failure that the server has told of by itself and that no Synchronize was told of;
   // forgotten then. Asks nobody.

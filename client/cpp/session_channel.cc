@@ -296,6 +296,11 @@ void SessionChannel::KeepFailure(const absl::Status& status, uint64_t stream, ui
     failures_.push_back({status, stream, context});
 }
 
+void SessionChannel::Keep(const absl::Status& status, uint64_t stream, uint64_t context) {
+  const MutexLock lock(mutex_);
+  KeepFailure(status, stream, context);
+}
+
 absl::Status SessionChannel::TakeFailure(uint64_t stream, uint64_t context) {
   const MutexLock lock(mutex_);
   absl::Status first;

@@ -81,6 +81,8 @@ class SessionChannel final : public MessageStream::Listener,
   // The first failure that was kept for a stream, or for its context; forgets it. Stream 0: all of
   // the context's. What was kept for a stream that is there no more is its context's.
   absl::Status TakeFailure(uint64_t stream, uint64_t context);
+  // As if a quiet command had failed.
+  void Keep(const absl::Status& status, uint64_t stream, uint64_t context);
   // `status`, saying which command failed.
   absl::Status Explain(const absl::Status& status, uint64_t command) const;
 

@@ -45,16 +45,26 @@ Command RemoteObject::NewCommand(std::string meaning) const {
 
 absl::Status SynchronizeAndWait(const std::shared_ptr<SessionChannel>& channel, Command command,
                                 uint64_t stream, uint64_t context, absl::Time deadline) {
+  enum : int { kAwaited, kAnswered, kGivenUp };
+  const auto state = std::make_shared<std::atomic<int>>(kAwaited);
   const Waiter<absl::Status> waiter;
   channel->Send(std::move(command), [=](SessionAnswer& answer) {
     const absl::Status kept = channel->TakeFailure(stream, context);
     const uint64_t failed = answer.message.failed_command();
     // Where Synchronize itself failed, what was kept says why there is nothing to wait for.
     const bool tells = !answer.status.ok() && (failed != 0 || kept.ok());
-    waiter.Set(tells ? channel->Explain(answer.status, failed) : kept);
+    absl::Status status = tells ? channel->Explain(answer.status, failed) : kept;
+    // The server told it once: who synchronizes next must hear it.
+    if (state->exchange(kAnswered) == kGivenUp) {
+      if (!status.ok()) channel->Keep(status, stream, context);
+    } else {
+      waiter.Set(std::move(status));
+    }
   });
   std::optional<absl::Status> status = waiter.Wait(deadline);
-  return status.has_value() ? *std::move(status) : channel->TooLate("Synchronize");
+  if (status.has_value()) return *std::move(status);
+  if (state->exchange(kGivenUp) == kAwaited) return channel->TooLate("Synchronize");
+  return *waiter.Wait(absl::InfiniteFuture());
 }
 
 std::shared_ptr<const void> Lend(absl::AnyInvocable<void()> released) {

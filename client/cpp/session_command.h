@@ -51,7 +51,8 @@ class RemoteObject {
   std::atomic<bool> destroyed_{false};
 };
 
-// Sends a Synchronize and waits for it: the first failure that the server or TakeFailure tells.
+// Sends a Synchronize and waits for it: the first failure that the server or TakeFailure tells. One
+// that is told too late is kept.
 absl::Status SynchronizeAndWait(const std::shared_ptr<SessionChannel>& channel, Command command,
                                 uint64_t stream, uint64_t context, absl::Time deadline);
 

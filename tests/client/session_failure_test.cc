@@ -243,6 +243,27 @@ TEST(SessionFailureTest, WaitsEndAtTheirOwnDeadlines) {
   EXPECT_TRUE(session.status().ok());
 }
 
+TEST(SessionFailureTest, WhatASynchronizeIsToldTooLateTheNextOneTells) {
+  Waiter<bool> go_on;
+  int synchronized = 0;
+  const FakeSessionServer server([&](const Request& request, const SendAnswer& send) {
+    if (!request.has_synchronize() || ++synchronized > 1) return AnswerAll(request, send);
+    go_on.Wait(absl::InfiniteFuture());
+    v1::SessionResponse answer = BadBetaOf(request);
+    answer.set_failed_command(1);
+    send(answer);
+    return 0;
+  });
+  Session session = Open(server);
+  Context context = session.CreateContext();
+  Stream stream = context.CreateStream();
+  EXPECT_EQ(stream.Synchronize({.timeout = absl::Milliseconds(20)}).code(),
+            absl::StatusCode::kDeadlineExceeded);
+  go_on.Set(true);
+  EXPECT_THAT(Message(stream.Synchronize()), HasSubstr("beta: want >= 0, got -1"));
+  EXPECT_EQ(stream.Synchronize(), absl::OkStatus());
+}
+
 TEST(SessionFailureTest, CloseCancelsWhatIsNotOver) {
   Waiter<bool> stop;
   const FakeSessionServer server([&stop](const Request& /*request*/, const SendAnswer& /*send*/) {
@@ -259,7 +280,6 @@ TEST(SessionFailureTest, CloseCancelsWhatIsNotOver) {
 TEST(SessionFailureTest, CloseFinishesWhatWasSent) {
   const FakeSessionServer server;
   Session session = Open(server);
-  Waiter<absl::Status> synchronized;
   Context context = session.CreateContext();
   for (int i = 0; i < 100; ++i) context.CreateStream();
   EXPECT_EQ(session.Close(), absl::OkStatus());

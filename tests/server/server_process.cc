@@ -64,6 +64,13 @@ bool ServerProcess::WaitForLine(const std::string& part) {
 
 void ServerProcess::Signal(int signal) const { EXPECT_EQ(::kill(pid_, signal), 0); }
 
+void ServerProcess::Pause() const {
+  Signal(SIGSTOP);
+  int status = 0;
+  EXPECT_EQ(::waitpid(pid_, &status, WUNTRACED), pid_);
+  EXPECT_TRUE(WIFSTOPPED(status));
+}
+
 int ServerProcess::Wait() {
   while (ReadMore()) {
   }

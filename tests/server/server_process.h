@@ -22,6 +22,8 @@ class ServerProcess {
   // first.
   bool WaitForLine(const std::string& part);
   void Signal(int signal) const;
+  // SIGSTOP: returns when none of its threads runs any more, until SIGCONT.
+  void Pause() const;
   // Reads its output to the end. The exit status, or -signal when a signal ended it.
   int Wait();
   const std::string& output() const { return output_; }

@@ -6,9 +6,6 @@
 namespace opserve::acl {
 namespace {
 
-// How long a server that was too late may take to say what it has reached.
-constexpr absl::Duration kLastWord = absl::Seconds(1);
-
 template <typename T>
 absl::StatusOr<T> Answer(ServerSession& session, absl::StatusOr<T> answer) {
   if (answer.ok()) return answer;

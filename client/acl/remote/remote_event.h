@@ -10,6 +10,9 @@
 
 namespace opserve::acl {
 
+// How long a server that was too late may take to say what it has reached.
+inline constexpr absl::Duration kLastWord = absl::Seconds(1);
+
 // Whether `event` is reached within `timeout`. One that the server has reached by then counts, also
 // when the answer comes within a second more.
 absl::StatusOr<bool> AwaitEvent(ServerSession& session, const client::Event& event,

@@ -3,9 +3,18 @@
 #include "client/acl/remote/remote_event.h"
 #include "client/acl/remote/remote_memory.h"
 #include "client/acl/remote/remote_plan.h"
+#include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 
 namespace opserve::acl {
+namespace {
+
+// The wait was too long, not the work.
+bool IsTooLate(const absl::Status& status) {
+  return absl::IsDeadlineExceeded(status) && !GetErrorDetail(status).has_value();
+}
+
+}  // namespace
 
 void RemoteStream::Damage::Note(absl::Status status) {
   const MutexLock lock(mutex);
@@ -70,19 +79,21 @@ absl::Status RemoteStream::Wait(const ProvidedEvent& event) {
   return static_cast<const RemoteEvent&>(event).HoldUp(stream_);
 }
 
-// The server's Synchronize takes the failure along even when nobody waits for its answer any more,
-// so where time is short an event is waited for first.
+// Where time is short an event is waited for first: what the server reached in time counts, also
+// when it says so a little later.
 RemoteStream::Synchronized RemoteStream::Synchronize(absl::Duration timeout) {
   absl::Status failure = Enter();
   if (!failure.ok()) return {.in_time = true, .failure = std::move(failure)};
-  if (timeout != absl::InfiniteDuration()) {
+  const bool hurries = timeout != absl::InfiniteDuration();
+  if (hurries) {
     const client::Event tail = context_.CreateEvent();
     stream_.Record(tail);
     const absl::StatusOr<bool> reached = AwaitEvent(session_, tail, timeout);
     if (!reached.ok()) return {.in_time = true, .failure = reached.status()};
     if (!*reached) return {.in_time = false, .failure = {}};
   }
-  failure = stream_.Synchronize();
+  failure = stream_.Synchronize({.timeout = hurries ? kLastWord : absl::InfiniteDuration()});
+  if (hurries && IsTooLate(failure)) return {.in_time = false, .failure = {}};
   const absl::Status damage = damage_->Take();
   if (failure.ok()) failure = damage;
   if (failure.ok()) failure = transfers_.TakeFailure();

@@ -39,7 +39,7 @@ class RemoteServer {
 
   std::string target() const { return "unix:" + folder_.path() + "/socket"; }
   // Until Continue it does nothing, and answers nothing.
-  void Pause() { process_.Signal(SIGSTOP); }
+  void Pause() { process_.Pause(); }
   void Continue() { process_.Signal(SIGCONT); }
   void Kill() {
     process_.Signal(SIGKILL);
