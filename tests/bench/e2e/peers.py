@@ -73,10 +73,11 @@ class Server:
 class Bench:
     """Where the programs are and how runs are made."""
 
-    def __init__(self, bin_folder, pin, freed_memory, warm_up):
+    def __init__(self, bin_folder, pin, freed_memory, warm_up, timeout):
         self.bin = pathlib.Path(bin_folder)
         self.freed_memory = freed_memory
         self.warm_up = warm_up
+        self.timeout = timeout
         self.server_core, self.client_core = (0, 1) if pin else (None, None)
 
     @contextlib.contextmanager
@@ -95,8 +96,9 @@ class Bench:
             for server in running.values():
                 server.check_alive()
 
-    def start(self, server, arguments, seconds, socket="tcp", warm_up=None, timeout=10):
+    def start(self, server, arguments, seconds, socket="tcp", warm_up=None, timeout=None):
         """A run of the client under way; finish() gives its report. `timeout`: of each call, in seconds."""
+        timeout = self.timeout if timeout is None else timeout
         warm_up = self.warm_up if warm_up is None else warm_up
         command = [self.bin / "opserve-bench-client", "--target", getattr(server, socket), "--peer", server.kind,
                    "--server-pid", server.pid, "--duration", f"{seconds}s", "--warm-up", f"{warm_up}s",
