@@ -224,7 +224,7 @@ endfunction()
 # build/<preset>/gtest/ tells the cases inside it.
 function(_opserve_test_properties name timeout labels)
   if(NOT timeout)
-    set(timeout 300)
+    set(timeout 600)
   endif()
   set(environment
     OPSERVE_BIN_DIR=${PROJECT_BINARY_DIR}/bin
