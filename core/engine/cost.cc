@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 namespace opserve {
 namespace {
@@ -10,6 +11,7 @@ namespace {
 // vectors.
 constexpr absl::Duration kCallTime = absl::Nanoseconds(300);
 constexpr int64_t kBytesPerNanosecond = 10;
+constexpr int64_t kCachedBytesPerNanosecond = 40;
 constexpr int64_t kOperationsPerNanosecond = 1;
 
 int64_t SaturatingAdd(int64_t a, int64_t b) {
@@ -17,15 +19,28 @@ int64_t SaturatingAdd(int64_t a, int64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
 }
 
+// What comes from memory of the inputs: elements that a view repeats come once, and then from the
+// cache.
+int64_t FetchedBytes(const OpCall& call) {
+  int64_t bytes = 0;
+  for (const std::optional<TensorDesc>& input : call.inputs) {
+    if (input.has_value())
+      bytes = SaturatingAdd(bytes, std::min(input->size_bytes(), input->reach_bytes()));
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Cost EstimateCost(const OpCall& call, size_t workspace_bytes) {
   Cost cost;
-  cost.bytes = SaturatingAdd(SaturatingAdd(call.input_bytes(), call.output_bytes()),
-                             static_cast<int64_t>(workspace_bytes));
+  const int64_t more = SaturatingAdd(call.output_bytes(), static_cast<int64_t>(workspace_bytes));
+  cost.bytes = SaturatingAdd(call.input_bytes(), more);
   if (call.op->operations != nullptr) cost.operations = call.op->operations(call);
-  cost.time = kCallTime + absl::Nanoseconds(std::max(cost.bytes / kBytesPerNanosecond,
-                                                     cost.operations / kOperationsPerNanosecond));
+  const int64_t fetched = SaturatingAdd(FetchedBytes(call), more);
+  cost.time = kCallTime + absl::Nanoseconds(std::max({fetched / kBytesPerNanosecond,
+                                                      cost.bytes / kCachedBytesPerNanosecond,
+                                                      cost.operations / kOperationsPerNanosecond}));
   return cost;
 }
 

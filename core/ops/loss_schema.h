@@ -19,11 +19,12 @@ inline constexpr std::string_view kBroadcastResult = "the broadcast of all input
 inline constexpr std::string_view kReducedShape =
     "the broadcast of all inputs for reduction none, else a scalar";
 
-// A sum goes over elements that broadcasting makes of fewer bytes, two in the time of an operation.
+// A sum goes over elements that broadcasting makes of fewer bytes, four in the time of an
+// operation.
 inline int64_t LossOperations(const OpCall& call) {
   if (ReductionOf(call, 0) == Reduction::kNone) return 0;
   const absl::StatusOr<Dims> shape = BroadcastInputs(call);
-  return shape.ok() ? NumElements(*shape).value_or(0) / 2 : 0;
+  return shape.ok() ? NumElements(*shape).value_or(0) / 4 : 0;
 }
 
 // A loss of each element is a map, and so is any gradient: its 1/n is that of the whole call.

@@ -102,6 +102,23 @@ TEST_F(EngineTest, SumsOfBroadcastInputsAreNotTiny) {
   EXPECT_GT(large.cost.time, absl::Microseconds(500));
 }
 
+// What a view repeats comes out of the cache.
+TEST_F(EngineTest, RepeatedElementsTakeLessTimeThanAsManyOfTheirOwn) {
+  const auto time_of = [this](const Dims& strides) {
+    NamedCall call;
+    call.op = "L1Loss";
+    TensorDesc desc = TensorDesc::Dense(DType::kFloat32, Dims{4096, 4096});
+    desc.strides = strides;
+    call.inputs = {{"self", desc}, {"target", desc}};
+    call.attributes = {{"reduction", int64_t{1}}};
+    return engine_->MakePlan(call)->cost.time;
+  };
+  const absl::Duration dense = time_of({4096, 1});
+  EXPECT_GT(dense, absl::Milliseconds(10));
+  EXPECT_LT(time_of({0, 0}), dense / 2);
+  EXPECT_GT(time_of({0, 0}), dense / 10);
+}
+
 TEST_F(EngineTest, BytesMustMatchTheShape) {
   for (const int64_t count : {8, 300'000}) {
     const OpCase op_case = Sample(count);
