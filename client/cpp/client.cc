@@ -1,7 +1,6 @@
 #include "client/cpp/client.h"
 
 #include <limits>
-#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"

@@ -1,5 +1,8 @@
 #include "client/acl/remote/remote_stream.h"
 
+#include <algorithm>
+
+#include "absl/time/clock.h"
 #include "client/acl/remote/remote_event.h"
 #include "client/acl/remote/remote_memory.h"
 #include "client/acl/remote/remote_plan.h"
@@ -84,16 +87,16 @@ absl::Status RemoteStream::Wait(const ProvidedEvent& event) {
 RemoteStream::Synchronized RemoteStream::Synchronize(absl::Duration timeout) {
   absl::Status failure = Enter();
   if (!failure.ok()) return {.in_time = true, .failure = std::move(failure)};
-  const bool hurries = timeout != absl::InfiniteDuration();
-  if (hurries) {
+  const absl::Time end = absl::Now() + timeout;
+  if (timeout != absl::InfiniteDuration()) {
     const client::Event tail = context_.CreateEvent();
     stream_.Record(tail);
     const absl::StatusOr<bool> reached = AwaitEvent(session_, tail, timeout);
     if (!reached.ok()) return {.in_time = true, .failure = reached.status()};
     if (!*reached) return {.in_time = false, .failure = {}};
   }
-  failure = stream_.Synchronize({.timeout = hurries ? kLastWord : absl::InfiniteDuration()});
-  if (hurries && IsTooLate(failure)) return {.in_time = false, .failure = {}};
+  failure = stream_.Synchronize({.timeout = std::max(end - absl::Now(), kLastWord)});
+  if (IsTooLate(failure) && session_.CheckAlive().ok()) return {.in_time = false, .failure = {}};
   const absl::Status damage = damage_->Take();
   if (failure.ok()) failure = damage;
   if (failure.ok()) failure = transfers_.TakeFailure();
