@@ -32,6 +32,20 @@ bool SpinUntil(Ready ready) {
   return false;
 }
 
+// Loops that the caller of ParallelFor is in, on this thread.
+thread_local int loops_of_thread = 0;
+
+class InLoop {
+ public:
+  InLoop() { ++loops_of_thread; }
+  ~InLoop() { --loops_of_thread; }
+  InLoop(const InLoop&) = delete;
+  InLoop& operator=(const InLoop&) = delete;
+
+  // Not in a task that runs between the chunks of another loop.
+  bool is_outermost() const { return loops_of_thread == 1; }
+};
+
 }  // namespace
 
 class WorkerPool::Threads {
@@ -65,36 +79,41 @@ class WorkerPool::Threads {
   }
 
   // The caller works too, so this finishes even when every worker is busy.
-  void ParallelFor(int64_t chunks, absl::FunctionRef<void(int64_t)> body) {
+  void ParallelFor(int64_t chunks, absl::FunctionRef<Loop(int64_t)> body) {
+    const InLoop here;
     const auto others = static_cast<int64_t>(workers_.size()) - 1;
-    Loop loop(chunks, body, std::min(chunks - 1, others));
+    SharedLoop loop(chunks, body, std::min(chunks - 1, others));
     Publish(loop);
-    while (loop.RunChunk()) RunTinyTask();
+    while (loop.RunChunk()) {
+      if (here.is_outermost()) RunTinyTask();
+    }
     Retire(loop);
   }
 
  private:
   // One ParallelFor, on its caller's stack.
-  struct Loop {
-    Loop(int64_t chunk_count, absl::FunctionRef<void(int64_t)> chunk_body, int64_t free_seats)
+  struct SharedLoop {
+    SharedLoop(int64_t chunk_count, absl::FunctionRef<Loop(int64_t)> chunk_body, int64_t free_seats)
         : chunks(chunk_count), body(chunk_body), seats(free_seats) {}
 
     // False when there was none left.
     bool RunChunk() {
+      if (ended.load(std::memory_order_relaxed)) return false;
       const int64_t chunk = next.fetch_add(1, std::memory_order_relaxed);
       if (chunk >= chunks) return false;
-      body(chunk);
+      if (body(chunk) == Loop::kEnd) ended.store(true, std::memory_order_relaxed);
       return true;
     }
 
     const int64_t chunks;
-    const absl::FunctionRef<void(int64_t)> body;
+    const absl::FunctionRef<Loop(int64_t)> body;
     std::atomic<int64_t> next{0};
+    std::atomic<bool> ended{false};
     int64_t seats;                // helpers that it can still have; under the pool's mutex
     std::atomic<int> helpers{0};  // grows under the pool's mutex only, while the loop is published
   };
 
-  void Publish(Loop& loop) {
+  void Publish(SharedLoop& loop) {
     size_t wake = 0;
     {
       MutexLock lock(mutex_);
@@ -107,7 +126,7 @@ class WorkerPool::Threads {
   }
 
   // Takes the loop off the queue and waits for those who still run a chunk of it.
-  void Retire(Loop& loop) {
+  void Retire(SharedLoop& loop) {
     {
       MutexLock lock(mutex_);
       Remove(loop);
@@ -118,7 +137,7 @@ class WorkerPool::Threads {
     while (!left()) helper_left_.Wait(mutex_);
   }
 
-  void Remove(Loop& loop) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  void Remove(SharedLoop& loop) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const auto at = std::find(loops_.begin(), loops_.end(), &loop);
     if (at == loops_.end()) return;
     loops_.erase(at);
@@ -154,11 +173,11 @@ class WorkerPool::Threads {
   }
 
   // The next in turn that has a seat; the caller becomes its helper.
-  Loop* TakeLoop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  SharedLoop* TakeLoop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const auto at = std::find_if(loops_.begin(), loops_.end(),
-                                 [](const Loop* loop) { return loop->seats > 0; });
+                                 [](const SharedLoop* loop) { return loop->seats > 0; });
     if (at == loops_.end()) return nullptr;
-    Loop* loop = *at;
+    SharedLoop* loop = *at;
     loops_.erase(at);
     loops_.push_back(loop);
     --loop->seats;
@@ -168,7 +187,7 @@ class WorkerPool::Threads {
   }
 
   // One chunk, or several as long as nothing else waits.
-  void Help(Loop& loop) {
+  void Help(SharedLoop& loop) {
     bool more = true;
     do {
       more = loop.RunChunk();
@@ -189,7 +208,7 @@ class WorkerPool::Threads {
   // What short work waits first, then tasks and chunks in turns.
   bool DoSomething() {
     std::unique_ptr<Task> task;
-    Loop* loop = nullptr;
+    SharedLoop* loop = nullptr;
     {
       MutexLock lock(mutex_);
       task = TakeTiny();
@@ -231,7 +250,7 @@ class WorkerPool::Threads {
   CondVar helper_left_;  // some loop's
   std::deque<std::unique_ptr<Task>> tasks_ ABSL_GUARDED_BY(mutex_);
   std::deque<std::unique_ptr<Task>> tiny_ ABSL_GUARDED_BY(mutex_);
-  std::deque<Loop*> loops_ ABSL_GUARDED_BY(mutex_);
+  std::deque<SharedLoop*> loops_ ABSL_GUARDED_BY(mutex_);
   bool loops_turn_ ABSL_GUARDED_BY(mutex_) = false;
   size_t sleepers_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
@@ -252,22 +271,32 @@ void WorkerPool::Enqueue(std::unique_ptr<Task> task, Size size) {
 }
 
 void WorkerPool::ParallelFor(int64_t chunks, absl::FunctionRef<void(int64_t)> body) {
-  if (chunks <= 1 || threads_ == 1) {
-    for (int64_t i = 0; i < chunks; ++i) body(i);
-    return;
+  ParallelForUntil(chunks, [&](int64_t chunk) {
+    body(chunk);
+    return Loop::kContinue;
+  });
+}
+
+void WorkerPool::ParallelForUntil(int64_t chunks, absl::FunctionRef<Loop(int64_t)> body) {
+  if (chunks > 1 && threads_ > 1) return workers_->ParallelFor(chunks, body);
+  for (int64_t i = 0; i < chunks; ++i) {
+    if (body(i) == Loop::kEnd) return;
   }
-  workers_->ParallelFor(chunks, body);
 }
 
 void Workers::ParallelFor(int64_t chunks, absl::FunctionRef<void(int64_t)> body) const {
-  pool_.ParallelFor(chunks, [&](int64_t chunk) {
-    if (stopped()) return;
-    if (stop_()) {
-      stopped_.store(true, std::memory_order_relaxed);
-      return;
-    }
+  pool_.ParallelForUntil(chunks, [&](int64_t chunk) {
+    if (ShouldStop()) return WorkerPool::Loop::kEnd;
     body(chunk);
+    return stopped() ? WorkerPool::Loop::kEnd : WorkerPool::Loop::kContinue;
   });
+}
+
+bool Workers::ShouldStop() const {
+  if (stopped()) return true;
+  if (!stop_()) return false;
+  stopped_.store(true, std::memory_order_relaxed);
+  return true;
 }
 
 }  // namespace opserve

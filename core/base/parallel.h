@@ -42,12 +42,18 @@ class WorkerPool {
   // Runs `task` on a worker, soon; tasks of one size start in the order in which they came.
   void Enqueue(std::unique_ptr<Task> task, Size size = Size::kAny);
 
+  // Whether the loop goes on; once a chunk said no, no further one begins.
+  enum class Loop : uint8_t { kContinue, kEnd };
+
   // Runs body(0) … body(chunks - 1), each once, on the caller and the workers; returns when all are
   // done. Order and placement are not defined, so a chunk must not depend on another, and what a
   // chunk is must follow from shapes alone: then the result is the same bits for any number of
   // threads. Bodies must not throw. May be called from a task. Between its chunks the caller runs
-  // tiny tasks of others, so it must not hold a lock that they may want.
+  // tiny tasks of others, so it must not hold a lock that they may want; a tiny task's own loops
+  // run none, so that stacks do not grow with what waits.
   void ParallelFor(int64_t chunks, absl::FunctionRef<void(int64_t)> body);
+  // The same for loops that may end early, which takes no longer than the chunks that have begun.
+  void ParallelForUntil(int64_t chunks, absl::FunctionRef<Loop(int64_t)> body);
 
  private:
   class Threads;
@@ -69,10 +75,13 @@ class Workers {
   int threads() const { return pool_.threads(); }
   const WorkerPool& pool() const { return pool_; }
 
-  // As WorkerPool's, but chunks may be left out when the call is stopped: then so are those of all
-  // later loops, and what they should have made must not be used.
+  // As WorkerPool's, but ends at once when the call is stopped, as do all later loops: what they
+  // should have made must not be used.
   void ParallelFor(int64_t chunks, absl::FunctionRef<void(int64_t)> body) const;
 
+  // Asks whether somebody still wants the result: for chunks that take longer than a few
+  // milliseconds, which return without one once this says true.
+  bool ShouldStop() const;
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
 
  private:

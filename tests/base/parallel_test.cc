@@ -37,6 +37,29 @@ TEST_P(WorkerPoolTest, EveryChunkRunsOnce) {
   }
 }
 
+TEST_P(WorkerPoolTest, AStoppedLoopEndsAtOnceHoweverManyChunksItHas) {
+  WorkerPool pool(GetParam());
+  std::atomic<int64_t> runs = 0;
+  const auto stop = [&] { return runs >= 10; };
+  const Workers workers(pool, stop);
+  workers.ParallelFor(int64_t{1} << 62, [&](int64_t) { ++runs; });
+  workers.ParallelFor(int64_t{1} << 62, [&](int64_t) { ++runs; });
+  EXPECT_TRUE(workers.stopped());
+  EXPECT_LE(runs, 10 + GetParam());
+}
+
+TEST_P(WorkerPoolTest, AChunkThatIsStoppedInItsMiddleEndsItsLoop) {
+  WorkerPool pool(GetParam());
+  std::atomic<int64_t> asked = 0;
+  const auto stop = [&] { return ++asked > 100; };
+  const Workers workers(pool, stop);
+  workers.ParallelFor(int64_t{1} << 62, [&](int64_t) {
+    while (!workers.ShouldStop()) {
+    }
+  });
+  EXPECT_TRUE(workers.stopped());
+}
+
 TEST_P(WorkerPoolTest, DestructionWaitsForTasksThatUseThePoolThemselves) {
   std::atomic<int> runs = 0;
   {
@@ -85,6 +108,29 @@ TEST(WorkerPoolOrder, ATinyTaskRunsBetweenTheChunksOfALoop) {
     }
   });
   tiny_ran.Wait();
+}
+
+TEST(WorkerPoolOrder, TinyTasksWithLoopsDoNotNest) {
+  constexpr int kTasks = 2000;
+  WorkerPool pool(2);
+  std::atomic<int> depth_of_any = 0;
+  std::atomic<int> runs = 0;
+  static thread_local int depth = 0;
+  const auto task = [&] {
+    ++depth;
+    int deepest = depth_of_any;
+    while (deepest < depth && !depth_of_any.compare_exchange_weak(deepest, depth)) {
+    }
+    pool.ParallelFor(4, [](int64_t) {});
+    --depth;
+    ++runs;
+  };
+  pool.ParallelFor(100, [&](int64_t chunk) {
+    for (int i = 0; chunk == 0 && i < kTasks; ++i)
+      pool.Enqueue(std::make_unique<CallTask>(task), WorkerPool::Size::kTiny);
+  });
+  while (runs < kTasks) std::this_thread::yield();
+  EXPECT_LE(depth_of_any, 2);  // a task, and one between the chunks of its loop
 }
 
 TEST(WorkerPoolOrder, ATaskBehindALongLoopStartsBeforeTheLoopEnds) {
