@@ -5,30 +5,39 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <deque>
+#include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "core/base/mutex.h"
+#include "core/base/relief_threads.h"
+#include "core/base/task_queue.h"
 
 namespace opserve {
 namespace {
 
 // How long a thread looks for work before it sleeps: waking it costs about as much.
-constexpr absl::Duration kSpin = absl::Microseconds(50);
+constexpr std::chrono::microseconds kSpin{50};
+
+using SteadyClock = std::chrono::steady_clock;
+// How long no thread has taken a task when relief comes, or how long a task has waited whatever
+// others did meanwhile.
+constexpr std::chrono::milliseconds kPatience{5};
+constexpr std::chrono::milliseconds kGreatestPatience{100};
 
 // Calls `ready` until it is true or the time is over; others may have the core meanwhile.
 template <typename Ready>
 bool SpinUntil(Ready ready) {
   if (ready()) return true;
-  const absl::Time end = absl::Now() + kSpin;
+  const SteadyClock::time_point end = SteadyClock::now() + kSpin;
   do {
     sched_yield();
     if (ready()) return true;
-  } while (absl::Now() < end);
+  } while (SteadyClock::now() < end);
   return false;
 }
 
@@ -48,32 +57,31 @@ class InLoop {
 
 }  // namespace
 
-class WorkerPool::Threads {
+class WorkerPool::Threads final : private ReliefThreads::Source {
  public:
   explicit Threads(int threads) {
     workers_.reserve(static_cast<size_t>(threads));
-    for (int i = 0; i < threads; ++i) {
-      workers_.emplace_back([this] { Work(); });
+    try {
+      for (int i = 0; i < threads; ++i) workers_.emplace_back([this] { Work(); });
+      relief_ = std::make_unique<ReliefThreads>(static_cast<ReliefThreads::Source&>(*this),
+                                                kMaxReliefThreads);
+    } catch (const std::system_error&) {
+      Stop();
+      throw;
     }
   }
 
-  ~Threads() {
-    {
-      MutexLock lock(mutex_);
-      stopping_ = true;
-    }
-    changed_.NotifyAll();
-    for (std::thread& worker : workers_) worker.join();
-  }
+  ~Threads() override { Stop(); }
 
-  void Enqueue(std::unique_ptr<Task> task, Size size) {
+  void Enqueue(std::unique_ptr<Task> task, Size size, ClientId client) {
     bool wake = false;
     {
       MutexLock lock(mutex_);
-      (size == Size::kTiny ? tiny_ : tasks_).push_back(std::move(task));
+      QueueOf(size).Push(client, std::move(task), SteadyClock::now());
       if (size == Size::kTiny) tiny_waiting_.fetch_add(1, std::memory_order_release);
       tasks_waiting_.fetch_add(1, std::memory_order_release);
       wake = sleepers_ > 0;
+      if (!wake) CallRelief();
     }
     if (wake) changed_.NotifyOne();
   }
@@ -83,11 +91,11 @@ class WorkerPool::Threads {
     const InLoop here;
     const auto others = static_cast<int64_t>(workers_.size()) - 1;
     SharedLoop loop(chunks, body, std::min(chunks - 1, others));
-    Publish(loop);
+    if (loop.seats > 0) Publish(loop);
     while (loop.RunChunk()) {
       if (here.is_outermost()) RunTinyTask();
     }
-    Retire(loop);
+    if (others > 0) Retire(loop);
   }
 
  private:
@@ -146,30 +154,50 @@ class WorkerPool::Threads {
     loop.seats = 0;
   }
 
+  using Queue = TaskQueue<std::unique_ptr<Task>>;
+
+  // A task that a thread has taken.
+  struct Turn {
+    Queue::Taken taken;
+    Size size;
+  };
+
+  Queue& QueueOf(Size size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return size == Size::kTiny ? tiny_ : tasks_;
+  }
+
   // Between two chunks of somebody else's.
   void RunTinyTask() {
     if (tiny_waiting_.load(std::memory_order_acquire) == 0) return;
-    std::unique_ptr<Task> task;
+    std::optional<Turn> turn;
     {
       MutexLock lock(mutex_);
-      task = TakeTiny();
+      turn = Take(Size::kTiny);
     }
-    if (task != nullptr) task->Run();
+    if (turn.has_value()) Run(*std::move(turn));
   }
 
-  std::unique_ptr<Task> TakeTiny() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (tiny_.empty()) return nullptr;
-    tiny_waiting_.fetch_sub(1, std::memory_order_relaxed);
-    return TakeFront(tiny_);
+  std::optional<Turn> Take(Size size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return Begin(QueueOf(size).Pop(), size);
   }
 
-  std::unique_ptr<Task> TakeFront(std::deque<std::unique_ptr<Task>>& queue)
+  std::optional<Turn> Begin(std::optional<Queue::Taken> taken, Size size)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (queue.empty()) return nullptr;
-    std::unique_ptr<Task> task = std::move(queue.front());
-    queue.pop_front();
+    if (!taken.has_value()) return std::nullopt;
+    if (size == Size::kTiny) tiny_waiting_.fetch_sub(1, std::memory_order_relaxed);
     tasks_waiting_.fetch_sub(1, std::memory_order_relaxed);
-    return task;
+    if (taken->client == ClientId::kNone) ++own_tasks_;
+    last_taken_ = SteadyClock::now();
+    return Turn{*std::move(taken), size};
+  }
+
+  void Run(Turn turn) {
+    turn.taken.task->Run();
+    turn.taken.task.reset();
+    MutexLock lock(mutex_);
+    if (turn.taken.client == ClientId::kNone) --own_tasks_;
+    QueueOf(turn.size).End(turn.taken.client);
+    CallRelief();
   }
 
   // The next in turn that has a seat; the caller becomes its helper.
@@ -207,22 +235,24 @@ class WorkerPool::Threads {
 
   // What short work waits first, then tasks and chunks in turns.
   bool DoSomething() {
-    std::unique_ptr<Task> task;
+    std::optional<Turn> turn;
     SharedLoop* loop = nullptr;
     {
       MutexLock lock(mutex_);
-      task = TakeTiny();
-      if (task == nullptr && loops_turn_) loop = TakeLoop();
-      if (task == nullptr && loop == nullptr) task = TakeFront(tasks_);
-      if (task == nullptr && loop == nullptr) loop = TakeLoop();
+      turn = Take(Size::kTiny);
+      if (!turn.has_value() && loops_turn_) loop = TakeLoop();
+      if (!turn.has_value() && loop == nullptr) turn = Take(Size::kAny);
+      if (!turn.has_value() && loop == nullptr) loop = TakeLoop();
       loops_turn_ = !loops_turn_;
+      CallRelief();
     }
+    const bool something = loop != nullptr || turn.has_value();
     if (loop != nullptr) {
       Help(*loop);
-    } else if (task != nullptr) {
-      task->Run();
+    } else if (turn.has_value()) {
+      Run(*std::move(turn));
     }
-    return loop != nullptr || task != nullptr;
+    return something;
   }
 
   bool SomethingWaits() const {
@@ -245,11 +275,67 @@ class WorkerPool::Threads {
     }
   }
 
+  // From when on a task is relief's; nullopt when none that waits is.
+  std::optional<SteadyClock::time_point> DueOf(const Queue& queue) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (own_tasks_ > 0) return std::nullopt;
+    const std::optional<SteadyClock::time_point> since = queue.LongestIdleSince();
+    if (!since.has_value()) return std::nullopt;
+    return std::min(std::max(*since, last_taken_) + kPatience, *since + kGreatestPatience);
+  }
+
+  std::optional<SteadyClock::time_point> NextDue() override {
+    MutexLock lock(mutex_);
+    const auto tiny = DueOf(tiny_);
+    const auto other = DueOf(tasks_);
+    relief_called_ = tiny.has_value() || other.has_value();
+    return tiny.has_value() && other.has_value() ? std::min(tiny, other) : tiny ? tiny : other;
+  }
+
+  absl::AnyInvocable<void()> TakeDue() override {
+    MutexLock lock(mutex_);
+    const SteadyClock::time_point now = SteadyClock::now();
+    for (const Size size : {Size::kTiny, Size::kAny}) {
+      const auto due = DueOf(QueueOf(size));
+      if (!due.has_value() || *due > now) continue;
+      std::optional<Turn> turn = Begin(QueueOf(size).PopLongestIdle(), size);
+      return [this, turn = std::move(turn)]() mutable { Run(*std::move(turn)); };
+    }
+    return nullptr;
+  }
+
+  // Where something waits that may become relief's.
+  void CallRelief() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (relief_called_ || own_tasks_ > 0 || relief_ == nullptr) return;
+    if (!tiny_.has_idle_clients() && !tasks_.has_idle_clients()) return;
+    relief_called_ = true;
+    relief_->Call();
+  }
+
+  void Stop() {
+    // Relief first: its tasks may leave others, which are the workers'.
+    std::unique_ptr<ReliefThreads> relief;
+    {
+      MutexLock lock(mutex_);
+      relief.swap(relief_);
+    }
+    relief.reset();
+    {
+      MutexLock lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.NotifyAll();
+    for (std::thread& worker : workers_) worker.join();
+  }
+
   Mutex mutex_;
   CondVar changed_;      // something waits
   CondVar helper_left_;  // some loop's
-  std::deque<std::unique_ptr<Task>> tasks_ ABSL_GUARDED_BY(mutex_);
-  std::deque<std::unique_ptr<Task>> tiny_ ABSL_GUARDED_BY(mutex_);
+  Queue tasks_ ABSL_GUARDED_BY(mutex_);
+  Queue tiny_ ABSL_GUARDED_BY(mutex_);
+  int own_tasks_ ABSL_GUARDED_BY(mutex_) = 0;  // of ClientId::kNone that run
+  SteadyClock::time_point last_taken_ ABSL_GUARDED_BY(mutex_);
+  bool relief_called_ ABSL_GUARDED_BY(mutex_) = false;  // it knows that something waits
   std::deque<SharedLoop*> loops_ ABSL_GUARDED_BY(mutex_);
   bool loops_turn_ ABSL_GUARDED_BY(mutex_) = false;
   size_t sleepers_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -260,14 +346,15 @@ class WorkerPool::Threads {
   std::atomic<int64_t> num_loops_{0};
   std::atomic<int64_t> seats_waiting_{0};
   std::vector<std::thread> workers_;
+  std::unique_ptr<ReliefThreads> relief_ ABSL_GUARDED_BY(mutex_);
 };
 
 WorkerPool::WorkerPool(int threads)
     : threads_(threads), workers_(std::make_unique<Threads>(threads)) {}
 WorkerPool::~WorkerPool() = default;
 
-void WorkerPool::Enqueue(std::unique_ptr<Task> task, Size size) {
-  workers_->Enqueue(std::move(task), size);
+void WorkerPool::Enqueue(std::unique_ptr<Task> task, Size size, ClientId client) {
+  workers_->Enqueue(std::move(task), size, client);
 }
 
 void WorkerPool::ParallelFor(int64_t chunks, absl::FunctionRef<void(int64_t)> body) {
@@ -278,10 +365,8 @@ void WorkerPool::ParallelFor(int64_t chunks, absl::FunctionRef<void(int64_t)> bo
 }
 
 void WorkerPool::ParallelForUntil(int64_t chunks, absl::FunctionRef<Loop(int64_t)> body) {
-  if (chunks > 1 && threads_ > 1) return workers_->ParallelFor(chunks, body);
-  for (int64_t i = 0; i < chunks; ++i) {
-    if (body(i) == Loop::kEnd) return;
-  }
+  if (chunks > 1) return workers_->ParallelFor(chunks, body);
+  if (chunks == 1) body(0);
 }
 
 void Workers::ParallelFor(int64_t chunks, absl::FunctionRef<void(int64_t)> body) const {

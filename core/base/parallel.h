@@ -1,7 +1,11 @@
 // The worker threads of a device, and the one way in which kernels use more than one of them.
 //
 // There is one queue of tasks and of chunks. A thread that is free takes what waits, tasks and the
-// loops' chunks in turns, so calls share the threads chunk by chunk however large they are.
+// loops' chunks in turns, so calls share the threads chunk by chunk however large they are. Clients
+// whose tasks wait have their turns one after the other. Where all threads have been busy with
+// other clients' tasks for a few milliseconds, a relief thread takes the task of a client that has
+// none running: then the kernel divides the cores among more threads than there are, for as long as
+// that takes, and no client waits for the end of another's long call.
 #pragma once
 
 #include <atomic>
@@ -9,6 +13,7 @@
 #include <memory>
 
 #include "absl/functional/function_ref.h"
+#include "core/base/client_id.h"
 
 namespace opserve {
 
@@ -24,8 +29,11 @@ class WorkerPool {
   };
 
   static constexpr int kMaxThreads = 1024;
+  // Relief threads at one time, one of which is there always.
+  static constexpr int kMaxReliefThreads = 32;
 
-  // 1 <= `threads` <= kMaxThreads. The calling thread of ParallelFor counts as one while it works.
+  // 1 <= `threads` <= kMaxThreads; throws std::system_error where they cannot be had. The calling
+  // thread of ParallelFor counts as one while it works.
   explicit WorkerPool(int threads);
   // Waits for the tasks that were enqueued.
   ~WorkerPool();
@@ -39,8 +47,10 @@ class WorkerPool {
     kTiny,  // takes no longer than a chunk: goes before the others, and runs between their chunks
   };
 
-  // Runs `task` on a worker, soon; tasks of one size start in the order in which they came.
-  void Enqueue(std::unique_ptr<Task> task, Size size = Size::kAny);
+  // Runs `task` on a worker, soon; a client's tasks of one size start in the order in which they
+  // came. Tasks of ClientId::kNone are short: there is no relief from them.
+  void Enqueue(std::unique_ptr<Task> task, Size size = Size::kAny,
+               ClientId client = ClientId::kNone);
 
   // Whether the loop goes on; once a chunk said no, no further one begins.
   enum class Loop : uint8_t { kContinue, kEnd };

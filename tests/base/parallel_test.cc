@@ -170,6 +170,107 @@ TEST(WorkerPoolOrder, LoopsShareTheThreads) {
   done.Wait();
 }
 
+constexpr ClientId kGreedy{1};
+constexpr ClientId kOther{2};
+constexpr ClientId kThird{3};
+
+class WorkerPoolRelief : public ::testing::TestWithParam<WorkerPool::Size> {
+ protected:
+  ~WorkerPoolRelief() override { release_.Open(); }
+
+  void Enqueue(ClientId client, std::function<void()> call) {
+    pool_.Enqueue(std::make_unique<CallTask>(std::move(call)), GetParam(), client);
+  }
+
+  // Every thread has a task of the client's, and does not get on with it.
+  void Occupy(ClientId client) {
+    std::atomic<int> begun = 0;
+    for (int i = 0; i < kThreads; ++i) {
+      Enqueue(client, [&] {
+        ++begun;
+        release_.Wait();
+      });
+    }
+    while (begun < kThreads) std::this_thread::yield();
+  }
+
+  static constexpr int kThreads = 2;
+  Gate release_;
+  WorkerPool pool_{kThreads};
+};
+
+TEST_P(WorkerPoolRelief, ComesForAClientWhenAnotherHasAllThreads) {
+  Occupy(kGreedy);
+  Gate ran;
+  Enqueue(kOther, [&] { ran.Open(); });
+  ran.Wait();
+}
+
+TEST_P(WorkerPoolRelief, ComesForEveryClient) {
+  constexpr uint64_t kClients = 20;
+  Occupy(kGreedy);
+  std::atomic<uint64_t> begun = 0;
+  for (uint64_t i = 0; i < kClients; ++i) {
+    Enqueue(ClientId{100 + i}, [&] {
+      ++begun;
+      release_.Wait();
+    });
+  }
+  while (begun < kClients) std::this_thread::yield();
+}
+
+TEST_P(WorkerPoolRelief, DoesNotComeForAClientThatHasThreads) {
+  Occupy(kGreedy);
+  const auto second_ran = std::make_shared<std::atomic<bool>>(false);
+  Enqueue(kGreedy, [second_ran] { *second_ran = true; });
+  // Others come to their turn in the meantime, one that came later even twice.
+  for (int i = 0; i < 2; ++i) {
+    Gate ran;
+    Enqueue(kOther, [&] { ran.Open(); });
+    ran.Wait();
+  }
+  EXPECT_FALSE(*second_ran);
+}
+
+TEST_P(WorkerPoolRelief, ATaskOfReliefMayUseThePool) {
+  Occupy(kGreedy);
+  std::atomic<int> chunks = 0;
+  Gate ran;
+  Enqueue(kOther, [&] {
+    pool_.ParallelFor(1000, [&](int64_t) { ++chunks; });
+    Enqueue(kThird, [&] { ran.Open(); });
+  });
+  ran.Wait();
+  EXPECT_EQ(chunks, 1000);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, WorkerPoolRelief,
+                         ::testing::Values(WorkerPool::Size::kAny, WorkerPool::Size::kTiny));
+
+TEST(WorkerPoolOrder, ClientsHaveTheirTurns) {
+  WorkerPool pool(1);
+  Gate all_there;
+  Gate all_ran;
+  Mutex mutex;
+  std::vector<ClientId> order;
+  const auto enqueue = [&](ClientId client) {
+    pool.Enqueue(std::make_unique<CallTask>([&, client] {
+                   MutexLock lock(mutex);
+                   order.push_back(client);
+                   if (order.size() == 6) all_ran.Open();
+                 }),
+                 WorkerPool::Size::kAny, client);
+  };
+  pool.Enqueue(std::make_unique<CallTask>([&] { all_there.Wait(); }));
+  for (int i = 0; i < 3; ++i) enqueue(kGreedy);
+  for (int i = 0; i < 2; ++i) enqueue(kOther);
+  enqueue(kThird);
+  all_there.Open();
+  all_ran.Wait();
+  MutexLock lock(mutex);
+  EXPECT_EQ(order, (std::vector<ClientId>{kGreedy, kOther, kThird, kGreedy, kOther, kGreedy}));
+}
+
 INSTANTIATE_TEST_SUITE_P(Threads, WorkerPoolTest, ::testing::Values(1, 2, 5));
 
 }  // namespace
