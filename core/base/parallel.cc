@@ -61,10 +61,14 @@ class WorkerPool::Threads final : private ReliefThreads::Source {
  public:
   explicit Threads(int threads) {
     workers_.reserve(static_cast<size_t>(threads));
-    try {
-      for (int i = 0; i < threads; ++i) workers_.emplace_back([this] { Work(); });
+    {
+      // Before the workers, which call it.
+      MutexLock lock(mutex_);
       relief_ = std::make_unique<ReliefThreads>(static_cast<ReliefThreads::Source&>(*this),
                                                 kMaxReliefThreads);
+    }
+    try {
+      for (int i = 0; i < threads; ++i) workers_.emplace_back([this] { Work(); });
     } catch (const std::system_error&) {
       Stop();
       throw;
