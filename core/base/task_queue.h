@@ -91,7 +91,7 @@ class TaskQueue {
     return longest;
   }
 
-  Taken TakeFrom(typename Turns::const_iterator turn) {
+  Taken TakeFrom(const typename Turns::const_iterator& turn) {
     const ClientId client = *turn;
     turns_.erase(turn);
     Lane& lane = lanes_.find(client)->second;
