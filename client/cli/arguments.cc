@@ -86,6 +86,11 @@ void AddGlobalOptions(CLI::App& app, Words& words) {
   app.add_option("--timeout", words.timeout, "for the whole command: 500ms, 10s, 5m, inf")
       ->type_name("DURATION")
       ->capture_default_str();
+  app.add_option("--max-answer-bytes", words.arguments.max_answer_bytes,
+                 "largest answer that is taken of the server")
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("256MiB")
+      ->type_name("SIZE");
   app.add_flag("--json", words.json, "machine-readable output; errors too");
   app.set_version_flag("--version", absl::StrCat("opserve ", OPSERVE_VERSION));
 }

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "client/cpp/client.h"
 
 namespace opserve::cli {
 
@@ -26,6 +27,7 @@ struct Arguments {
   Command command = Command::kInfo;
   std::string target;
   absl::Duration timeout;
+  int64_t max_answer_bytes = client::ConnectOptions().max_answer_bytes;
   OutputFormat format = OutputFormat::kText;
   std::string op;  // ops: empty = all
   std::vector<NamedText> inputs;

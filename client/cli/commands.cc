@@ -66,7 +66,8 @@ Remote::Remote(client::Client client, absl::Duration timeout)
 client::CallOptions Remote::options() const { return {.timeout = deadline_ - absl::Now()}; }
 
 absl::Status RunCommand(const Arguments& arguments) {
-  absl::StatusOr<client::Client> client = client::Client::Connect(arguments.target);
+  absl::StatusOr<client::Client> client =
+      client::Client::Connect(arguments.target, {.max_answer_bytes = arguments.max_answer_bytes});
   if (!client.ok()) return UsageError(client.status());
   const Remote remote(*std::move(client), arguments.timeout);
   switch (arguments.command) {

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/printable_text.h"
 #include "core/base/status_macros.h"
 
 namespace opserve::cli {
@@ -31,6 +32,16 @@ absl::Status Failed(const std::string& path) {
 
 bool Write(FILE* file, const void* bytes, size_t size) {
   return size == 0 || std::fwrite(bytes, 1, size, file) == size;
+}
+
+// The first `most` bytes of `text`, or a few less, so that no character of UTF-8 is cut.
+std::string_view FirstPiece(std::string_view text, size_t most) {
+  if (text.size() <= most) return text;
+  constexpr size_t kLongestCharacter = 4;
+  size_t end = most;
+  while (end > most - kLongestCharacter && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
+    --end;
+  return text.substr(0, end);
 }
 
 }  // namespace
@@ -85,6 +96,14 @@ absl::Status WriteFile(const std::string& path, std::string_view head,
   return written ? absl::OkStatus() : Failed(path);
 }
 
-absl::Status WriteOutput(std::string_view text) { return WriteFile("-", text, {}); }
+absl::Status WriteOutput(std::string_view text) {
+  while (!text.empty()) {
+    const std::string_view piece = FirstPiece(text, kChunk);
+    OPSERVE_RETURN_IF_ERROR(
+        WriteFile("-", client::PrintableText(piece, client::LineBreaks::kKept), {}));
+    text.remove_prefix(piece.size());
+  }
+  return absl::OkStatus();
+}
 
 }  // namespace opserve::cli

@@ -35,7 +35,8 @@ absl::StatusOr<MappedFile> MapFile(const std::string& path, BytesWanted wanted);
 absl::Status WriteFile(const std::string& path, std::string_view head,
                        std::span<const std::byte> body);
 
-// Writes all of `text` to standard output.
+// Writes all of `text` to standard output. What a terminal would act on is escaped, line breaks
+// excepted: it may come from a server.
 absl::Status WriteOutput(std::string_view text);
 
 }  // namespace opserve::cli

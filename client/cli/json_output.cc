@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/cli/attribute_text.h"
 #include "client/cli/report.h"
 #include "core/base/op_error.h"
@@ -18,10 +19,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Text from outside may be no UTF-8: replaced, not thrown at.
-std::string Dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+// ASCII, as text from outside may be meant for a terminal to act on; it may be no UTF-8 either:
+// replaced, not thrown at.
+std::string Text(const Json& json) {
+  return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
+
+std::string Dump(const Json& json) { return Text(json) + "\n"; }
 
 Json NumberJson(double value) {
   if (std::isfinite(value)) return value;
@@ -102,6 +106,17 @@ Json TensorJson(const std::string& name, const TensorDesc& desc) {
           {"shape", std::vector<int64_t>(desc.shape.begin(), desc.shape.end())}};
 }
 
+// As text at once: as values of JSON they would take many times as much memory.
+void AppendValues(const client::Tensor& tensor, std::string& text) {
+  text.append("\"values\":[");
+  const size_t size = DTypeSize(tensor.dtype());
+  for (size_t i = 0; i < tensor.bytes().size(); i += size) {
+    if (i > 0) text.push_back(',');
+    text.append(Text(ElementJson(tensor.dtype(), tensor.bytes().data() + i)));
+  }
+  text.push_back(']');
+}
+
 }  // namespace
 
 std::string ServerInfoJson(const client::ServerInfo& info, const std::string& target) {
@@ -156,23 +171,19 @@ std::string PlanJson(const std::string& op, const client::Plan& plan) {
 
 std::string ResultJson(const std::string& op, const client::ExecuteResult& result,
                        const std::map<std::string, std::string>& files) {
-  Json outputs = Json::array();
+  std::string outputs;
   for (const client::NamedTensor& output : result.outputs) {
-    const client::Tensor& tensor = output.tensor;
-    Json json = TensorJson(output.name, tensor.desc());
-    if (const auto file = files.find(output.name); file != files.end()) {
-      json["file"] = file->second;
-    } else {
-      Json values = Json::array();
-      const size_t size = DTypeSize(tensor.dtype());
-      for (size_t i = 0; i < tensor.bytes().size(); i += size) {
-        values.push_back(ElementJson(tensor.dtype(), tensor.bytes().data() + i));
-      }
-      json["values"] = std::move(values);
-    }
-    outputs.push_back(std::move(json));
+    Json json = TensorJson(output.name, output.tensor.desc());
+    const auto file = files.find(output.name);
+    if (file != files.end()) json["file"] = file->second;
+    if (!outputs.empty()) outputs.push_back(',');
+    outputs.append(Text(json));
+    if (file != files.end()) continue;
+    outputs.back() = ',';  // in place of the brace
+    AppendValues(output.tensor, outputs);
+    outputs.push_back('}');
   }
-  return Dump({{"operator", op}, {"outputs", std::move(outputs)}});
+  return absl::StrCat("{\"operator\":", Text(op), ",\"outputs\":[", outputs, "]}\n");
 }
 
 std::string ErrorJson(const absl::Status& status) {

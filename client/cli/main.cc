@@ -1,5 +1,6 @@
 // opserve: operator gradients from the command line.
 #include <cstdio>
+#include <cstdlib>
 #include <variant>
 
 #include "client/cli/arguments.h"
@@ -7,6 +8,7 @@
 #include "client/cli/files.h"
 #include "client/cli/json_output.h"
 #include "client/cli/report.h"
+#include "google/protobuf/stubs/logging.h"
 
 namespace opserve::cli {
 namespace {
@@ -32,4 +34,10 @@ int Main(int argc, const char* const* argv) {
 }  // namespace
 }  // namespace opserve::cli
 
-int main(int argc, char** argv) { return opserve::cli::Main(argc, argv); }
+int main(int argc, char** argv) {
+  // The logs of gRPC and protobuf would repeat what a server did, beside the one line that tells
+  // of it.
+  setenv("GRPC_VERBOSITY", "NONE", 0);
+  google::protobuf::SetLogHandler(nullptr);
+  return opserve::cli::Main(argc, argv);
+}

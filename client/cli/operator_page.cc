@@ -22,6 +22,8 @@ using client::TensorParameter;
 
 constexpr size_t kWidth = 80;
 constexpr size_t kIndent = 4;
+// Names that are longer stick out of their column.
+constexpr size_t kMaxColumn = 32;
 
 // The words in lines of at most kWidth columns behind `indent` blanks; lines after the first are
 // indented by `hang` more. Words longer than a line stay whole.
@@ -62,11 +64,11 @@ void AppendRows(std::string_view title, const std::vector<Row>& rows, std::strin
   if (rows.empty()) return;
   absl::StrAppend(&page, "\n", ToAbsl(title), "\n");
   size_t width = 0;
-  for (const Row& row : rows) width = std::max(width, row.name.size() + 2);
+  for (const Row& row : rows) width = std::max(width, std::min(row.name.size(), kMaxColumn) + 2);
   for (const Row& row : rows) {
     std::string text;
     for (const std::string& line : row.lines) AppendWrapped(line, kIndent + width, 0, text);
-    text.replace(kIndent, row.name.size(), row.name);
+    text.replace(kIndent, std::min(row.name.size(), width - 2), row.name);
     page.append(text);
   }
 }
@@ -176,11 +178,12 @@ std::string OperatorSynopsis(const OperatorSchema& schema) {
 
 std::string OperatorList(std::span<const OperatorSchema> schemas) {
   size_t width = 0;
-  for (const OperatorSchema& schema : schemas) width = std::max(width, schema.name.size());
+  for (const OperatorSchema& schema : schemas)
+    width = std::max(width, std::min(schema.name.size(), kMaxColumn));
   std::string text;
   for (const OperatorSchema& schema : schemas) {
-    absl::StrAppend(&text, schema.name, std::string(width - schema.name.size() + 2, ' '),
-                    schema.summary, "\n");
+    const size_t gap = width - std::min(schema.name.size(), width) + 2;
+    absl::StrAppend(&text, schema.name, std::string(gap, ' '), schema.summary, "\n");
   }
   return text;
 }

@@ -3,10 +3,28 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "client/cli/npy.h"
+#include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 
 namespace opserve::cli {
+namespace {
+
+// It is the server that says how large outputs are. What is printed is far smaller.
+constexpr int64_t kMaxGatheredBytes = int64_t{4} << 30;
+
+absl::Status TooLarge(const std::string& output, int64_t bytes) {
+  return MakeError(
+      {.reason = ErrorReason::kResourceLimit,
+       .op = {},
+       .parameter = output,
+       .want = absl::StrCat("a file (-o ", output, "=FILE), or at most ", kMaxGatheredBytes,
+                            " bytes of outputs that memory has room for"),
+       .got = absl::StrCat(bytes, " bytes")});
+}
+
+}  // namespace
 
 absl::StatusOr<OutputFiles::Output*> OutputFiles::Find(const std::string& name,
                                                        const TensorDesc& desc) {
@@ -18,7 +36,11 @@ absl::StatusOr<OutputFiles::Output*> OutputFiles::Find(const std::string& name,
     const std::string head = NpyPreamble(desc.dtype, desc.shape);
     OPSERVE_RETURN_IF_ERROR(output.file->Append(std::as_bytes(std::span(head))));
   } else {
-    output.bytes = client::AllocateTensorBytes(static_cast<size_t>(desc.size_bytes()));
+    const int64_t bytes = desc.size_bytes();
+    if (bytes <= kMaxGatheredBytes - gathered_bytes_)
+      output.bytes = client::TryAllocateTensorBytes(static_cast<size_t>(bytes));
+    if (output.bytes == nullptr) return TooLarge(name, bytes);
+    gathered_bytes_ += bytes;
   }
   return &outputs_.emplace(name, std::move(output)).first->second;
 }

@@ -13,7 +13,8 @@
 
 namespace opserve::cli {
 
-// Writes those outputs to .npy files that have one, and gathers the others. Not thread-safe.
+// Writes those outputs to .npy files that have one, and gathers the others: RESOURCE_EXHAUSTED for
+// more of them than memory may have to hold. Not thread-safe.
 class OutputFiles {
  public:
   // Output name → path.
@@ -39,6 +40,7 @@ class OutputFiles {
   const std::map<std::string, std::string> files_;
   std::map<std::string, Output> outputs_;
   int64_t taken_bytes_ = 0;
+  int64_t gathered_bytes_ = 0;
 };
 
 }  // namespace opserve::cli

@@ -2,9 +2,9 @@
 
 #include <optional>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "client/cpp/printable_text.h"
 #include "core/base/op_error.h"
 #include "core/base/strings.h"
 
@@ -12,6 +12,7 @@ namespace opserve::cli {
 namespace {
 
 constexpr char kUsageUrl[] = "opserve/cli-usage";
+constexpr size_t kMaxErrorBytes = 4096;
 
 }  // namespace
 
@@ -33,10 +34,9 @@ ExitCode ExitCodeOf(const absl::Status& status) {
 }
 
 std::string ErrorLine(const absl::Status& status) {
-  std::string line = absl::StrCat("opserve: ", status.message());
-  for (char& c : line) {
-    if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) c = ' ';
-  }
+  std::string line = absl::StrCat(
+      "opserve: ",
+      client::ShortText(client::PrintableText(ToStd(status.message())), kMaxErrorBytes));
   const std::optional<ErrorDetail> detail = GetErrorDetail(status);
   const int code = detail.has_value() ? GetErrorReasonInfo(detail->reason).aclnn_code : 0;
   if (!detail.has_value() && ExitCodeOf(status) == ExitCode::kUsage) return line;

@@ -20,7 +20,7 @@ absl::Status UsageError(std::string_view message);
 ExitCode ExitCodeOf(const absl::Status& status);
 
 // "opserve: SmoothL1LossBackward: beta: want >= 0, got -1 (161002, INVALID_ARGUMENT)": one line,
-// without a newline; control characters from outside are replaced.
+// without a newline, of a few kilobytes at most; control characters from outside are escaped.
 std::string ErrorLine(const absl::Status& status);
 
 }  // namespace opserve::cli

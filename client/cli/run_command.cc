@@ -21,6 +21,7 @@
 #include "client/cli/session_run.h"
 #include "client/cli/tensor_argument.h"
 #include "client/cli/tensor_text.h"
+#include "client/cpp/printable_text.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
@@ -117,10 +118,10 @@ absl::StatusOr<OperatorSchema> FetchSchema(const std::string& op, const Remote& 
   const std::vector<std::string> names = {op};
   OPSERVE_ASSIGN_OR_RETURN(std::vector<OperatorSchema> schemas,
                            remote.client().ListOperators(names, remote.options()));
-  if (schemas.size() != 1)
-    return absl::InternalError(
-        absl::StrCat("the server described ", schemas.size(), " operators, not ", op));
-  return std::move(schemas[0]);
+  if (schemas.size() == 1 && schemas[0].name == op) return std::move(schemas[0]);
+  return absl::InternalError(
+      absl::StrCat("the server's answer: want the operator ", op, ", got ",
+                   schemas.size() == 1 ? "another" : absl::StrCat(schemas.size())));
 }
 
 absl::StatusOr<client::Call> MakeCall(const Arguments& arguments, const OperatorSchema& schema,
@@ -131,6 +132,29 @@ absl::StatusOr<client::Call> MakeCall(const Arguments& arguments, const Operator
   OPSERVE_RETURN_IF_ERROR(AddDTypes(arguments, call));
   OPSERVE_RETURN_IF_ERROR(AddInputs(arguments, use, call));
   return call;
+}
+
+std::string NameOf(const client::TensorParameter& output) { return output.name; }
+std::string NameOf(const client::NamedTensor& output) { return output.name; }
+std::string NameOf(const client::PlannedOutput& output) { return output.name; }
+
+template <typename Outputs>
+std::string NamesOf(const Outputs& outputs) {
+  return absl::StrJoin(
+      outputs, ", ", [](std::string* names, const auto& output) { names->append(NameOf(output)); });
+}
+
+// That what came are the operator's outputs, as its schema has them.
+template <typename Outputs>
+absl::Status CheckOutputs(const OperatorSchema& schema, const Outputs& outputs) {
+  const auto same = [](const client::TensorParameter& described, const auto& came) {
+    return described.name == NameOf(came);
+  };
+  if (std::equal(schema.outputs.begin(), schema.outputs.end(), outputs.begin(), outputs.end(),
+                 same))
+    return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("the server's answer: want the outputs ",
+                                          NamesOf(schema.outputs), ", got ", NamesOf(outputs)));
 }
 
 absl::Status SaveOutputs(const client::ExecuteResult& result, const Files& files) {
@@ -183,6 +207,7 @@ absl::StatusOr<client::ExecuteResult> RunInOneMessage(const Arguments& arguments
   OPSERVE_ASSIGN_OR_RETURN(const client::Call call, MakeCall(arguments, schema, TensorUse::kRun));
   absl::StatusOr<client::ExecuteResult> result = remote.client().Execute(call, remote.options());
   if (!result.ok()) return HintAtSession(result.status());
+  OPSERVE_RETURN_IF_ERROR(CheckOutputs(schema, result->outputs));
   OPSERVE_RETURN_IF_ERROR(SaveOutputs(*result, files));
   return result;
 }
@@ -193,7 +218,10 @@ absl::StatusOr<client::ExecuteResult> RunInPieces(const Arguments& arguments,
   OPSERVE_ASSIGN_OR_RETURN(const client::Call call,
                            MakeCall(arguments, schema, TensorUse::kRunInPieces));
   const Chunks chunks = schema.streams_in_chunks ? Chunks::kMay : Chunks::kNo;
-  return RunOnSession(call, chunks, remote, files, Progress::OnTerminal());
+  absl::StatusOr<client::ExecuteResult> result =
+      RunOnSession(call, chunks, remote, files, Progress::OnTerminal());
+  if (result.ok()) OPSERVE_RETURN_IF_ERROR(CheckOutputs(schema, result->outputs));
+  return result;
 }
 
 }  // namespace
@@ -203,6 +231,7 @@ absl::Status Plan(const Arguments& arguments, const Remote& remote) {
   OPSERVE_ASSIGN_OR_RETURN(const client::Call call, MakeCall(arguments, schema, TensorUse::kPlan));
   OPSERVE_ASSIGN_OR_RETURN(const client::Plan plan,
                            remote.client().GetWorkspaceSize(call, remote.options()));
+  OPSERVE_RETURN_IF_ERROR(CheckOutputs(schema, plan.outputs));
   if (arguments.format == OutputFormat::kJson) return WriteOutput(PlanJson(arguments.op, plan));
   std::string text = absl::StrCat(
       "device     ", plan.device, "\nworkspace  ", plan.workspace_bytes, " bytes\ninputs     ",
@@ -226,7 +255,7 @@ absl::Status Run(const Arguments& arguments, const Remote& remote) {
     return WriteOutput(ResultJson(arguments.op, result, files));
   const std::string text = ResultText(result, files, arguments.elements);
   if (!UsesStdout(files)) return WriteOutput(text);
-  std::fputs(text.c_str(), stderr);
+  std::fputs(client::PrintableText(text, client::LineBreaks::kKept).c_str(), stderr);
   return absl::OkStatus();
 }
 

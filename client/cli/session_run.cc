@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "client/cli/output_files.h"
 #include "client/cpp/session.h"
+#include "client/cpp/waiter.h"
 #include "core/base/status_macros.h"
 
 namespace opserve::cli {
@@ -85,6 +87,22 @@ class SessionRun {
     return Execute(context, stream, context.GetWorkspaceSize(call));
   }
 
+  // Returns when the transport took it; at the command's end whatever the transport does, as
+  // `owner` keeps the memory.
+  absl::Status UploadPart(client::Stream& stream, const client::DeviceBuffer& buffer,
+                          int64_t offset, std::span<const std::byte> part,
+                          std::shared_ptr<const void> owner) {
+    const std::vector<int64_t> shape = {static_cast<int64_t>(part.size())};
+    const client::Waiter<bool> released;
+    client::TensorView view = client::TensorView::OfBytes(DType::kUint8, shape, part);
+    view.owner = std::move(owner);
+    OPSERVE_RETURN_IF_ERROR(stream.UploadAsync(buffer.Bytes(offset, shape[0]), view,
+                                               [released] { released.Set(true); }));
+    const absl::Time deadline = absl::Now() + remote_.options().timeout;
+    if (released.Wait(deadline).has_value()) return session_.status();
+    return absl::DeadlineExceededError("the server took no more bytes in time");
+  }
+
   // The view's whole storage, as it lies.
   absl::StatusOr<client::DeviceTensor> Upload(client::Context& context, client::Stream& stream,
                                               const std::string& name,
@@ -95,11 +113,8 @@ class SessionRun {
     for (size_t done = 0; done < size;) {
       const std::span<const std::byte> part =
           view.storage.subspan(done, std::min(kPartBytes, size - done));
-      const auto count = static_cast<int64_t>(part.size());
-      const std::vector<int64_t> shape = {count};
       OPSERVE_RETURN_IF_ERROR(
-          stream.Upload(buffer.Bytes(static_cast<int64_t>(done), count),
-                        client::TensorView::OfBytes(DType::kUint8, shape, part)));
+          UploadPart(stream, buffer, static_cast<int64_t>(done), part, view.owner));
       done += part.size();
       progress_.Reached(static_cast<int64_t>(done), static_cast<int64_t>(size));
     }

@@ -9,10 +9,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json MethodJson(const client::MethodStatistics& method) {
-  Json ended = Json::object();
-  for (const auto& [name, calls] : method.ended) ended[name] = calls;
   return {{"method", method.method},
-          {"ended", std::move(ended)},
+          {"ended", Json(method.ended)},
           {"in_flight", method.in_flight},
           {"request_bytes", method.request_bytes},
           {"response_bytes", method.response_bytes}};
@@ -72,21 +70,19 @@ Json SharedMemoryJson(const client::SharedMemoryStatistics& shared) {
 std::string StatisticsJson(const client::Statistics& now, const std::string& target) {
   Json methods = Json::array();
   for (const client::MethodStatistics& method : now.methods) methods.push_back(MethodJson(method));
-  Json errors = Json::object();
-  for (const auto& [reason, count] : now.errors) errors[reason] = count;
   Json devices = Json::array();
   for (const client::DeviceStatistics& device : now.devices) devices.push_back(DeviceJson(device));
   const Json json = {
       {"target", target},
       {"uptime", absl::ToDoubleSeconds(now.uptime)},
       {"methods", std::move(methods)},
-      {"errors", std::move(errors)},
+      {"errors", Json(now.errors)},
       {"batches", {{"calls", now.batch_calls}, {"failed_calls", now.batch_failed_calls}}},
       {"sessions", SessionsJson(now.sessions)},
       {"engine", EngineJson(now.engine)},
       {"devices", std::move(devices)},
       {"shared_memory", SharedMemoryJson(now.shared_memory)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace opserve::cli

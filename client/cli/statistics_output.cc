@@ -34,7 +34,7 @@ std::string Mean(absl::Duration sum, int64_t count) { return count <= 0 ? "-" : 
 
 int64_t Ended(const client::MethodStatistics& method) {
   int64_t calls = 0;
-  for (const auto& [name, count] : method.ended) calls += count;
+  for (const auto& [name, count] : method.ended) calls = client::SumOfCounts(calls, count);
   return calls;
 }
 
@@ -44,7 +44,7 @@ int64_t Failed(const client::MethodStatistics& method) {
 }
 
 int64_t Runs(const client::EngineStatistics& engine) {
-  return engine.inline_calls + engine.queued_calls;
+  return client::SumOfCounts(engine.inline_calls, engine.queued_calls);
 }
 
 std::string DevicesText(const client::Statistics& now) {

@@ -15,11 +15,12 @@ namespace {
 // To the top left corner, and nothing below it.
 constexpr char kClear[] = "\x1b[H\x1b[2J";
 
+bool IsTerminal() { return ::isatty(STDOUT_FILENO) != 0; }
+
 std::string Shown(const Arguments& arguments, const client::Statistics& before,
                   const client::Statistics& now) {
   if (arguments.format == OutputFormat::kJson) return StatisticsJson(now, arguments.target);
-  std::string text = RatesText(before, now);
-  return ::isatty(STDOUT_FILENO) != 0 ? kClear + text : text + "\n";
+  return RatesText(before, now) + (IsTerminal() ? "" : "\n");
 }
 
 }  // namespace
@@ -35,6 +36,8 @@ absl::Status Stats(const Arguments& arguments, const client::Client& client) {
   for (int64_t shown = 0; arguments.count == 0 || shown < arguments.count; ++shown) {
     absl::SleepFor(arguments.watch);
     OPSERVE_ASSIGN_OR_RETURN(client::Statistics now, client.GetStatistics(options));
+    if (arguments.format == OutputFormat::kText && IsTerminal())
+      OPSERVE_RETURN_IF_ERROR(WriteFile("-", kClear, {}));
     OPSERVE_RETURN_IF_ERROR(WriteOutput(Shown(arguments, before, now)));
     before = std::move(now);
   }

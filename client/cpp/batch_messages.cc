@@ -1,7 +1,12 @@
 #include <cstring>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "client/cpp/answered_outputs.h"
 #include "client/cpp/call_messages.h"
 #include "client/cpp/messages.h"
 #include "client/cpp/read_message.h"
@@ -19,6 +24,8 @@ constexpr std::string_view kAnswer = "ExecuteBatchResponse";
 constexpr size_t kAlignment = 64;
 // Outputs up to here share memory.
 constexpr size_t kSmallBytes = 4096;
+// Of a result without its bulk.
+constexpr size_t kMaxResultBytes = size_t{16} << 10;
 
 unsigned TagOf(int field, WireReader::Type type) {
   return static_cast<unsigned>(field) << 3 | static_cast<unsigned>(type);
@@ -54,26 +61,35 @@ struct Extent {
   bool is_small = false;
 };
 
-// Finds the results and the sizes of the raw entries, then copies the latter.
+absl::Status Malformed() { return BadAnswer(kAnswer, "malformed bytes"); }
+
+absl::Status TooMany(std::string_view part, size_t most) {
+  return BadAnswer(kAnswer, part, absl::StrCat("at most ", most), "more");
+}
+
+// Finds the results and the sizes of the raw entries, then copies the latter. What it holds beside
+// their bytes is in proportion to the calls that were made.
 class BatchReader {
  public:
-  BatchReader(const Fragments& answer, std::span<const SharedOutputs> shared)
-      : answer_(answer), shared_(shared) {}
+  BatchReader(const Fragments& answer, size_t calls, std::span<const AskedOutputs> asked)
+      : answer_(answer), calls_(calls), asked_(asked) {}
 
-  absl::StatusOr<BatchResults> Read(size_t calls) {
-    if (!ReadResults()) return BadAnswer(kAnswer, "malformed bytes");
-    if (results_.size() != calls) return BadAnswer(kAnswer, "not as many results as calls");
-    if (!ReadRaw()) return BadAnswer(kAnswer, "malformed bytes");
+  absl::StatusOr<BatchResults> Read() {
+    OPSERVE_RETURN_IF_ERROR(Find());
+    if (results_.size() != calls_) {
+      return BadAnswer(kAnswer, "results", absl::StrCat(calls_, ", as many as calls"),
+                       absl::StrCat(results_.size()));
+    }
+    OPSERVE_RETURN_IF_ERROR(ReadRaw());
     BatchResults results;
     results.reserve(results_.size());
     for (const Range& range : results_) {
-      v1::BatchResult& message = message_;
-      if (!message.ParseFromArray(bytes_.data() + range.offset, static_cast<int>(range.size)))
-        return BadAnswer(kAnswer, "malformed bytes");
-      OPSERVE_ASSIGN_OR_RETURN(absl::StatusOr<ExecuteResult> result,
-                               ToResult(message, results.size()));
+      OPSERVE_RETURN_IF_ERROR(
+          ReadMessage(std::string_view(bytes_).substr(range.offset, range.size), message_));
+      OPSERVE_ASSIGN_OR_RETURN(absl::StatusOr<ExecuteResult> result, ToResult(results.size()));
       results.push_back(std::move(result));
     }
+    OPSERVE_RETURN_IF_ERROR(raw_.CheckAllTaken(kAnswer));
     return results;
   }
 
@@ -84,83 +100,88 @@ class BatchReader {
   };
 
   // Results into `bytes_`, and how large the raw entries are.
-  bool ReadResults() {
+  absl::Status Find() {
     WireReader reader(answer_);
     while (reader.remaining() > 0) {
       WireReader::Field field;
-      if (!reader.ReadField(field)) return false;
+      if (!reader.ReadField(field)) return Malformed();
       const bool is_bytes = field.type == WireReader::Type::kBytes;
       if (is_bytes && field.number == v1::ExecuteBatchResponse::kResultsFieldNumber) {
-        results_.push_back({bytes_.size(), field.length});
-        bytes_.resize(bytes_.size() + field.length);
-        char* to = bytes_.data() + results_.back().offset;
-        if (!reader.Read(reinterpret_cast<std::byte*>(to), field.length)) return false;
+        OPSERVE_RETURN_IF_ERROR(AddResult(reader, field.length));
         continue;
       }
       if (is_bytes && field.number == v1::ExecuteBatchResponse::kRawFieldNumber)
-        AddExtent(field.length);
-      if (!reader.SkipField(field)) return false;
+        OPSERVE_RETURN_IF_ERROR(AddExtent(field.length));
+      if (!reader.SkipField(field)) return Malformed();
     }
-    return true;
+    return absl::OkStatus();
   }
 
-  void AddExtent(size_t size) {
+  absl::Status AddResult(WireReader& reader, size_t size) {
+    if (results_.size() == calls_) return TooMany("results", calls_);
+    if (size > kMaxResultBytes) return TooMany("bytes of a result", kMaxResultBytes);
+    results_.push_back({bytes_.size(), size});
+    bytes_.resize(bytes_.size() + size);
+    char* to = bytes_.data() + results_.back().offset;
+    return reader.Read(reinterpret_cast<std::byte*>(to), size) ? absl::OkStatus() : Malformed();
+  }
+
+  absl::Status AddExtent(size_t size) {
+    if (extents_.size() == calls_ * kMaxOutputs) return TooMany("raw", calls_ * kMaxOutputs);
     Extent& extent = extents_.emplace_back(Extent{0, size, size <= kSmallBytes});
-    if (!extent.is_small) return;
+    if (!extent.is_small) return absl::OkStatus();
     extent.offset = small_bytes_;
     small_bytes_ += (size + kAlignment - 1) / kAlignment * kAlignment;
+    return absl::OkStatus();
   }
 
-  bool ReadRaw() {
+  absl::Status ReadRaw() {
     const std::shared_ptr<std::byte> small = AllocateTensorBytes(small_bytes_);
     WireReader reader(answer_);
     while (reader.remaining() > 0) {
       WireReader::Field field;
-      if (!reader.ReadField(field)) return false;
+      if (!reader.ReadField(field)) return Malformed();
       if (field.type != WireReader::Type::kBytes ||
           field.number != v1::ExecuteBatchResponse::kRawFieldNumber) {
-        if (!reader.SkipField(field)) return false;
+        if (!reader.SkipField(field)) return Malformed();
         continue;
       }
       const Extent& extent = extents_[raw_.size()];
       const std::shared_ptr<std::byte> bytes =
           extent.is_small ? std::shared_ptr<std::byte>(small, small.get() + extent.offset)
                           : AllocateTensorBytes(extent.size);
-      if (!reader.Read(bytes.get(), extent.size)) return false;
-      raw_.push_back({bytes, extent.size});
+      if (!reader.Read(bytes.get(), extent.size)) return Malformed();
+      raw_.Add({bytes, extent.size});
     }
-    return true;
+    return absl::OkStatus();
   }
 
-  // The error of a call is the result of that call; an error of this function is the answer's.
-  absl::StatusOr<absl::StatusOr<ExecuteResult>> ToResult(const v1::BatchResult& message,
-                                                         size_t call) const {
-    if (message.has_error()) {
-      const v1::StatusDetails& error = message.error();
-      absl::Status status =
-          StatusFromWire(error.code(), error.message(), error.SerializeAsString());
-      if (status.ok()) return BadAnswer(kAnswer, "an error that is OK");
+  // What `message_` says of a call. The error of a call is the result of that call; an error of
+  // this function is the answer's.
+  absl::StatusOr<absl::StatusOr<ExecuteResult>> ToResult(size_t call) {
+    if (message_.has_error()) {
+      absl::Status status = StatusFromWire(message_.error());
+      if (status.ok()) return BadAnswer(kAnswer, "error", "a code of an error", "OK");
+      if (message_.outputs_size() > 0)
+        return BadAnswer(kAnswer, "results", "outputs or an error", "both");
       return absl::StatusOr<ExecuteResult>(std::move(status));
     }
-    const SharedOutputs& shared = shared_.empty() ? kNoShared : shared_[call];
-    ExecuteResult result;
-    result.outputs.reserve(static_cast<size_t>(message.outputs_size()));
-    for (const v1::Tensor& output : message.outputs()) {
-      OPSERVE_ASSIGN_OR_RETURN(Tensor tensor, ReadOutput(output, raw_, shared, kAnswer));
-      result.outputs.push_back({output.name(), std::move(tensor)});
-    }
+    OPSERVE_ASSIGN_OR_RETURN(
+        ExecuteResult result,
+        ReadOutputs(kAnswer, message_.outputs(), raw_, asked_.empty() ? kNothing : asked_[call]));
     return absl::StatusOr<ExecuteResult>(std::move(result));
   }
 
-  static inline const SharedOutputs kNoShared;
+  static inline const AskedOutputs kNothing;
 
   const Fragments& answer_;
-  const std::span<const SharedOutputs> shared_;
+  const size_t calls_;
+  const std::span<const AskedOutputs> asked_;
   std::string bytes_;  // of `results_`
   std::vector<Range> results_;
   std::vector<Extent> extents_;
   size_t small_bytes_ = 0;
-  std::vector<RawBytes> raw_;
+  RawEntries raw_;
   v1::BatchResult message_;  // one for all, so that its memory is used again
 };
 
@@ -200,8 +221,8 @@ Request MakeExecuteBatchRequest(std::span<const Call> calls) {
 }
 
 absl::StatusOr<BatchResults> ReadBatchResults(const Fragments& fragments, size_t calls,
-                                              std::span<const SharedOutputs> shared) {
-  return BatchReader(fragments, shared).Read(calls);
+                                              std::span<const AskedOutputs> asked) {
+  return BatchReader(fragments, calls, asked).Read();
 }
 
 }  // namespace opserve::client

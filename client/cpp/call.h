@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cpp/schema.h"
 #include "client/cpp/tensor.h"
@@ -89,13 +91,26 @@ struct NamedTensor {
 struct ExecuteResult {
   std::vector<NamedTensor> outputs;
 
-  // The output called `name`, or nullptr.
+  // The output called `name`, or nullptr. Which there are is the server's word.
   const Tensor* Find(std::string_view name) const {
     for (const NamedTensor& output : outputs) {
       if (output.name == name) return &output.tensor;
     }
     return nullptr;
   }
+
+  // Its elements, which live as long as this result or a copy of the tensor. INTERNAL where the
+  // server sent no such output, or one of another dtype than T's.
+  template <typename T>
+  absl::StatusOr<std::span<const T>> Elements(std::string_view name) const {
+    const Tensor* const tensor = Find(name);
+    const absl::Status found = CheckFound(name, tensor, DTypeOf<T>());
+    if (!found.ok()) return found;
+    return tensor->As<T>();
+  }
+
+ private:
+  static absl::Status CheckFound(std::string_view name, const Tensor* tensor, DType dtype);
 };
 
 // Of each call of a batch, in their order. Small outputs of one batch share their memory: as long

@@ -52,13 +52,6 @@ size_t FindStorage(const std::vector<RawEntry>& entries, const TensorView& view)
   return static_cast<size_t>(std::find_if(entries.begin(), entries.end(), same) - entries.begin());
 }
 
-const TensorView* FindShared(const SharedOutputs& shared, const std::string& name) {
-  for (const auto& [output, view] : shared) {
-    if (output == name) return &view;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 void FillTensor(std::string_view name, const TensorView& view, v1::Tensor& tensor) {
@@ -130,35 +123,6 @@ void AppendRaw(uint32_t field_number, const RawEntry& entry, Request& request) {
   } else {
     request.AppendView(entry.bytes, entry.owner);
   }
-}
-
-absl::StatusOr<Tensor> ReadOutput(const v1::Tensor& output, std::span<const RawBytes> raw,
-                                  const SharedOutputs& shared, std::string_view message) {
-  const auto bad = [&](std::string_view what) {
-    return BadAnswer(message, output.name() + ": " + std::string(what));
-  };
-  if (output.strides_size() != 0 || output.storage_offset() != 0)
-    return bad("an output that is not dense");
-  OPSERVE_ASSIGN_OR_RETURN(TensorDesc desc, ReadDesc(output, message));
-  if (output.data_case() == v1::Tensor::kValues)
-    return bad("values where raw bytes were asked for");
-  if (output.data_case() == v1::Tensor::DATA_NOT_SET) {
-    if (desc.num_elements() != 0) return bad("elements without data");
-    return Tensor(std::move(desc), nullptr);
-  }
-  if (output.has_shared()) {
-    const TensorView* view = FindShared(shared, output.name());
-    if (view == nullptr || static_cast<int64_t>(view->storage.size()) != desc.size_bytes())
-      return bad("shared memory that was not asked for");
-    return Tensor(std::move(desc),
-                  std::shared_ptr<const std::byte>(view->shared.region, view->storage.data()));
-  }
-  if (!output.has_raw_index()) return bad("data of a kind that was not asked for");
-  if (output.raw_index() >= raw.size()) return bad("a raw_index that is too large");
-  const RawBytes& bytes = raw[output.raw_index()];
-  if (static_cast<int64_t>(bytes.size) != desc.size_bytes())
-    return bad("bytes that do not fit the shape");
-  return Tensor(std::move(desc), bytes.bytes);
 }
 
 }  // namespace opserve::client

@@ -44,14 +44,4 @@ bool IsCopied(std::span<const std::byte> bytes);
 
 void AppendVarint(uint64_t value, std::string& bytes);
 
-struct RawBytes {
-  std::shared_ptr<const std::byte> bytes;
-  size_t size = 0;
-};
-
-// An output whose data is one of `raw`, or was to be written to one of `shared`. Errors name
-// `message`, which it came in.
-absl::StatusOr<Tensor> ReadOutput(const v1::Tensor& output, std::span<const RawBytes> raw,
-                                  const SharedOutputs& shared, std::string_view message);
-
 }  // namespace opserve::client

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/asked_outputs.h"
 #include "client/cpp/call_messages.h"
 #include "client/cpp/incoming_outputs.h"
 #include "client/cpp/session_command.h"
@@ -77,6 +78,7 @@ struct ChunkedInput {
 
 struct ChunkedCallParts {
   std::vector<ChunkedInput> chunked;
+  Dims shape;  // of the output, and of all that goes in chunks
   int64_t num_elements = 0;
   int64_t element_bytes = 1;  // of the widest chunked input
   bool borrows = false;       // memory without an owner
@@ -128,6 +130,7 @@ absl::StatusOr<bool> GoesInChunks(const std::string& name, const TensorView& vie
 absl::StatusOr<ChunkedCallParts> Divide(const Call& call, ChunkedOptions& options) {
   OPSERVE_ASSIGN_OR_RETURN(const Dims shape, BroadcastShape(call));
   ChunkedCallParts parts;
+  parts.shape = shape;
   parts.num_elements = NumElements(shape).value_or(0);
   for (const auto& [name, view] : call.inputs()) {
     ChunkSource source = TakeSource(options.sources, name);
@@ -152,7 +155,9 @@ class ChunkedRun {
         parts_(std::move(parts)),
         deadline_(deadline),
         meaning_(absl::StrCat("ExecuteChunked of ", call.op())),
-        answer_(std::make_shared<IncomingOutputs>(std::move(sink))) {}
+        answer_(std::make_shared<IncomingOutputs>(std::move(sink))) {
+    answer_->ExpectOne(parts_.shape, AskedOf(call));
+  }
 
   absl::StatusOr<ExecuteResult> Run() {
     SendHeader();

@@ -28,12 +28,11 @@ constexpr size_t kTransportMaxBytes = std::numeric_limits<uint32_t>::max();
 constexpr absl::Duration kAskForLimits = absl::Seconds(5);
 
 // Starts a call whose answer `read` turns into a T.
-template <typename T>
+template <typename T, typename Read>
 CallHandle Start(Connection& connection, const char* method, const Request& request,
-                 const CallOptions& options, absl::StatusOr<T> (*read)(const Fragments&),
-                 Done<T> done) {
-  auto ended = [read, done = std::move(done)](absl::Status status,
-                                              const Fragments& answer) mutable {
+                 const CallOptions& options, Read read, Done<T> done) {
+  auto ended = [read = std::move(read), done = std::move(done)](absl::Status status,
+                                                                const Fragments& answer) mutable {
     done(status.ok() ? read(answer) : absl::StatusOr<T>(std::move(status)));
   };
   return CallHandle(connection.Start(method, request, options.timeout, std::move(ended)));
@@ -94,27 +93,38 @@ CallHandle StartLarge(const std::shared_ptr<Connection>& connection, const char*
   return CallHandle(connection->Start(method, request, options.timeout, std::move(ended)));
 }
 
-// The shared memory of calls, which is not to be released before they have ended.
-struct KeptShared {
+// What the caller knows of the answers to calls; and the shared memory of calls, which is not to be
+// released before they have ended.
+struct KeptCalls {
   std::vector<SharedPlace> inputs;
-  std::vector<SharedOutputs> outputs;  // of each call
+  std::vector<AskedOutputs> asked;  // of each call
 };
 
-// nullptr where there is none.
-std::shared_ptr<const KeptShared> KeepShared(std::span<const Call> calls) {
-  std::shared_ptr<KeptShared> kept;
-  const auto keep = [&]() -> KeptShared& {
-    if (kept == nullptr) kept = std::make_shared<KeptShared>();
-    kept->outputs.resize(calls.size());
+// nullptr where there is neither.
+std::shared_ptr<const KeptCalls> Keep(std::span<const Call> calls) {
+  std::shared_ptr<KeptCalls> kept;
+  const auto keep = [&]() -> KeptCalls& {
+    if (kept == nullptr) kept = std::make_shared<KeptCalls>();
+    kept->asked.resize(calls.size());
     return *kept;
   };
   for (size_t i = 0; i < calls.size(); ++i) {
     for (const auto& [name, view] : calls[i].inputs()) {
       if (view.shared.region != nullptr) keep().inputs.push_back(view.shared);
     }
-    if (!calls[i].outputs().empty()) keep().outputs[i] = calls[i].outputs();
+    if (!calls[i].outputs().empty() || !calls[i].output_dtypes().empty())
+      keep().asked[i] = AskedOf(calls[i]);
   }
   return kept;
+}
+
+absl::Status CheckOptions(const ConnectOptions& options) {
+  constexpr int64_t kLeast = 4096;
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  if (options.max_answer_bytes >= kLeast && options.max_answer_bytes <= kMost)
+    return absl::OkStatus();
+  return InvalidParameter("max_answer_bytes", absl::StrCat(kLeast, " to ", kMost),
+                          absl::StrCat(options.max_answer_bytes));
 }
 
 }  // namespace
@@ -123,9 +133,10 @@ void CallHandle::Cancel() {
   if (running_ != nullptr) running_->Cancel();
 }
 
-absl::StatusOr<Client> Client::Connect(std::string_view target) {
+absl::StatusOr<Client> Client::Connect(std::string_view target, const ConnectOptions& options) {
   OPSERVE_RETURN_IF_ERROR(CheckTarget(target));
-  return Client(std::make_shared<Connection>(target));
+  OPSERVE_RETURN_IF_ERROR(CheckOptions(options));
+  return Client(std::make_shared<Connection>(target, options.max_answer_bytes));
 }
 
 CallHandle Client::GetServerInfoAsync(const CallOptions& options, Done<ServerInfo> done) const {
@@ -149,15 +160,18 @@ CallHandle Client::ListDevicesAsync(const CallOptions& options,
 
 CallHandle Client::GetWorkspaceSizeAsync(const Call& call, const CallOptions& options,
                                          Done<Plan> done) const {
+  const auto read = [asked = AskedOf(call)](const Fragments& answer) {
+    return ReadPlan(answer, asked);
+  };
   return Start<Plan>(*connection_, kGetWorkspaceSize, MakeGetWorkspaceSizeRequest(call), options,
-                     &ReadPlan, std::move(done));
+                     read, std::move(done));
 }
 
 CallHandle Client::ExecuteAsync(const Call& call, const CallOptions& options,
                                 Done<ExecuteResult> done) const {
-  const auto read = [kept = KeepShared(std::span(&call, 1))](const Fragments& answer) {
+  const auto read = [kept = Keep(std::span(&call, 1))](const Fragments& answer) {
     return kept == nullptr ? ReadExecuteResult(answer)
-                           : ReadExecuteResult(answer, kept->outputs.front());
+                           : ReadExecuteResult(answer, kept->asked.front());
   };
   return StartLarge<ExecuteResult>(connection_, kExecute, MakeExecuteRequest(call), call.op(),
                                    options, read, std::move(done));
@@ -165,9 +179,9 @@ CallHandle Client::ExecuteAsync(const Call& call, const CallOptions& options,
 
 CallHandle Client::ExecuteBatchAsync(std::span<const Call> calls, const CallOptions& options,
                                      Done<BatchResults> done) const {
-  const auto read = [count = calls.size(), kept = KeepShared(calls)](const Fragments& answer) {
+  const auto read = [count = calls.size(), kept = Keep(calls)](const Fragments& answer) {
     return kept == nullptr ? ReadBatchResults(answer, count)
-                           : ReadBatchResults(answer, count, kept->outputs);
+                           : ReadBatchResults(answer, count, kept->asked);
   };
   return StartLarge<BatchResults>(connection_, kExecuteBatch, MakeExecuteBatchRequest(calls), "",
                                   options, read, std::move(done));
@@ -202,14 +216,19 @@ absl::StatusOr<Plan> Client::GetWorkspaceSize(const Call& call, const CallOption
 
 absl::StatusOr<SharedMemory> Client::CreateSharedMemory(int64_t size_bytes,
                                                         const CallOptions& options) const {
+  const absl::Time deadline = absl::Now() + options.timeout;
   OPSERVE_ASSIGN_OR_RETURN(const ServerInfo info, GetServerInfo(options));
-  if (!info.shared_memory_socket.empty())
-    return SharedMemory::Create(info.shared_memory_socket, size_bytes);
-  return MakeError({.reason = ErrorReason::kNoSharedMemory,
-                    .op = {},
-                    .parameter = "target",
-                    .want = "a server with --allow-shared-memory",
-                    .got = connection_->target()});
+  const std::string& socket = info.shared_memory_socket;
+  if (socket.empty()) {
+    return MakeError({.reason = ErrorReason::kNoSharedMemory,
+                      .op = {},
+                      .parameter = "target",
+                      .want = "a server with --allow-shared-memory",
+                      .got = connection_->target()});
+  }
+  if (!socket.starts_with('/'))
+    return absl::InternalError("the server's answer: shared_memory_socket: want an absolute path");
+  return SharedMemory::Create(socket, size_bytes, deadline - absl::Now());
 }
 
 absl::StatusOr<ExecuteResult> Client::Execute(const Call& call, const CallOptions& options) const {

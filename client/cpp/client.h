@@ -12,12 +12,24 @@
 //       .Attribute("beta", 1.0);
 //   absl::StatusOr<ExecuteResult> result = client->Execute(call, {.timeout = absl::Seconds(5)});
 //   if (!result.ok()) return result.status();
-//   std::span<const float> gradient = result->Find("grad_input")->As<float>();
+//   absl::StatusOr<std::span<const float>> gradient = result->Elements<float>("grad_input");
+//   if (!gradient.ok()) return gradient.status();  // the server sent none, or one of another dtype
 //
 // Errors. Every failure is an absl::Status with the server's code and message.
 // opserve::GetErrorDetail(status) (core/base/op_error.h) gives its parts: reason, aclnn code,
 // operator, parameter, what was wanted and what came. Failures of the way there have no detail:
 // UNAVAILABLE (the message names the target), DEADLINE_EXCEEDED, CANCELLED.
+//
+// Servers that mean harm, or are broken. Nothing that a server sends is taken on trust; an answer
+// that is not what the call may have is INTERNAL and says why. A message can be printed: what it
+// has of the server is short and without control characters; other texts (schemas, names) are as
+// they came. What is in a result is the server's word.
+//   Memory: a call takes what its caller asked for (inputs, and outputs of the shapes that the call
+//   has), one answer as it comes (ConnectOptions::max_answer_bytes; where several calls are under
+//   way, up to twice that for each), and 64 MiB. A server that cuts its answer into frames of a few
+//   bytes makes the latter two up to four times as large.
+//   Time: a call ends at its time-out, but see below for memory that it borrows. Without a time-out
+//   it may last for ever.
 #pragma once
 
 #include <memory>
@@ -41,6 +53,12 @@ class RunningCall;
 class Session;
 class SharedMemory;
 struct SessionOptions;
+
+struct ConnectOptions {
+  // The largest answer that is taken, of 4 KiB to 2 GiB - 1. One that is larger ends its call with
+  // RESOURCE_EXHAUSTED. The default is that of servers (--max-message-bytes).
+  int64_t max_answer_bytes = int64_t{256} << 20;
+};
 
 struct CallOptions {
   // From now until the call must have ended; past it the call fails with DEADLINE_EXCEEDED.
@@ -80,7 +98,8 @@ class Client {
   // (161002). A server that cannot be reached is UNAVAILABLE at
   // each call, without waiting; it is tried again at least every two seconds. Connections are not
   // encrypted.
-  static absl::StatusOr<Client> Connect(std::string_view target);
+  static absl::StatusOr<Client> Connect(std::string_view target,
+                                        const ConnectOptions& options = {});
 
   // Version and limits.
   absl::StatusOr<ServerInfo> GetServerInfo(const CallOptions& options = {}) const;
@@ -104,9 +123,11 @@ class Client {
                                    Done<Plan> done) const;
 
   // Both phases. Large inputs go out from the caller's memory without a copy; outputs come back
-  // dense, each copied once, into its own aligned memory. A request larger than the server takes is
-  // RESOURCE_EXHAUSTED and names the server's limit; so is one of 4 GiB or more, which gRPC cannot
-  // carry.
+  // dense, each copied once, into its own aligned memory. There is one at least, and each that the
+  // call asks for (OutputDType, Output) is as it asks; for all others, which are there and of what
+  // dtype is the server's word: see ExecuteResult::Elements. A request larger than the server takes
+  // is RESOURCE_EXHAUSTED and names the server's limit; so is one of 4 GiB or more, which gRPC
+  // cannot carry.
   absl::StatusOr<ExecuteResult> Execute(const Call& call, const CallOptions& options = {}) const;
   CallHandle ExecuteAsync(const Call& call, const CallOptions& options,
                           Done<ExecuteResult> done) const;

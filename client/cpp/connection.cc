@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "client/cpp/answer_memory.h"
 #include "client/cpp/call_context.h"
 #include "client/cpp/grpc_values.h"
 #include "client/cpp/message_stream.h"
@@ -36,8 +37,12 @@ bool OwnsAllViews(const Request& request) {
 // piece.
 class GrpcCall final : public RunningCall, public std::enable_shared_from_this<GrpcCall> {
  public:
-  GrpcCall(std::string target, absl::Duration timeout, Connection::Ended ended)
-      : target_(std::move(target)), timeout_(timeout), ended_(std::move(ended)) {}
+  // `room`: what the answer may take of the transport's memory.
+  GrpcCall(std::string target, absl::Duration timeout, AnswerRoom room, Connection::Ended ended)
+      : room_(std::move(room)),
+        target_(std::move(target)),
+        timeout_(timeout),
+        ended_(std::move(ended)) {}
 
   void Cancel() override { context_.Cancel(); }
 
@@ -105,8 +110,11 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
     std::vector<grpc::Slice> slices;
     Fragments answer;
     absl::Status status = ToStatus();
-    if (status.ok() && !answer_.Dump(&slices).ok())
+    if (status.ok() && static_cast<int64_t>(answer_.Length()) > room_.bytes) {
+      status = TooLargeAnswer(target_, room_.bytes);
+    } else if (status.ok() && !answer_.Dump(&slices).ok()) {
       status = absl::InternalError(absl::StrCat(target_, ": no answer came"));
+    }
     answer = FragmentsOf(slices);
     EndOnce(std::move(status), answer);
   }
@@ -119,15 +127,16 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
 
   absl::Status DeadlineExceeded() const {
     return absl::DeadlineExceededError(
-        absl::StrCat(target_, ": no answer within ", absl::FormatDuration(timeout_)));
+        absl::StrCat(target_, ": no answer within ", TimeText(timeout_)));
   }
 
   absl::Status ToStatus() const {
-    absl::Status status = StatusOf(status_, target_);
+    absl::Status status = StatusOf(status_, target_, room_.bytes);
     const bool bare = absl::IsDeadlineExceeded(status) && !GetErrorDetail(status).has_value();
     return bare ? DeadlineExceeded() : status;
   }
 
+  const AnswerRoom room_;  // goes behind the answer
   const std::string target_;
   const absl::Duration timeout_;
   Connection::Ended ended_;
@@ -147,7 +156,7 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
 const std::shared_ptr<grpc::Channel>& KeptChannel() {
   static const auto& kept = *[] {
     auto* channel = new std::shared_ptr<grpc::Channel>(grpc::CreateChannel("", nullptr));
-    const auto call = std::make_shared<GrpcCall>("", absl::InfiniteDuration(),
+    const auto call = std::make_shared<GrpcCall>("", absl::InfiniteDuration(), AnswerRoom(),
                                                  [](const absl::Status&, const Fragments&) {});
     call->Start(*channel, "/", Request());
     return channel;
@@ -162,10 +171,32 @@ bool IsLoopback(std::string_view target) {
   return false;
 }
 
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target) {
+// gRPC 1.51 loses a connection that comes about when its channel has gone: a channel stays until
+// it is known whether there will be one.
+void LetGo(std::shared_ptr<grpc::Channel> channel) {
+  constexpr absl::Duration kLookAgain = absl::Milliseconds(100);
+  if (channel->GetState(/*try_to_connect=*/false) != GRPC_CHANNEL_CONNECTING) return;
+  RunSoon([channel = std::move(channel)]() mutable { LetGo(std::move(channel)); }, kLookAgain);
+}
+
+// What a server may do to us is bounded here and by AnswerMemory: the size of an answer and of its
+// metadata, and no compressed ones, which gRPC would inflate to any size.
+void BoundAnswers(const AnswerMemory& memory, grpc::ChannelArguments& arguments) {
+  constexpr int kMaxMetadataBytes = 8 << 10;  // gRPC's own choice
+  arguments.SetMaxReceiveMessageSize(-1);  // we look ourselves: servers say the same of a request
+  arguments.SetResourceQuota(memory.quota());
+  arguments.SetInt(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
+  arguments.SetInt(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+  arguments.SetInt(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1 << GRPC_COMPRESS_NONE);
+}
+
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target, const AnswerMemory& memory) {
   grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(-1);
+  BoundAnswers(memory, arguments);
   arguments.SetMaxSendMessageSize(-1);
+  // gRPC 1.51's retries abort the process at an answer without a status. Of no other use here: they
+  // are for streams that a server refuses, and for policies, which we have none of.
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
   // A proxy from the environment is not meant for a server on this machine.
@@ -176,18 +207,25 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target) {
 }  // namespace
 
 struct Connection::Channel {
-  std::shared_ptr<grpc::Channel> grpc;
-  std::shared_ptr<grpc::Channel> kept = KeptChannel();
+  Channel(const std::string& target, int64_t max_answer_bytes)
+      : memory(std::make_shared<AnswerMemory>(max_answer_bytes)),
+        grpc(MakeChannel(target, *memory)) {}
+  ~Channel() { LetGo(grpc); }
+
+  const std::shared_ptr<AnswerMemory> memory;
+  const std::shared_ptr<grpc::Channel> kept = KeptChannel();
+  const std::shared_ptr<grpc::Channel> grpc;
 };
 
-Connection::Connection(std::string_view target)
-    : target_(target), channel_(std::make_unique<Channel>(Channel{.grpc = MakeChannel(target_)})) {}
+Connection::Connection(std::string_view target, int64_t max_answer_bytes)
+    : target_(target), channel_(std::make_unique<Channel>(target_, max_answer_bytes)) {}
 
 Connection::~Connection() = default;
 
 std::shared_ptr<RunningCall> Connection::Start(const std::string& method, const Request& request,
                                                absl::Duration timeout, Ended ended) {
-  auto call = std::make_shared<GrpcCall>(target_, timeout, std::move(ended));
+  auto call = std::make_shared<GrpcCall>(
+      target_, timeout, channel_->memory->Reserve(), std::move(ended));
   call->Start(channel_->grpc, method, request);
   return call;
 }
@@ -195,7 +233,8 @@ std::shared_ptr<RunningCall> Connection::Start(const std::string& method, const 
 std::shared_ptr<MessageStream> Connection::NewStream(
     const std::string& method, absl::Duration timeout,
     std::shared_ptr<MessageStream::Listener> listener) {
-  return NewMessageStream(channel_->grpc, target_, method, timeout, std::move(listener));
+  return NewMessageStream(channel_->grpc, channel_->memory->Reserve(), target_,
+                          method, timeout, std::move(listener));
 }
 
 }  // namespace opserve::client

@@ -2,6 +2,7 @@
 // know gRPC.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,13 +32,14 @@ class Connection {
   // when the status is not OK.
   using Ended = absl::AnyInvocable<void(absl::Status status, const Fragments& answer)>;
 
-  explicit Connection(std::string_view target);
+  // `max_answer_bytes`: of one answer, and of one message on a stream; see ConnectOptions.
+  Connection(std::string_view target, int64_t max_answer_bytes);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
   // Starts a unary call of `method` ("/package.Service/Method"). The request must be smaller than 4
-  // GiB.
+  // GiB. An answer that is larger, or compressed, is not taken: RESOURCE_EXHAUSTED, INTERNAL.
   std::shared_ptr<RunningCall> Start(const std::string& method, const Request& request,
                                      absl::Duration timeout, Ended ended);
 

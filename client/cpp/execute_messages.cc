@@ -1,6 +1,10 @@
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "client/cpp/answered_outputs.h"
 #include "client/cpp/call_messages.h"
 #include "client/cpp/messages.h"
 #include "client/cpp/read_message.h"
@@ -11,25 +15,47 @@
 namespace opserve::client {
 namespace {
 
+constexpr std::string_view kAnswer = "ExecuteResponse";
+
 struct Answer {
   std::vector<v1::Tensor> outputs;
-  std::vector<RawBytes> raw;
+  RawEntries raw;
 };
 
-// False at malformed bytes.
-bool ReadField(WireReader& reader, const WireReader::Field& field, Answer& answer) {
-  if (field.type != WireReader::Type::kBytes) return reader.SkipField(field);
-  if (field.number == v1::ExecuteResponse::kOutputsFieldNumber) {
-    std::string bytes(field.length, '\0');
-    return reader.Read(reinterpret_cast<std::byte*>(bytes.data()), bytes.size()) &&
-           answer.outputs.emplace_back().ParseFromString(bytes);
+absl::Status ReadDescription(WireReader& reader, size_t length, Answer& answer) {
+  if (answer.outputs.size() == kMaxOutputs)
+    return BadAnswer(kAnswer, "outputs", absl::StrCat("at most ", kMaxOutputs), "more");
+  if (length > kMaxDescriptionBytes) {
+    return BadAnswer(kAnswer, "outputs",
+                     absl::StrCat("at most ", kMaxDescriptionBytes, " bytes each"),
+                     absl::StrCat(length));
   }
-  if (field.number == v1::ExecuteResponse::kRawFieldNumber) {
-    const std::shared_ptr<std::byte> bytes = AllocateTensorBytes(field.length);
-    answer.raw.push_back({bytes, field.length});
-    return reader.Read(bytes.get(), field.length);
+  std::string bytes(length, '\0');
+  if (!reader.Read(reinterpret_cast<std::byte*>(bytes.data()), length))
+    return BadAnswer(kAnswer, "malformed bytes");
+  return ReadMessage(bytes, answer.outputs.emplace_back());
+}
+
+absl::Status ReadRaw(WireReader& reader, size_t length, Answer& answer) {
+  if (answer.raw.size() == kMaxOutputs)
+    return BadAnswer(kAnswer, "raw", absl::StrCat("at most ", kMaxOutputs, " entries"), "more");
+  const std::shared_ptr<std::byte> bytes = AllocateTensorBytes(length);
+  if (!reader.Read(bytes.get(), length)) return BadAnswer(kAnswer, "malformed bytes");
+  answer.raw.Add({bytes, length});
+  return absl::OkStatus();
+}
+
+// The next field.
+absl::Status ReadField(WireReader& reader, Answer& answer) {
+  WireReader::Field field;
+  if (!reader.ReadField(field)) return BadAnswer(kAnswer, "malformed bytes");
+  if (field.type == WireReader::Type::kBytes) {
+    if (field.number == v1::ExecuteResponse::kOutputsFieldNumber)
+      return ReadDescription(reader, field.length, answer);
+    if (field.number == v1::ExecuteResponse::kRawFieldNumber)
+      return ReadRaw(reader, field.length, answer);
   }
-  return reader.SkipField(field);
+  return reader.SkipField(field) ? absl::OkStatus() : BadAnswer(kAnswer, "malformed bytes");
 }
 
 }  // namespace
@@ -55,21 +81,13 @@ Request MakeExecuteRequest(const Call& call) {
 }
 
 absl::StatusOr<ExecuteResult> ReadExecuteResult(const Fragments& fragments,
-                                                const SharedOutputs& shared) {
+                                                const AskedOutputs& asked) {
   WireReader reader(fragments);
   Answer answer;
-  while (reader.remaining() > 0) {
-    WireReader::Field field;
-    if (!reader.ReadField(field) || !ReadField(reader, field, answer)) {
-      return BadAnswer("ExecuteResponse", "malformed bytes");
-    }
-  }
-  ExecuteResult result;
-  for (const v1::Tensor& output : answer.outputs) {
-    OPSERVE_ASSIGN_OR_RETURN(Tensor tensor,
-                             ReadOutput(output, answer.raw, shared, "ExecuteResponse"));
-    result.outputs.push_back({output.name(), std::move(tensor)});
-  }
+  while (reader.remaining() > 0) OPSERVE_RETURN_IF_ERROR(ReadField(reader, answer));
+  OPSERVE_ASSIGN_OR_RETURN(ExecuteResult result,
+                           ReadOutputs(kAnswer, answer.outputs, answer.raw, asked));
+  OPSERVE_RETURN_IF_ERROR(answer.raw.CheckAllTaken(kAnswer));
   return result;
 }
 

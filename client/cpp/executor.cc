@@ -1,9 +1,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/answered_outputs.h"
 #include "client/cpp/call_messages.h"
 #include "client/cpp/pending_plan.h"
-#include "client/cpp/read_message.h"
 #include "client/cpp/session.h"
 #include "client/cpp/session_command.h"
 #include "client/cpp/transfer.h"
@@ -22,14 +22,13 @@ void FillDeviceTensor(const std::string& name, const DeviceTensor& tensor, v1::T
   FillBufferView(tensor, *message.mutable_buffer());
 }
 
-absl::StatusOr<ExecutorPlan> ReadExecutorPlan(const SessionAnswer& answer) {
+absl::StatusOr<ExecutorPlan> ReadExecutorPlan(const SessionAnswer& answer,
+                                              const AskedOutputs& asked) {
   const v1::PlannedExecutor& message = answer.message.executor();
   ExecutorPlan plan;
   plan.workspace_bytes = message.workspace_bytes();
-  for (const v1::Tensor& output : message.outputs()) {
-    OPSERVE_ASSIGN_OR_RETURN(TensorDesc desc, ReadDesc(output, "PlannedExecutor"));
-    plan.outputs.push_back({output.name(), std::move(desc)});
-  }
+  OPSERVE_ASSIGN_OR_RETURN(plan.outputs,
+                           ReadPlannedOutputs("PlannedExecutor", message.outputs(), asked));
   return plan;
 }
 
@@ -66,8 +65,8 @@ Executor Context::GetWorkspaceSize(const DeviceCall& call, ExecutorUse use) {
     FillDeviceTensor(name, tensor, *create.mutable_call()->add_outputs());
     plan->Keep(name, tensor.buffer);
   }
-  object->channel().Send(std::move(command), [plan](SessionAnswer& answer) {
-    plan->answer().Set(answer.status.ok() ? ReadExecutorPlan(answer)
+  object->channel().Send(std::move(command), [plan, asked = AskedOf(call)](SessionAnswer& answer) {
+    plan->answer().Set(answer.status.ok() ? ReadExecutorPlan(answer, asked)
                                           : absl::StatusOr<ExecutorPlan>(answer.status));
   });
   return Executor(std::move(object), plan);

@@ -4,11 +4,15 @@
 #include <grpcpp/support/slice.h>
 #include <grpcpp/support/status.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "client/cpp/request.h"
 #include "client/cpp/status_details.h"
 #include "core/base/fragments.h"
@@ -33,12 +37,39 @@ inline Fragments FragmentsOf(const std::vector<grpc::Slice>& slices) {
   return fragments;
 }
 
+// A time-out that is told, to the millisecond.
+inline std::string TimeText(absl::Duration timeout) {
+  const absl::Duration rounded =
+      absl::Trunc(timeout + absl::Microseconds(500), absl::Milliseconds(1));
+  return absl::FormatDuration(std::max(rounded, absl::ZeroDuration()));
+}
+
+inline absl::Status TooLargeAnswer(const std::string& target, int64_t max_answer_bytes) {
+  return absl::ResourceExhaustedError(absl::StrCat(target, ": the server's answer: want at most ",
+                                                   max_answer_bytes,
+                                                   " bytes (max_answer_bytes), got more"));
+}
+
+// `status` with `target` in front; in our words where it is gRPC on this side that takes no answer.
+inline absl::Status Worded(const absl::Status& status, const std::string& target,
+                           int64_t max_answer_bytes) {
+  const absl::string_view text = status.message();
+  if (absl::IsResourceExhausted(status) && text == "Buffers full")
+    return TooLargeAnswer(target, max_answer_bytes);
+  if (absl::IsUnimplemented(status) && absl::StartsWith(text, "Compression algorithm")) {
+    return absl::InternalError(
+        absl::StrCat(target, ": the server's answer: want no compression, got some"));
+  }
+  return {status.code(), absl::StrCat(target, ": ", text)};
+}
+
 // With the server's detail; where it has none, the message begins with `target`.
-inline absl::Status StatusOf(const grpc::Status& from, const std::string& target) {
-  absl::Status status = StatusFromWire(static_cast<int>(from.error_code()), from.error_message(),
-                                       from.error_details());
+inline absl::Status StatusOf(const grpc::Status& from, const std::string& target,
+                             int64_t max_answer_bytes) {
+  const absl::Status status = StatusFromWire(static_cast<int>(from.error_code()),
+                                             from.error_message(), from.error_details());
   if (status.ok() || GetErrorDetail(status).has_value()) return status;
-  return {status.code(), absl::StrCat(target, ": ", status.message())};
+  return Worded(status, target, max_answer_bytes);
 }
 
 }  // namespace opserve::client

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/cpp/asked_outputs.h"
 #include "client/cpp/session.h"
 #include "client/cpp/session_answer.h"
 #include "client/cpp/transfer.h"
@@ -18,16 +19,19 @@
 
 namespace opserve::client {
 
-// Gathers outputs, or hands them on. Thread-safe: answers come on the transport's thread, while
-// another waits.
+// Gathers outputs, or hands them on. Memory for them is taken as it is planned, and is the system's
+// until bytes come. Thread-safe: answers come on the transport's thread, while another waits.
 class IncomingOutputs {
  public:
   // `sink` takes the bytes; where there is none they are gathered.
   explicit IncomingOutputs(OutputSink sink) : sink_(std::move(sink)) {}
 
-  // Before the first chunk; unless the answers themselves begin with the outputs.
-  void Expect(std::vector<PlannedOutput> outputs);
-  void OnAnswer(const SessionAnswer& answer);
+  // Before the first answer, one of the two: what comes is known, or the first answer says it: one
+  // output, of `shape` and as `asked` says. RESOURCE_EXHAUSTED for outputs of which more than
+  // `max_bytes` would be gathered, or which find no room.
+  absl::Status Expect(std::vector<PlannedOutput> outputs, int64_t max_bytes);
+  void ExpectOne(Dims shape, AskedOutputs asked);
+  void OnAnswer(SessionAnswer& answer);
 
   // Whether the command cannot succeed any more.
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
@@ -42,14 +46,20 @@ class IncomingOutputs {
     std::shared_ptr<std::byte> bytes;  // none with a sink
     Inflow inflow;
   };
+  struct One {
+    Dims shape;
+    AskedOutputs asked;
+  };
 
-  void Add(std::vector<PlannedOutput> outputs) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status Read(const SessionAnswer& answer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status Receive(const SessionAnswer& chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Add(std::vector<PlannedOutput> outputs) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Read(SessionAnswer& answer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Describe(const v1::ExecuteOutputs& outputs) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Receive(SessionAnswer& chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<ExecuteResult> Finish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Mutex mutex_;
   OutputSink sink_ ABSL_GUARDED_BY(mutex_);
+  std::optional<One> one_ ABSL_GUARDED_BY(mutex_);  // until the first answer said it
   std::deque<Output> outputs_ ABSL_GUARDED_BY(mutex_);
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
   std::atomic<bool> failed_{false};

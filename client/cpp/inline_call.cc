@@ -2,10 +2,12 @@
 
 #include <atomic>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/answered_outputs.h"
 #include "client/cpp/call_messages.h"
 #include "client/cpp/message_stream.h"
 #include "client/cpp/session_command.h"
@@ -14,25 +16,27 @@
 namespace opserve::client {
 namespace {
 
-absl::StatusOr<ExecuteResult> ReadOutputs(const SessionAnswer& answer) {
-  std::vector<RawBytes> raw;
+constexpr std::string_view kAnswer = "ExecuteOutputs";
+
+absl::StatusOr<ExecuteResult> ReadResult(const SessionAnswer& answer, const AskedOutputs& asked) {
+  if (!answer.status.ok()) return answer.status;
+  RawEntries raw;
   for (const Fragments& entry : answer.raw) {
     const std::shared_ptr<std::byte> bytes = AllocateTensorBytes(entry.size_bytes());
     entry.CopyTo(bytes.get(), 0, entry.size_bytes());
-    raw.push_back({bytes, entry.size_bytes()});
+    raw.Add({bytes, entry.size_bytes()});
   }
-  ExecuteResult result;
-  for (const v1::Tensor& output : answer.message.outputs().outputs()) {
-    OPSERVE_ASSIGN_OR_RETURN(Tensor tensor, ReadOutput(output, raw, {}, "ExecuteOutputs"));
-    result.outputs.push_back({output.name(), std::move(tensor)});
-  }
+  OPSERVE_ASSIGN_OR_RETURN(ExecuteResult result,
+                           ReadOutputs(kAnswer, answer.message.outputs().outputs(), raw, asked));
+  OPSERVE_RETURN_IF_ERROR(raw.CheckAllTaken(kAnswer));
   return result;
 }
 
 // A call that has ended when its answer is there and the transport has let go of what it borrows.
 class InlineCall : public std::enable_shared_from_this<InlineCall> {
  public:
-  explicit InlineCall(Done<ExecuteResult> done) : done_(std::move(done)) {}
+  InlineCall(AskedOutputs asked, Done<ExecuteResult> done)
+      : asked_(std::move(asked)), done_(std::move(done)) {}
 
   // An owner for what is borrowed. Once.
   std::shared_ptr<const void> Borrow() {
@@ -42,8 +46,7 @@ class InlineCall : public std::enable_shared_from_this<InlineCall> {
   }
 
   void OnAnswer(const SessionAnswer& answer) {
-    result_ =
-        answer.status.ok() ? ReadOutputs(answer) : absl::StatusOr<ExecuteResult>(answer.status);
+    result_ = ReadResult(answer, asked_);
     if (End()) Tell();
   }
 
@@ -51,6 +54,7 @@ class InlineCall : public std::enable_shared_from_this<InlineCall> {
   bool End() { return parts_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
   void Tell() { done_(std::move(result_)); }
 
+  const AskedOutputs asked_;
   Done<ExecuteResult> done_;
   absl::StatusOr<ExecuteResult> result_;
   std::atomic<int> parts_{2};  // the answer and the loan
@@ -77,7 +81,7 @@ void SendCall(SessionChannel& channel, const Call& call, uint64_t stream,
 
 void ExecuteInline(SessionChannel& channel, const Call& call, uint64_t stream,
                    Done<ExecuteResult> done) {
-  const auto running = std::make_shared<InlineCall>(std::move(done));
+  const auto running = std::make_shared<InlineCall>(AskedOf(call), std::move(done));
   SendCall(channel, call, stream, running->Borrow(),
            [running](SessionAnswer& answer) { running->OnAnswer(answer); });
 }
@@ -87,9 +91,8 @@ absl::StatusOr<ExecuteResult> ExecuteInlineAndWait(SessionChannel& channel, cons
   const Waiter<absl::StatusOr<ExecuteResult>> waiter;
   const Waiter<bool> released;
   SendCall(channel, call, stream, Lend([released] { released.Set(true); }),
-           [waiter](SessionAnswer& answer) {
-             waiter.Set(answer.status.ok() ? ReadOutputs(answer)
-                                           : absl::StatusOr<ExecuteResult>(answer.status));
+           [waiter, asked = AskedOf(call)](SessionAnswer& answer) {
+             waiter.Set(ReadResult(answer, asked));
            });
   std::optional<absl::StatusOr<ExecuteResult>> result =
       waiter.Wait(channel.Deadline(options.timeout));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "client/cpp/answer_memory.h"
 #include "client/cpp/call_context.h"
 #include "client/cpp/grpc_values.h"
 #include "core/base/mutex.h"
@@ -22,9 +23,10 @@ class GrpcStream final : public MessageStream,
                          public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                          public std::enable_shared_from_this<GrpcStream> {
  public:
-  GrpcStream(std::shared_ptr<grpc::Channel> channel, std::string target, std::string method,
-             absl::Duration timeout, std::shared_ptr<Listener> listener)
+  GrpcStream(std::shared_ptr<grpc::Channel> channel, AnswerRoom room, std::string target,
+             std::string method, absl::Duration timeout, std::shared_ptr<Listener> listener)
       : channel_(std::move(channel)),
+        room_(std::move(room)),
         target_(std::move(target)),
         method_(std::move(method)),
         timeout_(timeout),
@@ -58,6 +60,7 @@ class GrpcStream final : public MessageStream,
  private:
   void OnReadDone(bool ok) override {
     if (!ok) return Break();
+    if (static_cast<int64_t>(incoming_.Length()) > room_.bytes) return Refuse();
     std::vector<grpc::Slice> slices;
     if (!incoming_.Dump(&slices).ok()) return Break();
     listener_->OnMessage(FragmentsOf(slices));
@@ -79,10 +82,19 @@ class GrpcStream final : public MessageStream,
   }
 
   void OnDone(const grpc::Status& status) override {
-    listener_->OnEnded(Explained(StatusOf(status, target_)));
+    listener_->OnEnded(refused_ ? TooLargeAnswer(target_, room_.bytes)
+                                : Explained(StatusOf(status, target_, room_.bytes)));
     listener_.reset();
     context_.Drop();
     const std::shared_ptr<GrpcStream> last = std::move(self_);
+  }
+
+  // Takes no more of a server whose message is too large.
+  void Refuse() {
+    refused_ = true;
+    incoming_.Clear();
+    Cancel();
+    Break();
   }
 
   // False when nothing can be written any more.
@@ -118,10 +130,11 @@ class GrpcStream final : public MessageStream,
         timeout_ == absl::InfiniteDuration())
       return status;
     return absl::DeadlineExceededError(
-        absl::StrCat(target_, ": the session did not end within ", absl::FormatDuration(timeout_)));
+        absl::StrCat(target_, ": the session did not end within ", TimeText(timeout_)));
   }
 
   const std::shared_ptr<grpc::Channel> channel_;
+  const AnswerRoom room_;  // goes behind what came
   const std::string target_;
   const std::string method_;
   const absl::Duration timeout_;
@@ -130,6 +143,7 @@ class GrpcStream final : public MessageStream,
   CallContext context_;
   grpc::ByteBuffer outgoing_;
   grpc::ByteBuffer incoming_;
+  bool refused_ = false;  // of the reactions, which come one at a time
   Mutex mutex_;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;
@@ -138,11 +152,11 @@ class GrpcStream final : public MessageStream,
 }  // namespace
 
 std::shared_ptr<MessageStream> NewMessageStream(std::shared_ptr<grpc::Channel> channel,
-                                                std::string target, std::string method,
-                                                absl::Duration timeout,
+                                                AnswerRoom room, std::string target,
+                                                std::string method, absl::Duration timeout,
                                                 std::shared_ptr<MessageStream::Listener> listener) {
-  return std::make_shared<GrpcStream>(std::move(channel), std::move(target), std::move(method),
-                                      timeout, std::move(listener));
+  return std::make_shared<GrpcStream>(std::move(channel), std::move(room), std::move(target),
+                                      std::move(method), timeout, std::move(listener));
 }
 
 void RunSoon(absl::AnyInvocable<void()> task, absl::Duration delay) {

@@ -16,6 +16,8 @@ class Channel;
 
 namespace opserve::client {
 
+struct AnswerRoom;
+
 class MessageStream {
  public:
   // Called on threads of the transport. OnMessage and OnEnded come one at a time; OnWritten may
@@ -45,10 +47,11 @@ class MessageStream {
   virtual void Cancel() = 0;
 };
 
-// An RPC of `method`. Once started it keeps itself and `listener` until OnEnded has returned.
+// An RPC of `method`. Once started it keeps itself and `listener` until OnEnded has returned;
+// `room` is kept as long.
 std::shared_ptr<MessageStream> NewMessageStream(std::shared_ptr<grpc::Channel> channel,
-                                                std::string target, std::string method,
-                                                absl::Duration timeout,
+                                                AnswerRoom room, std::string target,
+                                                std::string method, absl::Duration timeout,
                                                 std::shared_ptr<MessageStream::Listener> listener);
 
 // Calls `task` on a thread of the transport, `delay` from now. Without a delay: for what must leave

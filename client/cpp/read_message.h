@@ -1,34 +1,40 @@
 // What the sources that read messages share.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/fragments.h"
-#include "core/base/strings.h"
 #include "core/tensor/dtype.h"
-#include "core/tensor/shape.h"
-#include "core/tensor/tensor_desc.h"
 #include "opserve/v1/types.pb.h"
+
+namespace google::protobuf {
+class Message;
+}  // namespace google::protobuf
 
 namespace opserve::client {
 
-inline absl::Status BadAnswer(std::string_view message, std::string_view what) {
-  return absl::InternalError(
-      absl::StrCat("the server's answer is no valid ", ToAbsl(message), ": ", ToAbsl(what)));
-}
+// Bounds on what any answer may make this client hold beside its bulk bytes: its bytes, and what
+// they take when they are parsed. There is room for the schemas of 800 operators.
+inline constexpr size_t kMaxHeaderBytes = size_t{2} << 20;
+inline constexpr size_t kMaxParsedBytes = size_t{16} << 20;
 
-// Parses a small message.
-template <typename Message>
-absl::Status ReadMessage(const Fragments& answer, Message& message) {
-  std::string bytes(answer.size_bytes(), '\0');
-  answer.CopyTo(reinterpret_cast<std::byte*>(bytes.data()), 0, bytes.size());
-  if (message.ParseFromString(bytes)) return absl::OkStatus();
-  return BadAnswer(Message::descriptor()->name(), "malformed bytes");
-}
+// INTERNAL. `message` is what the answer should be; `what` may hold text of the server's.
+absl::Status BadAnswer(std::string_view message, std::string_view what);
+// With `part` of the answer, what it should have been and what it was.
+absl::Status BadAnswer(std::string_view message, std::string_view part, std::string_view want,
+                       std::string_view got);
+
+// Parses a message without bulk. INTERNAL for bytes that are none, and for more of them than the
+// bounds above.
+absl::Status ReadMessage(const Fragments& answer, google::protobuf::Message& message);
+absl::Status ReadMessage(std::string_view answer, google::protobuf::Message& message);
+
+// That no number of a message of counts, sizes and times is negative, infinite or no number, in
+// whatever depth.
+absl::Status CheckCounts(const google::protobuf::Message& message);
 
 // The enums have the same numbers, checked in call_messages.cc.
 inline v1::DType ToWire(DType dtype) { return static_cast<v1::DType>(dtype); }
@@ -36,15 +42,6 @@ inline v1::DType ToWire(DType dtype) { return static_cast<v1::DType>(dtype); }
 inline DType FromWire(v1::DType dtype) {
   const int number = dtype;
   return number > 0 && number < kNumDTypes ? static_cast<DType>(number) : DType::kUndefined;
-}
-
-// What an output's dtype and shape say, dense. `message` is what it came in.
-inline absl::StatusOr<TensorDesc> ReadDesc(const v1::Tensor& output, std::string_view message) {
-  const Dims shape(output.shape().begin(), output.shape().end());
-  TensorDesc desc = TensorDesc::Dense(FromWire(output.dtype()), shape);
-  const absl::Status status = CheckDesc(desc, output.name());
-  if (!status.ok()) return BadAnswer(message, ToStd(status.message()));
-  return desc;
 }
 
 }  // namespace opserve::client

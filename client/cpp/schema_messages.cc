@@ -1,6 +1,8 @@
 #include <optional>
+#include <string_view>
 #include <utility>
 
+#include "client/cpp/answered_outputs.h"
 #include "client/cpp/messages.h"
 #include "client/cpp/read_message.h"
 #include "core/base/status_macros.h"
@@ -8,6 +10,8 @@
 
 namespace opserve::client {
 namespace {
+
+constexpr std::string_view kPlanAnswer = "GetWorkspaceSizeResponse";
 
 template <typename Enums>
 std::vector<DType> ReadDTypes(const Enums& enums) {
@@ -113,6 +117,7 @@ Request MakeListOperatorsRequest(std::span<const std::string> names) {
 absl::StatusOr<ServerInfo> ReadServerInfo(const Fragments& answer) {
   v1::GetServerInfoResponse message;
   OPSERVE_RETURN_IF_ERROR(ReadMessage(answer, message));
+  OPSERVE_RETURN_IF_ERROR(CheckCounts(message));
   return ServerInfo{message.version(),
                     message.max_message_bytes(),
                     message.memory_limit_bytes(),
@@ -134,20 +139,19 @@ absl::StatusOr<std::vector<OperatorSchema>> ReadOperators(const Fragments& answe
 absl::StatusOr<std::vector<Device>> ReadDevices(const Fragments& answer) {
   v1::ListDevicesResponse message;
   OPSERVE_RETURN_IF_ERROR(ReadMessage(answer, message));
+  OPSERVE_RETURN_IF_ERROR(CheckCounts(message));
   std::vector<Device> devices;
   for (const v1::Device& device : message.devices()) devices.push_back(ReadDevice(device));
   return devices;
 }
 
-absl::StatusOr<Plan> ReadPlan(const Fragments& answer) {
+absl::StatusOr<Plan> ReadPlan(const Fragments& answer, const AskedOutputs& asked) {
   v1::GetWorkspaceSizeResponse message;
   OPSERVE_RETURN_IF_ERROR(ReadMessage(answer, message));
+  OPSERVE_RETURN_IF_ERROR(CheckCounts(message));
   Plan plan;
   plan.workspace_bytes = message.workspace_bytes();
-  for (const v1::Tensor& output : message.outputs()) {
-    OPSERVE_ASSIGN_OR_RETURN(TensorDesc desc, ReadDesc(output, "GetWorkspaceSizeResponse"));
-    plan.outputs.push_back({output.name(), std::move(desc)});
-  }
+  OPSERVE_ASSIGN_OR_RETURN(plan.outputs, ReadPlannedOutputs(kPlanAnswer, message.outputs(), asked));
   plan.input_bytes = message.input_bytes();
   plan.output_bytes = message.output_bytes();
   plan.device = message.device();

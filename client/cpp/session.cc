@@ -66,8 +66,8 @@ absl::StatusOr<std::shared_ptr<RemoteObject>> MakeAndWait(Creation creation,
   return std::move(creation.object);
 }
 
-absl::Status WaitForSession(SessionChannel& channel) {
-  absl::Status status = channel.WaitForInfo(channel.Deadline(absl::InfiniteDuration()));
+absl::Status WaitForSession(SessionChannel& channel, absl::Duration timeout) {
+  absl::Status status = channel.WaitForInfo(channel.Deadline(timeout));
   if (!status.ok()) channel.Cancel();
   return status;
 }
@@ -80,7 +80,7 @@ absl::StatusOr<Session> Client::OpenSession(SessionOptions options) const {
   const auto channel = std::make_shared<SessionChannel>(connection_->target(), options.timeout,
                                                         std::move(options.on_draining));
   channel->Start(*connection_);
-  OPSERVE_RETURN_IF_ERROR(WaitForSession(*channel));
+  OPSERVE_RETURN_IF_ERROR(WaitForSession(*channel, options.start_timeout));
   return Session(channel);
 }
 

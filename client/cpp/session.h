@@ -29,6 +29,11 @@
 // uses such an object fails, too. When the session ends all waits end with its status: UNAVAILABLE
 // (server gone), DEADLINE_EXCEEDED, CANCELLED; later commands fail with it, or do nothing.
 //
+// A server that talks nonsense (an answer that nobody asked for, or of another kind, bytes out of
+// order) ends the session for all: every wait ends at once with INTERNAL, saying what came. Memory
+// is bounded as that of calls: what is downloaded or asked for, ReceiveOptions::max_bytes, and one
+// message as it comes.
+//
 // Callbacks run on a thread of the transport, one at a time, or on the calling thread when the
 // session is over. All answers of the session wait for them to return: they must not wait for
 // anything of the session.
@@ -58,8 +63,12 @@ class PendingPlan;
 class SessionChannel;
 
 struct SessionOptions {
-  // From now until the session must have ended.
+  // From now until the session must have ended. A session without it may wait for ever, where its
+  // waits have no time-outs of their own: a server need not answer.
   absl::Duration timeout = absl::InfiniteDuration();
+  // From now until the server must have said its first word. Past it OpenSession fails with
+  // DEADLINE_EXCEEDED.
+  absl::Duration start_timeout = absl::InfiniteDuration();
   // Called once when the server says that it is stopping: it ends the session when nothing is
   // under way any more.
   absl::AnyInvocable<void()> on_draining;
@@ -82,6 +91,9 @@ struct ReceiveOptions {
   // Where the outputs go, when they are not to be gathered: the tensors of the result are then
   // without bytes.
   OutputSink sink;
+  // Without a sink: outputs that are planned to be larger than this, all together, are
+  // RESOURCE_EXHAUSTED, for it is the server that plans them.
+  int64_t max_bytes = int64_t{4} << 30;
 };
 
 // What becomes of a stream's commands behind one that failed, until Synchronize has told of it.

@@ -1,39 +1,52 @@
 #include "client/cpp/session_answer.h"
 
 #include <string>
+#include <string_view>
 
+#include "absl/strings/str_cat.h"
+#include "client/cpp/answered_outputs.h"
 #include "client/cpp/read_message.h"
 #include "client/cpp/status_details.h"
 #include "client/cpp/wire_reader.h"
+#include "core/base/status_macros.h"
 
 namespace opserve::client {
 namespace {
 
-// Splits a message into its `raw` entries and the bytes of all other fields. False at malformed
-// bytes.
-bool Split(const Fragments& bytes, std::string& header, std::vector<Fragments>& raw) {
+constexpr std::string_view kAnswer = "SessionResponse";
+
+absl::Status Malformed() { return BadAnswer(kAnswer, "malformed bytes"); }
+
+// Splits a message into its `raw` entries and the bytes of all other fields.
+absl::Status Split(const Fragments& bytes, std::string& header, std::vector<Fragments>& raw) {
   WireReader reader(bytes);
   while (reader.remaining() > 0) {
     const size_t start = bytes.size_bytes() - reader.remaining();
     WireReader::Field field;
-    if (!reader.ReadField(field)) return false;
+    if (!reader.ReadField(field)) return Malformed();
     if (field.number == v1::SessionResponse::kRawFieldNumber &&
         field.type == WireReader::Type::kBytes) {
-      if (!reader.Slice(field.length, raw.emplace_back())) return false;
+      if (raw.size() == kMaxOutputs)
+        return BadAnswer(kAnswer, "raw", absl::StrCat("at most ", kMaxOutputs, " entries"), "more");
+      if (!reader.Slice(field.length, raw.emplace_back())) return Malformed();
       continue;
     }
-    if (!reader.SkipField(field)) return false;
+    if (!reader.SkipField(field)) return Malformed();
     const size_t length = bytes.size_bytes() - reader.remaining() - start;
     const size_t size = header.size();
+    if (length > kMaxHeaderBytes - size) {
+      return BadAnswer(kAnswer, "its fields",
+                       absl::StrCat("at most ", kMaxHeaderBytes, " bytes without raw"), "more");
+    }
     header.resize(size + length);
     bytes.CopyTo(reinterpret_cast<std::byte*>(header.data() + size), start, length);
   }
-  return true;
+  return absl::OkStatus();
 }
 
 absl::Status ReadError(const v1::StatusDetails& error) {
-  if (error.code() == 0) return BadAnswer("SessionResponse", "an error whose code is OK");
-  return StatusFromWire(error.code(), error.message(), error.SerializeAsString());
+  absl::Status status = StatusFromWire(error);
+  return status.ok() ? BadAnswer(kAnswer, "error", "a code of an error", "OK") : status;
 }
 
 // Its parsed fields and its status.
@@ -42,9 +55,17 @@ void Complete(SessionAnswer& answer) {
   answer.last = !answer.message.more();
 }
 
+// Whether it has its answers and nothing else.
+bool IsPlainGroup(const SessionAnswer& group) {
+  const v1::SessionResponse& message = group.message;
+  return message.id() == 0 && !message.more() && !message.has_error() && group.raw.empty() &&
+         message.failed_command() == 0 &&
+         message.answer_case() == v1::SessionResponse::ANSWER_NOT_SET;
+}
+
 absl::Status ReadGroup(SessionMessage& message) {
   for (v1::SessionResponse& member : *message.group.mutable_answers()) {
-    if (member.answers_size() > 0) return BadAnswer("SessionResponse", "a group inside a group");
+    if (member.answers_size() > 0) return BadAnswer(kAnswer, "a group inside a group");
     SessionAnswer& answer = message.answers.emplace_back();
     answer.message = std::move(member);
     for (const std::string& entry : answer.message.raw())
@@ -54,14 +75,39 @@ absl::Status ReadGroup(SessionMessage& message) {
   return absl::OkStatus();
 }
 
+absl::Status AtLeast(std::string_view name, int64_t least, int64_t got) {
+  if (got >= least) return absl::OkStatus();
+  return BadAnswer("SessionInfo", name, absl::StrCat("at least ", least), absl::StrCat(got));
+}
+
 }  // namespace
+
+absl::StatusOr<SessionInfo> ReadSessionInfo(const v1::SessionInfo& message) {
+  // As little as any server allows.
+  constexpr int64_t kMinMessageBytes = 4096;
+  constexpr int64_t kMinChunkBytes = 512;
+  OPSERVE_RETURN_IF_ERROR(CheckCounts(message));
+  OPSERVE_RETURN_IF_ERROR(
+      AtLeast("max_message_bytes", kMinMessageBytes, message.max_message_bytes()));
+  OPSERVE_RETURN_IF_ERROR(
+      AtLeast("recommended_chunk_bytes", kMinChunkBytes, message.recommended_chunk_bytes()));
+  OPSERVE_RETURN_IF_ERROR(AtLeast("max_skew_bytes", kMinChunkBytes, message.max_skew_bytes()));
+  return SessionInfo{.memory_limit_bytes = message.memory_limit_bytes(),
+                     .max_handles = message.max_handles(),
+                     .max_queued_commands = message.max_queued_commands(),
+                     .window_bytes = message.window_bytes(),
+                     .max_skew_bytes = message.max_skew_bytes(),
+                     .recommended_chunk_bytes = message.recommended_chunk_bytes(),
+                     .max_message_bytes = message.max_message_bytes()};
+}
 
 absl::Status ReadSessionMessage(const Fragments& bytes, SessionMessage& message) {
   std::string header;
   SessionAnswer alone;
-  if (!Split(bytes, header, alone.raw) || !alone.message.ParseFromString(header))
-    return BadAnswer("SessionResponse", "malformed bytes");
+  OPSERVE_RETURN_IF_ERROR(Split(bytes, header, alone.raw));
+  OPSERVE_RETURN_IF_ERROR(ReadMessage(header, alone.message));
   if (alone.message.answers_size() > 0) {
+    if (!IsPlainGroup(alone)) return BadAnswer(kAnswer, "a group with other fields beside it");
     message.group = std::move(alone.message);
     return ReadGroup(message);
   }

@@ -1,6 +1,8 @@
 #include "client/cpp/session_channel.h"
 
 #include <algorithm>
+#include <limits>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/cord.h"
@@ -8,18 +10,20 @@
 #include "absl/time/clock.h"
 #include "client/cpp/read_message.h"
 #include "core/base/op_error.h"
+#include "core/base/status_macros.h"
 #include "core/base/strings.h"
 
 namespace opserve::client {
 namespace {
 
+constexpr std::string_view kAnswer = "SessionResponse";
 constexpr char kMethod[] = "/opserve.v1.SessionService/Session";
 
 // How long after the session's deadline a wait goes on for the transport to say so.
 constexpr absl::Duration kGrace = absl::Milliseconds(200);
 
-// Commands whose meaning is remembered, at least.
-constexpr size_t kMinRemembered = 1024;
+// gRPC carries no more.
+constexpr int64_t kTransportMaxBytes = std::numeric_limits<uint32_t>::max();
 
 // What a message has beside its header and an entry's bytes, at most.
 constexpr size_t kFramingBytes = 16;
@@ -34,24 +38,6 @@ constexpr absl::Duration kMaxWait = absl::Milliseconds(1);
 constexpr uint32_t kCommandsTag = v1::SessionRequest::kCommandsFieldNumber << 3 | 2;
 
 constexpr char kIdTag = v1::SessionRequest::kIdFieldNumber << 3;
-
-SessionInfo ReadInfo(const v1::SessionInfo& message) {
-  SessionInfo info;
-  info.memory_limit_bytes = message.memory_limit_bytes();
-  info.max_handles = message.max_handles();
-  info.max_queued_commands = message.max_queued_commands();
-  info.window_bytes = message.window_bytes();
-  info.max_skew_bytes = message.max_skew_bytes();
-  info.recommended_chunk_bytes = message.recommended_chunk_bytes();
-  info.max_message_bytes = message.max_message_bytes();
-  return info;
-}
-
-absl::Status CheckInfo(const SessionInfo& info) {
-  if (info.recommended_chunk_bytes > 0 && info.max_message_bytes > 0 && info.max_skew_bytes > 0)
-    return absl::OkStatus();
-  return BadAnswer("SessionInfo", "limits that are not positive");
-}
 
 // What a pending command is told when the session ends.
 void EndCommand(OnAnswer& handler, const absl::Status& status) {
@@ -76,17 +62,13 @@ void SessionChannel::Start(Connection& connection) {
 
 uint64_t SessionChannel::NewObject() {
   const MutexLock lock(mutex_);
-  objects_.insert(++last_object_);
+  failures_.Made(++last_object_);
   return last_object_;
 }
 
 void SessionChannel::Forget(uint64_t object) {
   const MutexLock lock(mutex_);
-  objects_.erase(object);
-  std::vector<Failure> failures;
-  failures.swap(failures_);
-  for (const Failure& failure : failures)
-    KeepFailure(failure.status, failure.stream, failure.context);
+  failures_.Gone(object);
 }
 
 uint64_t SessionChannel::Send(Command command) { return SendWith(std::move(command), nullptr); }
@@ -111,7 +93,7 @@ uint64_t SessionChannel::SendWith(Command command, const Handler& handler) {
       flush_later = !due_ && !std::exchange(flush_comes_, true);
     }
     if (closed.ok() && !refused.ok() && handler == nullptr)
-      KeepFailure(refused, command.stream, command.context);
+      failures_.Keep(refused, command.stream, command.context);
   }
   if (flush_later) FlushSoon();
   if (id != 0) Pump();
@@ -122,7 +104,7 @@ uint64_t SessionChannel::SendWith(Command command, const Handler& handler) {
 absl::Status SessionChannel::CheckSize(const Command& command, size_t header_bytes) const {
   size_t bytes = header_bytes;
   for (const RawEntry& entry : command.raw) bytes += entry.bytes.size();
-  const auto most = static_cast<size_t>(info_.max_message_bytes);
+  const auto most = static_cast<size_t>(std::min(info_.max_message_bytes, kTransportMaxBytes));
   if (bytes + kFramingBytes * (command.raw.size() + 1) <= most) return absl::OkStatus();
   return MakeError({.reason = ErrorReason::kResourceLimit,
                     .op = {},
@@ -133,7 +115,11 @@ absl::Status SessionChannel::CheckSize(const Command& command, size_t header_byt
 }
 
 uint64_t SessionChannel::Queue(Command& command, const std::string& body, const Handler& handler) {
-  const uint64_t id = ++last_command_;
+  const uint64_t id = sent_.Add({.meaning = std::move(command.meaning),
+                                 .stream = command.stream,
+                                 .context = command.context,
+                                 .is_over = handler != nullptr},
+                                info_.max_queued_commands);
   std::string head(1, kIdTag);
   AppendVarint(id, head);
   Request& request = queue_.emplace_back();
@@ -141,20 +127,8 @@ uint64_t SessionChannel::Queue(Command& command, const std::string& body, const 
   request.AppendCopy(body);
   for (const RawEntry& entry : command.raw)
     AppendRaw(v1::SessionRequest::kRawFieldNumber, entry, request);
-  if (handler != nullptr) pending_.emplace(id, handler);
-  Remember(command);
+  if (handler != nullptr) pending_.emplace(id, Pending{handler, ExpectedOf(command.message)});
   return id;
-}
-
-void SessionChannel::Remember(Command& command) {
-  sent_.push_back({std::move(command.meaning), command.stream, command.context});
-  const size_t most = std::max(kMinRemembered, static_cast<size_t>(info_.max_queued_commands));
-  while (sent_.size() > most) sent_.pop_front();
-}
-
-const SessionChannel::Sent* SessionChannel::Recall(uint64_t command) const {
-  const uint64_t age = last_command_ - command;
-  return command == 0 || age >= sent_.size() ? nullptr : &sent_[sent_.size() - 1 - age];
 }
 
 Request SessionChannel::NextMessage() {
@@ -240,43 +214,62 @@ void SessionChannel::HalfClose() {
 void SessionChannel::Cancel() { stream_->Cancel(); }
 
 void SessionChannel::OnMessage(const Fragments& message) {
+  {
+    const MutexLock lock(mutex_);
+    if (fault_.has_value()) return;
+  }
   SessionMessage read;
-  absl::Status status = ReadSessionMessage(message, read);
-  if (!status.ok()) return Fault(std::move(status));
+  const absl::Status status = ReadSessionMessage(message, read);
+  if (!status.ok()) return Fault(status);
   for (SessionAnswer& answer : read.answers) Deliver(answer);
 }
 
-void SessionChannel::Deliver(SessionAnswer& answer) {
+absl::Status SessionChannel::AcceptFailure(const SessionAnswer& answer) {
   const uint64_t id = answer.message.id();
-  if (id == 0) return OnNotice(answer);
+  if (answer.status.ok() || !sent_.EndsNow(id))
+    return BadAnswer(kAnswer, absl::StrCat("command ", id), "no answer but the one", "another");
+  if (const SentCommand* const command = sent_.Find(id))
+    failures_.Keep(Explained(answer.status, id), command->stream, command->context);
+  return absl::OkStatus();
+}
+
+absl::Status SessionChannel::Accept(const SessionAnswer& answer, Handler& handler) {
+  const uint64_t id = answer.message.id();
+  const uint64_t failed = answer.message.failed_command();
+  if (id > sent_.last() || failed > sent_.last()) {
+    return BadAnswer(kAnswer, absl::StrCat("command ", std::max(id, failed), " was not sent"));
+  }
+  const auto found = pending_.find(id);
+  if (found == pending_.end()) return AcceptFailure(answer);
+  OPSERVE_RETURN_IF_ERROR(CheckAnswer(answer, found->second.expected));
+  handler = found->second.handler;
+  if (answer.last) pending_.erase(found);
+  return absl::OkStatus();
+}
+
+void SessionChannel::Deliver(SessionAnswer& answer) {
+  if (answer.message.id() == 0) return OnNotice(answer);
   Handler handler;
-  bool sent = false;
+  absl::Status status;
   {
     const MutexLock lock(mutex_);
-    sent = id <= last_command_;
-    if (const auto found = pending_.find(id); found != pending_.end()) {
-      handler = found->second;
-      if (answer.last) pending_.erase(found);
-    }
+    if (fault_.has_value()) return;
+    status = Accept(answer, handler);
   }
-  if (!sent)
-    return Fault(BadAnswer("SessionResponse", absl::StrCat("command ", id, " was not sent")));
-  if (handler != nullptr) return (*handler)(answer);
-  if (answer.status.ok()) return;
-  const absl::Status failure = Explain(answer.status, id);
-  const MutexLock lock(mutex_);
-  if (const Sent* command = Recall(id)) KeepFailure(failure, command->stream, command->context);
+  if (!status.ok()) return Fault(status);
+  if (handler == nullptr) return;
+  (*handler)(answer);
+  if (!answer.objection.ok()) Fault(answer.objection);
 }
 
 void SessionChannel::OnNotice(const SessionAnswer& answer) {
   absl::AnyInvocable<void()> on_draining;
   if (answer.message.has_info()) {
-    const SessionInfo info = ReadInfo(answer.message.info());
-    absl::Status sound = CheckInfo(info);
-    if (!sound.ok()) return Fault(std::move(sound));
+    absl::StatusOr<SessionInfo> info = ReadSessionInfo(answer.message.info());
+    if (!info.ok()) return Fault(info.status());
     const MutexLock lock(mutex_);
-    if (has_info_) return;
-    info_ = info;
+    if (has_info_ || fault_.has_value()) return;
+    info_ = *std::move(info);
     has_info_ = true;
     changed_.NotifyAll();
   } else if (answer.message.has_draining()) {
@@ -286,41 +279,20 @@ void SessionChannel::OnNotice(const SessionAnswer& answer) {
   if (on_draining) on_draining();
 }
 
-void SessionChannel::KeepFailure(const absl::Status& status, uint64_t stream, uint64_t context) {
-  if (!objects_.contains(context)) return;
-  if (!objects_.contains(stream)) stream = 0;
-  const auto same = [&](const Failure& failure) {
-    return failure.stream == stream && failure.context == context;
-  };
-  if (std::none_of(failures_.begin(), failures_.end(), same))
-    failures_.push_back({status, stream, context});
-}
-
 void SessionChannel::Keep(const absl::Status& status, uint64_t stream, uint64_t context) {
   const MutexLock lock(mutex_);
-  KeepFailure(status, stream, context);
+  failures_.Keep(status, stream, context);
 }
 
 absl::Status SessionChannel::TakeFailure(uint64_t stream, uint64_t context) {
   const MutexLock lock(mutex_);
-  absl::Status first;
-  const auto taken = [&](const Failure& failure) {
-    const bool mine = failure.context == context &&
-                      (stream == 0 || failure.stream == 0 || failure.stream == stream);
-    if (mine && first.ok()) first = failure.status;
-    return mine;
-  };
-  failures_.erase(std::remove_if(failures_.begin(), failures_.end(), taken), failures_.end());
-  return first;
+  return failures_.Take(stream, context);
 }
 
-absl::Status SessionChannel::Explain(const absl::Status& status, uint64_t command) const {
+absl::Status SessionChannel::Explained(const absl::Status& status, uint64_t command) const {
   if (status.ok() || command == 0) return status;
-  std::string meaning;
-  {
-    const MutexLock lock(mutex_);
-    if (const Sent* sent = Recall(command)) meaning = absl::StrCat(sent->meaning, ", ");
-  }
+  const SentCommand* const sent = sent_.Find(command);
+  const std::string meaning = sent == nullptr ? "" : absl::StrCat(sent->meaning, ", ");
   absl::Status explained(status.code(), absl::StrCat(status.message(), " (", meaning, "command ",
                                                      command, " of the session)"));
   status.ForEachPayload([&explained](absl::string_view url, const absl::Cord& payload) {
@@ -329,31 +301,44 @@ absl::Status SessionChannel::Explain(const absl::Status& status, uint64_t comman
   return explained;
 }
 
-void SessionChannel::Fault(absl::Status status) {
+absl::Status SessionChannel::Explain(const absl::Status& status, uint64_t command) const {
+  const MutexLock lock(mutex_);
+  return Explained(status, command);
+}
+
+// Nobody waits for the transport, which may be in the middle of a write that the server does not
+// take.
+void SessionChannel::Fault(const absl::Status& status) {
+  absl::flat_hash_map<uint64_t, Pending> pending;
   {
     const MutexLock lock(mutex_);
-    if (!fault_.has_value()) fault_ = std::move(status);
+    if (fault_.has_value()) return;
+    fault_ = status;
+    pending.swap(pending_);
+    changed_.NotifyAll();
   }
   stream_->Cancel();
+  for (const auto& [id, command] : pending) EndCommand(*command.handler, status);
 }
 
 void SessionChannel::OnEnded(absl::Status status) {
-  absl::flat_hash_map<uint64_t, Handler> pending;
+  absl::flat_hash_map<uint64_t, Pending> pending;
   std::deque<Request> dropped;
   absl::Status end;
   {
     const MutexLock lock(mutex_);
-    end_ = fault_.has_value() ? *fault_ : std::move(status);
+    end_ = fault_.value_or(std::move(status));
     end = end_->ok() ? Closed() : *end_;
     pending.swap(pending_);
     dropped.swap(queue_);
     changed_.NotifyAll();
   }
   dropped.clear();
-  for (const auto& [id, handler] : pending) EndCommand(*handler, end);
+  for (const auto& [id, command] : pending) EndCommand(*command.handler, end);
 }
 
 absl::Status SessionChannel::Closed() const {
+  if (fault_.has_value()) return *fault_;
   if (end_.has_value() && !end_->ok()) return *end_;
   if (!end_.has_value() && !closing_) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(target_, ": the session is closed"));
@@ -361,7 +346,7 @@ absl::Status SessionChannel::Closed() const {
 
 absl::Status SessionChannel::WaitForInfo(absl::Time deadline) {
   const MutexLock lock(mutex_);
-  while (!has_info_ && !end_.has_value()) {
+  while (!has_info_ && !end_.has_value() && !fault_.has_value()) {
     if (deadline == absl::InfiniteFuture()) {
       changed_.Wait(mutex_);
       continue;

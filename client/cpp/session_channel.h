@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/cpp/call_messages.h"
 #include "client/cpp/connection.h"
+#include "client/cpp/expected_answer.h"
 #include "client/cpp/message_stream.h"
+#include "client/cpp/sent_commands.h"
 #include "client/cpp/session_answer.h"
 #include "client/cpp/session_info.h"
 #include "core/base/mutex.h"
@@ -24,7 +25,7 @@ namespace opserve::client {
 
 // Called with each answer to a command, on a thread of the transport; or once, on the thread that
 // sends, when the session is over. The last call has `last` set. When the session ends before the
-// command is answered, that is an answer with the session's status.
+// command is answered, that is an answer with the session's status. May set `objection`.
 using OnAnswer = absl::AnyInvocable<void(SessionAnswer&)>;
 
 struct Command {
@@ -92,24 +93,16 @@ class SessionChannel final : public MessageStream::Listener,
   void OnEnded(absl::Status status) override;
 
  private:
-  struct Sent {
-    std::string meaning;
-    uint64_t stream = 0;
-    uint64_t context = 0;
-  };
-  struct Failure {
-    absl::Status status;
-    uint64_t stream = 0;
-    uint64_t context = 0;
-  };
   using Handler = std::shared_ptr<OnAnswer>;
+  struct Pending {
+    Handler handler;
+    ExpectedAnswer expected;
+  };
 
   absl::Status CheckSize(const Command& command, size_t header_bytes) const;
   uint64_t SendWith(Command command, const Handler& handler);
   uint64_t Queue(Command& command, const std::string& body, const Handler& handler)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Remember(Command& command) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  const Sent* Recall(uint64_t command) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The message to write next: the first command that waits, or as many small ones as wait.
   Request NextMessage() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether what Queue appended last leaves all that waits waiting for more.
@@ -120,11 +113,17 @@ class SessionChannel final : public MessageStream::Listener,
   // Writes what is due, unless something is being written.
   void Pump();
   void Deliver(SessionAnswer& answer);
-  void OnNotice(const SessionAnswer& answer);
-  void KeepFailure(const absl::Status& status, uint64_t stream, uint64_t context)
+  // INTERNAL for an answer that no command of ours can have.
+  // `handler` gets who waits for it, if anybody does.
+  absl::Status Accept(const SessionAnswer& answer, Handler& handler)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Ends the session because the server talks nonsense.
-  void Fault(absl::Status status);
+  // The same for an answer that nobody waits for.
+  absl::Status AcceptFailure(const SessionAnswer& answer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OnNotice(const SessionAnswer& answer);
+  absl::Status Explained(const absl::Status& status, uint64_t command) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Ends the session, and all waits at once, because the server talks nonsense.
+  void Fault(const absl::Status& status);
   absl::Status Closed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string target_;
@@ -137,12 +136,10 @@ class SessionChannel final : public MessageStream::Listener,
   CondVar changed_;
   absl::AnyInvocable<void()> on_draining_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_object_ ABSL_GUARDED_BY(mutex_) = 0;
-  absl::flat_hash_set<uint64_t> objects_ ABSL_GUARDED_BY(mutex_);  // that are there
-  uint64_t last_command_ ABSL_GUARDED_BY(mutex_) = 0;
   std::deque<Request> queue_ ABSL_GUARDED_BY(mutex_);
-  std::deque<Sent> sent_ ABSL_GUARDED_BY(mutex_);  // the latest commands
-  absl::flat_hash_map<uint64_t, Handler> pending_ ABSL_GUARDED_BY(mutex_);
-  std::vector<Failure> failures_ ABSL_GUARDED_BY(mutex_);
+  SentCommands sent_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<uint64_t, Pending> pending_ ABSL_GUARDED_BY(mutex_);
+  KeptFailures failures_ ABSL_GUARDED_BY(mutex_);
   bool has_info_ ABSL_GUARDED_BY(mutex_) = false;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool due_ ABSL_GUARDED_BY(mutex_) = false;          // what waits may wait no longer

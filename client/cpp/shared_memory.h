@@ -19,9 +19,12 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "client/cpp/tensor.h"
 
 namespace opserve::client {
+
+inline constexpr absl::Duration kMemoryPatience = absl::Seconds(30);
 
 // A region, mapped. Cheap to copy: copies, views and results share it, and it is released when the
 // last of them has gone, or when the process ends. Thread-safe, but for the bytes themselves:
@@ -29,9 +32,11 @@ namespace opserve::client {
 class SharedMemory {
  public:
   // Zeros, of a server on this host whose --allow-shared-memory is `socket_path`
-  // (Client::CreateSharedMemory asks the server for that). Errors: UNAVAILABLE where nobody serves,
-  // 161002 and RESOURCE_EXHAUSTED naming size_bytes.
-  static absl::StatusOr<SharedMemory> Create(std::string_view socket_path, int64_t size_bytes);
+  // (Client::CreateSharedMemory asks the server for that). Waits for `timeout`, and never longer
+  // than kMemoryPatience. Errors: UNAVAILABLE where nobody serves, DEADLINE_EXCEEDED, 161002 and
+  // RESOURCE_EXHAUSTED naming size_bytes, INTERNAL for memory that the server could take away.
+  static absl::StatusOr<SharedMemory> Create(std::string_view socket_path, int64_t size_bytes,
+                                             absl::Duration timeout = kMemoryPatience);
 
   // Aligned to a page.
   std::span<std::byte> bytes() const;

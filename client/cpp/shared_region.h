@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
+#include "absl/status/statusor.h"
 #include "core/base/unique_fd.h"
 
 namespace opserve::client {
@@ -20,5 +23,9 @@ struct SharedRegion {
   std::string id;
   std::span<std::byte> bytes;
 };
+
+// What the server answers to AllocateRegion: the region's id, or its error. INTERNAL for what is no
+// such answer, or not what was asked for.
+absl::StatusOr<std::string> ReadRegionId(std::string_view packet, int64_t size_bytes);
 
 }  // namespace opserve::client

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -10,6 +11,12 @@
 #include "absl/time/time.h"
 
 namespace opserve::client {
+
+// Of two counts, or the largest there is: what a server counts may be anything.
+inline int64_t SumOfCounts(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
+}
 
 struct MethodStatistics {
   std::string method;                    // "Execute"

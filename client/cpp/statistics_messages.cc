@@ -11,7 +11,10 @@ MethodStatistics ReadMethod(const v1::MethodStatistics& message) {
                           .in_flight = message.in_flight(),
                           .request_bytes = message.request_bytes(),
                           .response_bytes = message.response_bytes()};
-  for (const v1::StatusCount& ended : message.ended()) method.ended[ended.name()] += ended.calls();
+  for (const v1::StatusCount& ended : message.ended()) {
+    int64_t& calls = method.ended[ended.name()];
+    calls = SumOfCounts(calls, ended.calls());
+  }
   return method;
 }
 
@@ -68,6 +71,7 @@ SharedMemoryStatistics ReadSharedMemory(const v1::SharedMemoryStatistics& messag
 absl::StatusOr<Statistics> ReadStatistics(const Fragments& answer) {
   v1::GetStatisticsResponse message;
   OPSERVE_RETURN_IF_ERROR(ReadMessage(answer, message));
+  OPSERVE_RETURN_IF_ERROR(CheckCounts(message));
   Statistics statistics{.uptime = absl::Nanoseconds(message.uptime_ns()),
                         .batch_calls = message.batches().calls(),
                         .batch_failed_calls = message.batches().failed_calls(),
@@ -75,8 +79,10 @@ absl::StatusOr<Statistics> ReadStatistics(const Fragments& answer) {
                         .engine = ReadEngine(message.engine())};
   for (const v1::MethodStatistics& method : message.methods())
     statistics.methods.push_back(ReadMethod(method));
-  for (const v1::ReasonCount& count : message.errors())
-    statistics.errors[count.reason()] += count.errors();
+  for (const v1::ReasonCount& count : message.errors()) {
+    int64_t& errors = statistics.errors[count.reason()];
+    errors = SumOfCounts(errors, count.errors());
+  }
   for (const v1::DeviceStatistics& device : message.devices())
     statistics.devices.push_back(ReadDeviceStatistics(device));
   statistics.shared_memory = ReadSharedMemory(message.shared_memory());

@@ -88,7 +88,7 @@ absl::StatusOr<ExecuteResult> Stream::ExecuteAndReceive(const Executor& executor
   const absl::Time deadline = channel.Deadline(options.timeout);
   OPSERVE_ASSIGN_OR_RETURN(ExecutorPlan plan, executor.plan({.timeout = options.timeout}));
   const auto outputs = std::make_shared<IncomingOutputs>(std::move(options.sink));
-  outputs->Expect(std::move(plan.outputs));
+  OPSERVE_RETURN_IF_ERROR(outputs->Expect(std::move(plan.outputs), options.max_bytes));
   Command command =
       ExecuteCommand(*object_, executor.plan_->op(), executor.object_->id(),
                      {.buffer = options.workspace, .offset_bytes = options.workspace_offset_bytes});

@@ -1,5 +1,6 @@
 #include "client/cpp/tensor.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -11,6 +12,11 @@ namespace opserve::client {
 namespace {
 
 constexpr std::align_val_t kAlignment{64};
+
+std::shared_ptr<std::byte> Owned(void* memory) {
+  return {static_cast<std::byte*>(memory),
+          [](std::byte* bytes) { ::operator delete(bytes, kAlignment); }};
+}
 
 }  // namespace
 
@@ -61,8 +67,12 @@ TensorView Tensor::View() const {
 }
 
 std::shared_ptr<std::byte> AllocateTensorBytes(size_t size) {
-  auto* bytes = static_cast<std::byte*>(::operator new(size == 0 ? 1 : size, kAlignment));
-  return {bytes, [](std::byte* memory) { ::operator delete(memory, kAlignment); }};
+  return Owned(::operator new(std::max<size_t>(1, size), kAlignment));
+}
+
+std::shared_ptr<std::byte> TryAllocateTensorBytes(size_t size) {
+  void* const memory = ::operator new(std::max<size_t>(1, size), kAlignment, std::nothrow);
+  return memory == nullptr ? nullptr : Owned(memory);
 }
 
 }  // namespace opserve::client

@@ -5,7 +5,7 @@
 //   TensorView view = TensorView::Of(grad, {4, 2});
 //   // Its second column.
 //   TensorView column = TensorView::Of(grad, {4}).WithStrides({2}, 1);
-//   for (float value : result->Find("grad_input")->As<float>()) …
+//   for (float value : *result->Elements<float>("grad_input")) …
 //
 // Lengths, strides and offsets are in elements; elements are little-endian and row-major.
 #pragma once
@@ -168,5 +168,8 @@ class Tensor {
 
 // Uninitialised memory for `size` bytes, aligned as Tensor's is; never null.
 std::shared_ptr<std::byte> AllocateTensorBytes(size_t size);
+// The same, but null where there is no room: for sizes that a server says. Where the system gives
+// memory as it is written to, none of it is used before that.
+std::shared_ptr<std::byte> TryAllocateTensorBytes(size_t size);
 
 }  // namespace opserve::client

@@ -15,6 +15,9 @@ namespace {
 // What a message needs beside a chunk's bytes, at most.
 constexpr int64_t kHeaderBytes = 1024;
 
+// Whatever the server recommends: several chunks are held at a time.
+constexpr int64_t kMaxChunkBytes = int64_t{4} << 20;
+
 // The rows of a sound description that is not empty, from the first element on.
 std::optional<Rows> CollapseDims(const TensorDesc& desc) {
   const auto element_bytes = static_cast<int64_t>(DTypeSize(desc.dtype));
@@ -87,16 +90,35 @@ void FillBufferView(const DeviceTensor& tensor, v1::BufferView& view) {
 
 int64_t ChunkBytes(const SessionInfo& info) {
   const int64_t most = std::max(info.max_message_bytes - kHeaderBytes, info.max_message_bytes / 2);
-  return std::max<int64_t>(1, std::min(info.recommended_chunk_bytes, most));
+  return std::max<int64_t>(1, std::min({info.recommended_chunk_bytes, most, kMaxChunkBytes}));
 }
 
-absl::Status Inflow::Receive(const SessionAnswer& chunk, const Take& take) {
-  if (chunk.raw.size() != 1) return BadAnswer("OutputChunk", "not one entry of bytes");
-  int64_t offset = chunk.message.chunk().offset_bytes();
-  if (offset != received_bytes_) return BadAnswer("OutputChunk", "bytes out of order");
+absl::Status Inflow::Check(const SessionAnswer& chunk) const {
+  if (chunk.raw.size() != 1) {
+    return BadAnswer("OutputChunk", "bytes", "one entry",
+                     absl::StrCat(chunk.raw.size(), " entries"));
+  }
+  const int64_t offset = chunk.message.chunk().offset_bytes();
+  if (offset != received_bytes_) {
+    return BadAnswer("OutputChunk", "offset_bytes", absl::StrCat(received_bytes_, ", in order"),
+                     absl::StrCat(offset));
+  }
   const auto bytes = static_cast<int64_t>(chunk.raw[0].size_bytes());
-  if (bytes > size_bytes_ - received_bytes_) return BadAnswer("OutputChunk", "too many bytes");
-  received_bytes_ += bytes;
+  const int64_t left = size_bytes_ - received_bytes_;
+  if (bytes > 0 && bytes <= left) return absl::OkStatus();
+  return BadAnswer("OutputChunk", "bytes", absl::StrCat("1 to ", left, " more"),
+                   absl::StrCat(bytes));
+}
+
+absl::Status Inflow::Accept(SessionAnswer& chunk) {
+  chunk.objection = Check(chunk);
+  if (!chunk.objection.ok()) return chunk.objection;
+  received_bytes_ += static_cast<int64_t>(chunk.raw[0].size_bytes());
+  return absl::OkStatus();
+}
+
+absl::Status Inflow::HandOn(const SessionAnswer& chunk, const Take& take) {
+  int64_t offset = chunk.message.chunk().offset_bytes();
   for (const std::span<const std::byte> piece : chunk.raw[0].pieces()) {
     OPSERVE_RETURN_IF_ERROR(take(offset, piece));
     offset += static_cast<int64_t>(piece.size());
@@ -106,8 +128,8 @@ absl::Status Inflow::Receive(const SessionAnswer& chunk, const Take& take) {
 
 absl::Status Inflow::CheckComplete() const {
   if (received_bytes_ == size_bytes_) return absl::OkStatus();
-  return BadAnswer("OutputChunk",
-                   absl::StrCat("want ", size_bytes_, " bytes in all, got ", received_bytes_));
+  return BadAnswer("OutputChunk", "bytes", absl::StrCat(size_bytes_, " in all"),
+                   absl::StrCat(received_bytes_));
 }
 
 }  // namespace opserve::client

@@ -49,12 +49,16 @@ class Inflow {
 
   explicit Inflow(int64_t size_bytes) : size_bytes_(size_bytes) {}
 
-  // Hands the chunk's bytes on, piece by piece. INTERNAL for a chunk that does not belong here.
-  absl::Status Receive(const SessionAnswer& chunk, const Take& take);
+  // INTERNAL for a chunk that does not belong here; `chunk` gets it as its objection.
+  absl::Status Accept(SessionAnswer& chunk);
+  // Hands the bytes of an accepted chunk on, piece by piece.
+  static absl::Status HandOn(const SessionAnswer& chunk, const Take& take);
   // INTERNAL when bytes are missing.
   absl::Status CheckComplete() const;
 
  private:
+  absl::Status Check(const SessionAnswer& chunk) const;
+
   const int64_t size_bytes_;
   int64_t received_bytes_ = 0;
 };

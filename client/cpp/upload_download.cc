@@ -64,7 +64,7 @@ class IncomingRegion {
   IncomingRegion(int64_t size_bytes, BytesSink sink, Ended ended)
       : sink_(std::move(sink)), ended_(std::move(ended)), inflow_(size_bytes) {}
 
-  void OnAnswer(const SessionAnswer& answer) {
+  void OnAnswer(SessionAnswer& answer) {
     if (status_.ok()) status_ = answer.status;
     if (status_.ok() && answer.message.has_chunk()) status_ = Receive(answer);
     if (!answer.last) return;
@@ -78,8 +78,9 @@ class IncomingRegion {
   }
 
  private:
-  absl::Status Receive(const SessionAnswer& answer) {
-    return inflow_.Receive(answer, [this](int64_t offset, std::span<const std::byte> bytes) {
+  absl::Status Receive(SessionAnswer& answer) {
+    OPSERVE_RETURN_IF_ERROR(inflow_.Accept(answer));
+    return Inflow::HandOn(answer, [this](int64_t offset, std::span<const std::byte> bytes) {
       const MutexLock lock(mutex_);
       return abandoned_ ? absl::OkStatus() : sink_(offset, bytes);
     });

@@ -73,6 +73,7 @@ v1::ExecuteBatchResponse GoodAnswer() {
   any.set_type_url("type.googleapis.com/google.rpc.ErrorInfo");
   any.set_value(info.SerializeAsString());
   v1::Tensor& masked = *answer.add_results()->add_outputs();
+  masked.set_name("masked");
   masked.set_dtype(v1::DTYPE_FLOAT32);
   masked.add_shape(0);
   add(std::string(20000, '\0'));
@@ -109,7 +110,8 @@ TEST(BatchResultsTest, OutputsAreAlignedAndOutliveTheOthers) {
   for (int i = 0; i < answer.results_size(); ++i) {
     v1::BatchResult& result = *answer.mutable_results(i);
     if (result.outputs_size() == 1 && result.outputs(0).has_raw_index())
-      result.mutable_outputs(0)->set_raw_index(static_cast<uint32_t>(i % 4 == 0 ? i / 4 * 2 : 1));
+      result.mutable_outputs(0)->set_raw_index(
+          static_cast<uint32_t>(i / 4 * 2 + (i % 4 == 0 ? 0 : 1)));
   }
   Tensor kept;
   {
@@ -133,15 +135,30 @@ TEST(BatchResultsTest, BadAnswersAreInternalErrors) {
   };
   using Response = v1::ExecuteBatchResponse;
   EXPECT_THAT(error([](Response& answer) { answer.mutable_results()->RemoveLast(); }),
-              HasSubstr("not as many results"));
+              HasSubstr("results: want 4, as many as calls, got 3"));
   EXPECT_THAT(error([](Response& answer) {
                 answer.mutable_results(0)->mutable_outputs(0)->set_raw_index(2);
               }),
-              HasSubstr("raw_index"));
+              HasSubstr("want a raw_index below 2 that is its own, got 2"));
+  EXPECT_THAT(error([](Response& answer) {
+                answer.mutable_results(0)->mutable_outputs(0)->set_raw_index(1);
+                answer.mutable_raw()->SwapElements(0, 1);
+              }),
+              HasSubstr("that is its own, got 1"));
+  EXPECT_THAT(error([](Response& answer) { answer.add_raw("more"); }),
+              HasSubstr("raw: want 2 entries, one for each output, got 3"));
+  EXPECT_THAT(error([](Response& answer) { answer.add_results(); }),
+              HasSubstr("results: want at most 4, got more"));
+  EXPECT_THAT(error([](Response& answer) { answer.mutable_results(0)->clear_outputs(); }),
+              HasSubstr("outputs: want one at least, got none"));
+  EXPECT_THAT(error([](Response& answer) {
+                *answer.mutable_results(1)->add_outputs() = answer.results(2).outputs(0);
+              }),
+              HasSubstr("results: want outputs or an error, got both"));
   EXPECT_THAT(error([](Response& answer) { answer.mutable_raw(0)->pop_back(); }),
-              HasSubstr("do not fit"));
+              HasSubstr("out: want 8 bytes for float32[2], got 7"));
   EXPECT_THAT(error([](Response& answer) { answer.mutable_results(1)->mutable_error()->Clear(); }),
-              HasSubstr("OK"));
+              HasSubstr("error: want a code of an error, got OK"));
   const std::string bytes = GoodAnswer().SerializeAsString();
   EXPECT_FALSE(ReadPieces(bytes.substr(0, bytes.size() - 1), 64, 4).ok());
   EXPECT_FALSE(ReadPieces("\x0a\x02\x0a\x05", 64, 1).ok());

@@ -197,7 +197,8 @@ TEST(ClientFailureTest, BadAnswersAreNamed) {
   });
   const absl::Status status = Client::Connect(server.target())->Execute(LargeCall()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
-  EXPECT_THAT(Message(status), HasSubstr("out: bytes that do not fit the shape"));
+  EXPECT_THAT(Message(status),
+              HasSubstr("out: want 4194304 bytes for float32[1048576], got 4194305"));
 }
 
 TEST(ClientFailureTest, CallsEndWhenTheServerGoes) {

@@ -119,16 +119,16 @@ TEST(ExecuteResponseTest, BadAnswersAreInternalErrors) {
   };
   EXPECT_THAT(
       error([](v1::ExecuteResponse& answer) { answer.mutable_outputs(0)->set_raw_index(1); }),
-      HasSubstr("raw_index"));
+      HasSubstr("out: want a raw_index below 1 that is its own, got 1"));
   EXPECT_THAT(error([](v1::ExecuteResponse& answer) { answer.mutable_raw(0)->pop_back(); }),
-              HasSubstr("do not fit"));
+              HasSubstr("out: want 8 bytes for float32[2], got 7"));
   EXPECT_THAT(error([](v1::ExecuteResponse& answer) { answer.mutable_outputs(0)->clear_data(); }),
-              HasSubstr("without data"));
+              HasSubstr("out: want bytes, got none"));
   EXPECT_THAT(
       error([](v1::ExecuteResponse& answer) { answer.mutable_outputs(0)->mutable_values(); }),
-      HasSubstr("values"));
+      HasSubstr("out: want raw bytes"));
   EXPECT_THAT(error([](v1::ExecuteResponse& answer) { answer.mutable_outputs(0)->add_strides(1); }),
-              HasSubstr("not dense"));
+              HasSubstr("out: want a dense tensor"));
   EXPECT_THAT(
       error([](v1::ExecuteResponse& answer) { answer.mutable_outputs(0)->set_shape(0, -1); }),
       HasSubstr("no valid"));

@@ -15,13 +15,14 @@ namespace opserve::client {
 
 class FakeSessionServer::Service final : public v1::SessionService::Service {
  public:
-  Service(OnCommand on_command, v1::SessionInfo info)
-      : on_command_(std::move(on_command)), info_(std::move(info)) {}
+  Service(OnCommand on_command, v1::SessionInfo info, FirstWord first_word)
+      : on_command_(std::move(on_command)), info_(std::move(info)), first_word_(first_word) {}
 
   void Listen(const std::string& target) {
     grpc::ServerBuilder builder;
     builder.AddListeningPort(target, grpc::InsecureServerCredentials());
     builder.RegisterService(this);
+    builder.SetMaxReceiveMessageSize(64 << 20);
     server_ = builder.BuildAndStart();
   }
 
@@ -32,7 +33,7 @@ class FakeSessionServer::Service final : public v1::SessionService::Service {
       grpc::ServerReaderWriter<v1::SessionResponse, v1::SessionRequest>* stream) override {
     v1::SessionResponse first;
     *first.mutable_info() = info_;
-    stream->Write(first);
+    if (first_word_ == FirstWord::kInfo) stream->Write(first);
     const SendAnswer send = [stream](const v1::SessionResponse& answer) { stream->Write(answer); };
     v1::SessionRequest request;
     while (stream->Read(&request)) {
@@ -90,6 +91,7 @@ class FakeSessionServer::Service final : public v1::SessionService::Service {
 
   const OnCommand on_command_;
   const v1::SessionInfo info_;
+  const FirstWord first_word_;
   std::unique_ptr<grpc::Server> server_;
   mutable Mutex mutex_;
   mutable CondVar changed_;
@@ -97,8 +99,38 @@ class FakeSessionServer::Service final : public v1::SessionService::Service {
   int64_t groups_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
+namespace {
+
+void DescribeOutput(const std::string& name, v1::Tensor& output) {
+  output.set_name(name);
+  output.set_dtype(v1::DTYPE_FLOAT32);
+  output.add_shape(0);
+}
+
+// Results of the kind that the command has, with as little in them as there can be.
+void AddResults(const v1::SessionRequest& request, v1::SessionResponse& answer) {
+  if (request.has_query_event()) answer.mutable_event();
+  if (request.has_query_stream()) answer.mutable_stream();
+  if (request.has_query_elapsed_time()) answer.mutable_elapsed_time();
+  if (request.has_query_memory()) answer.mutable_memory();
+  if (request.has_inline_execute()) DescribeOutput("out", *answer.mutable_outputs()->add_outputs());
+  if (!request.has_get_workspace_size()) return;
+  v1::PlannedExecutor& plan = *answer.mutable_executor();
+  for (const v1::Tensor& asked : request.get_workspace_size().call().outputs()) {
+    v1::Tensor& output = *plan.add_outputs();
+    output.set_name(asked.name());
+    output.set_dtype(asked.dtype());
+    *output.mutable_shape() = asked.shape();
+  }
+  if (plan.outputs().empty()) DescribeOutput("out", *plan.add_outputs());
+}
+
+}  // namespace
+
 int AnswerAll(const v1::SessionRequest& request, const SendAnswer& send) {
-  if (!request.quiet()) send(AnswerTo(request));
+  v1::SessionResponse answer = AnswerTo(request);
+  AddResults(request, answer);
+  if (!request.quiet()) send(answer);
   return 0;
 }
 
@@ -138,8 +170,9 @@ v1::SessionInfo SmallLimits() {
   return info;
 }
 
-FakeSessionServer::FakeSessionServer(OnCommand on_command, const v1::SessionInfo& info)
-    : service_(std::make_unique<Service>(std::move(on_command), info)) {
+FakeSessionServer::FakeSessionServer(OnCommand on_command, const v1::SessionInfo& info,
+                                     FirstWord first_word)
+    : service_(std::make_unique<Service>(std::move(on_command), info, first_word)) {
   static std::atomic<int> number = 0;
   target_ = absl::StrCat("unix:/tmp/opserve-fake-session-", getpid(), "-", number.fetch_add(1));
   service_->Listen(target_);

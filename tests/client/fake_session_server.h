@@ -1,6 +1,7 @@
 // A server of the Session RPC whose answers a test scripts: in process, on a unix socket.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,7 +18,7 @@ using SendAnswer = std::function<void(v1::SessionResponse)>;
 // with it.
 using OnCommand = std::function<int(const v1::SessionRequest& request, const SendAnswer& send)>;
 
-// Answers every command that is not quiet with nothing.
+// Answers every command that is not quiet, with results that say nothing.
 int AnswerAll(const v1::SessionRequest& request, const SendAnswer& send);
 // An answer to `request`, with nothing in it.
 v1::SessionResponse AnswerTo(const v1::SessionRequest& request);
@@ -27,10 +28,14 @@ v1::SessionResponse BadBetaOf(const v1::SessionRequest& request);
 // Chunks of 1000 bytes, messages of 1 MiB.
 v1::SessionInfo SmallLimits();
 
+// What a session begins with.
+enum class FirstWord : uint8_t { kInfo, kNone };
+
 class FakeSessionServer {
  public:
   explicit FakeSessionServer(OnCommand on_command = AnswerAll,
-                             const v1::SessionInfo& info = SmallLimits());
+                             const v1::SessionInfo& info = SmallLimits(),
+                             FirstWord first_word = FirstWord::kInfo);
   // Cuts all sessions.
   ~FakeSessionServer();
 

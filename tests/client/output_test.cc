@@ -69,8 +69,9 @@ TEST(ReportTest, WritesOneLine) {
   EXPECT_EQ(ErrorLine(WithOperator(InvalidParameter("beta", ">= 0", "-1"), "Op")),
             "opserve: Op: beta: want >= 0, got -1 (161002, INVALID_ARGUMENT)");
   EXPECT_EQ(ErrorLine(absl::UnavailableError("host:1: \x1b[2J\nrefused")),
-            "opserve: host:1:  [2J refused (UNAVAILABLE)");
+            "opserve: host:1: \\x1b[2J\\x0arefused (UNAVAILABLE)");
   EXPECT_EQ(ErrorLine(UsageError("unknown command 'rnu'")), "opserve: unknown command 'rnu'");
+  EXPECT_LT(ErrorLine(absl::InternalError(std::string(1 << 20, 'x'))).size(), 5000u);
 }
 
 }  // namespace

@@ -65,6 +65,38 @@ TEST(StatusDetailsTest, ReadsWhenToTryAgain) {
   EXPECT_EQ(wait("0"), absl::ZeroDuration());
   for (const char* text : {"-1", "soon", "", "99999999999999999999"})
     EXPECT_EQ(wait(text), std::nullopt) << text;
+  EXPECT_EQ(wait("1000000000000000000"), kMaxRetryAfter);
+}
+
+TEST(StatusDetailsTest, TextsMayBePrinted) {
+  v1::ErrorInfo info = Info("ACLNN_ERR_PARAM_INVALID");
+  (*info.mutable_metadata())["want"] = "\x1b[2J";
+  (*info.mutable_metadata())["got"] = std::string(10000, '\x7f');
+  const absl::Status status =
+      StatusFromWire(3, "no\n" + std::string(100000, '\x1b'), Details(info));
+  EXPECT_EQ(status.message().substr(0, 8), "no\\x0a\\x");
+  EXPECT_LE(status.message().size(), kMaxErrorTextBytes);
+  const std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_EQ(detail->want, "\\x1b[2J");
+  EXPECT_LE(detail->got.size(), kMaxErrorTextBytes);
+}
+
+TEST(StatusDetailsTest, CodesThatAreNoneAreUnknown) {
+  for (const int code : {-1, 17, 99, 1 << 30})
+    EXPECT_EQ(StatusFromWire(code, "text", ""), absl::UnknownError("text")) << code;
+}
+
+TEST(StatusDetailsTest, LooksAtAFewDetailsOnly) {
+  v1::StatusDetails details;
+  for (int i = 0; i < 100000; ++i) details.add_details();
+  google::protobuf::Any& last = *details.add_details();
+  last.set_type_url("type.googleapis.com/google.rpc.ErrorInfo");
+  last.set_value(Info("ACLNN_ERR_PARAM_INVALID").SerializeAsString());
+  details.set_code(3);
+  EXPECT_FALSE(GetErrorDetail(StatusFromWire(details)).has_value());
+  details.mutable_details()->SwapElements(0, details.details_size() - 1);
+  EXPECT_TRUE(GetErrorDetail(StatusFromWire(details)).has_value());
 }
 
 TEST(StatusDetailsTest, LeavesOutWhatItCannotRead) {

@@ -1,9 +1,13 @@
 // A server's answers, as a client reads them.
 //
-// Input: which message, two bytes that say how it is cut into pieces (fuzz_input.h), then the
-// message.
+// Input: which message (from 9 on: an answer of a session, and the command that it is to), two
+// bytes that say how it is cut into pieces (fuzz_input.h), then the message.
+#include "client/cpp/answered_outputs.h"
+#include "client/cpp/expected_answer.h"
 #include "client/cpp/messages.h"
 #include "client/cpp/session_answer.h"
+#include "client/cpp/shared_region.h"
+#include "client/cpp/transfer.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace opserve::fuzz {
@@ -38,7 +42,59 @@ void CheckBatch(const absl::StatusOr<client::BatchResults>& results) {
     if (result.ok()) CheckResult(result);
 }
 
-void CheckSession(const Fragments& bytes) {
+client::RawEntries Copied(const std::vector<Fragments>& entries) {
+  client::RawEntries raw;
+  for (const Fragments& entry : entries) {
+    const std::shared_ptr<std::byte> bytes = client::AllocateTensorBytes(entry.size_bytes());
+    entry.CopyTo(bytes.get(), 0, entry.size_bytes());
+    raw.Add({bytes, entry.size_bytes()});
+  }
+  return raw;
+}
+
+void CheckChunk(client::SessionAnswer& answer) {
+  constexpr int64_t kBytes = 16;
+  client::Inflow inflow(kBytes);
+  if (!inflow.Accept(answer).ok()) return Check(absl::StatusOr<bool>(answer.objection));
+  const auto take = [](int64_t offset, std::span<const std::byte> bytes) {
+    Require(offset >= 0 && offset + static_cast<int64_t>(bytes.size()) <= kBytes, "inside");
+    return absl::OkStatus();
+  };
+  Require(client::Inflow::HandOn(answer, take).ok(), "an accepted chunk is handed on");
+}
+
+// What the command's handler makes of it.
+void CheckResults(client::SessionAnswer& answer) {
+  switch (answer.message.answer_case()) {
+    case v1::SessionResponse::kInfo:
+      return Check(client::ReadSessionInfo(answer.message.info()));
+    case v1::SessionResponse::kExecutor:
+      Require(answer.message.executor().workspace_bytes() >= 0, "a size");
+      return Check(
+          client::ReadPlannedOutputs("PlannedExecutor", answer.message.executor().outputs(), {}));
+    case v1::SessionResponse::kOutputs: {
+      client::RawEntries raw = Copied(answer.raw);
+      return CheckResult(
+          client::ReadOutputs("ExecuteOutputs", answer.message.outputs().outputs(), raw, {}));
+    }
+    case v1::SessionResponse::kChunk:
+      return CheckChunk(answer);
+    default:
+      return;
+  }
+}
+
+void CheckAnswers(client::SessionMessage& message, uint8_t kind) {
+  const client::ExpectedAnswer expected{static_cast<v1::SessionRequest::CommandCase>(kind % 32),
+                                        kind >= 32};
+  for (client::SessionAnswer& answer : message.answers) {
+    const absl::Status sound = client::CheckAnswer(answer, expected);
+    if (!sound.ok()) return Check(absl::StatusOr<bool>(sound));
+    if (answer.status.ok()) CheckResults(answer);
+  }
+}
+
+void CheckSession(const Fragments& bytes, uint8_t kind) {
   client::SessionMessage message;
   const absl::Status status = client::ReadSessionMessage(bytes, message);
   if (!status.ok()) return Check(absl::StatusOr<client::SessionMessage>(status));
@@ -50,10 +106,19 @@ void CheckSession(const Fragments& bytes) {
       entry.CopyTo(reinterpret_cast<std::byte*>(copy.data()), 0, copy.size());
     }
   }
+  CheckAnswers(message, kind);
+}
+
+void CheckRegion(const Fragments& bytes) {
+  constexpr int64_t kSize = 8192;
+  std::string packet(bytes.size_bytes(), '\0');
+  bytes.CopyTo(reinterpret_cast<std::byte*>(packet.data()), 0, packet.size());
+  const absl::StatusOr<std::string> id = client::ReadRegionId(packet, kSize);
+  Require(!id.ok() || id->size() == 16, "an id has 16 bytes");
 }
 
 void Read(uint8_t message, const Fragments& bytes) {
-  switch (message % 8) {
+  switch (message) {
     case 0:
       return CheckResult(client::ReadExecuteResult(bytes));
     case 1:
@@ -68,8 +133,10 @@ void Read(uint8_t message, const Fragments& bytes) {
       return CheckBatch(client::ReadBatchResults(bytes, kCalls));
     case 6:
       return Check(client::ReadStatistics(bytes));
+    case 8:
+      return CheckRegion(bytes);
     default:
-      return CheckSession(bytes);
+      return CheckSession(bytes, message);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <semaphore>
 
 #include "client/cpp/messages.h"
+#include "client/cpp/printable_text.h"
 #include "client/cpp/status_details.h"
 #include "core/base/status_macros.h"
 #include "core/engine/engine.h"
@@ -125,7 +126,8 @@ void CheckError(const absl::Status& status) {
   const ErrorDetail detail = GetErrorDetail(status).value_or(ErrorDetail());
   const std::optional<ErrorDetail> arrived = GetErrorDetail(came);
   Require(arrived.has_value(), "the detail arrives");
-  Require(arrived->reason == detail.reason && arrived->op == detail.op, "reason and operator");
+  Require(arrived->reason == detail.reason && arrived->op == client::PrintableText(detail.op),
+          "reason and operator");
 }
 
 }  // namespace

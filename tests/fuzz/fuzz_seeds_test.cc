@@ -114,7 +114,8 @@ void SeedAnswer(const std::string& name, char kind, const Message& message) {
   Seed("answer/" + name + "_in_pieces", std::string{kind, 9, 4} + message.SerializeAsString());
 }
 
-TEST(FuzzSeeds, Answers) {
+// An output of every dtype, and one that is masked out.
+v1::ExecuteResponse EveryOutput() {
   v1::ExecuteResponse result;
   for (int number = 1; number < kNumDTypes; ++number) {
     v1::Tensor& tensor = *result.add_outputs();
@@ -125,8 +126,14 @@ TEST(FuzzSeeds, Answers) {
     result.add_raw(std::string(2 * DTypeSize(static_cast<DType>(number)), '\1'));
   }
   v1::Tensor& masked = *result.add_outputs();
+  masked.set_name("masked");
   masked.set_dtype(v1::DTYPE_FLOAT32);
   masked.add_shape(0);
+  return result;
+}
+
+TEST(FuzzSeeds, Answers) {
+  const v1::ExecuteResponse result = EveryOutput();
   SeedAnswer("result", 0, result);
   v1::ExecuteBatchResponse batch;
   *batch.add_results()->mutable_outputs() = result.outputs();
@@ -139,16 +146,6 @@ TEST(FuzzSeeds, Answers) {
   statistics.add_errors()->set_reason("DRAINING");
   statistics.add_devices()->set_device("cpu:0");
   SeedAnswer("statistics", 6, statistics);
-  v1::SessionResponse session;
-  session.set_id(3);
-  session.set_more(true);
-  session.mutable_chunk()->set_output("out");
-  session.add_raw("bytes");
-  SeedAnswer("session", 7, session);
-  v1::SessionResponse group;
-  *group.add_answers() = session;
-  *group.add_answers()->mutable_error() = batch.results(1).error();
-  SeedAnswer("session_group", 7, group);
   v1::GetServerInfoResponse info;
   info.set_version("0.1.0");
   info.set_max_message_bytes(256 << 20);
@@ -215,6 +212,41 @@ TEST(FuzzSeeds, MemoryRequests) {
   Seed("memory_request/of_another", packet(allocate, 0) + packet(release, 1));
   allocate.mutable_allocate()->set_size_bytes(int64_t{1} << 62);
   Seed("memory_request/too_large", packet(allocate, 1) + std::string("\3abc"));
+}
+
+TEST(FuzzSeeds, SessionAnswers) {
+  const v1::ExecuteResponse result = EveryOutput();
+  v1::SessionResponse session;
+  session.set_id(3);
+  session.set_more(true);
+  session.mutable_chunk()->set_output("out");
+  session.add_raw("bytes");
+  SeedAnswer("session", 7, session);
+  v1::SessionResponse group;
+  *group.add_answers() = session;
+  *group.add_answers()->mutable_error() =
+      server::EncodeStatusDetails(MissingParameter("self", "a tensor"));
+  SeedAnswer("session_group", 7, group);
+  SeedAnswer("session_chunk", v1::SessionRequest::kDownload, session);
+  v1::SessionResponse inline_call;
+  inline_call.set_id(3);
+  *inline_call.mutable_outputs()->mutable_outputs() = result.outputs();
+  *inline_call.mutable_raw() = result.raw();
+  SeedAnswer("session_outputs", v1::SessionRequest::kInlineExecute, inline_call);
+  v1::SessionResponse executor;
+  executor.set_id(3);
+  executor.mutable_executor()->set_workspace_bytes(64);
+  *executor.mutable_executor()->add_outputs() = result.outputs(0);
+  SeedAnswer("session_executor", v1::SessionRequest::kGetWorkspaceSize, executor);
+  v1::SessionResponse opening;
+  opening.mutable_info()->set_max_message_bytes(1 << 20);
+  opening.mutable_info()->set_recommended_chunk_bytes(1 << 16);
+  opening.mutable_info()->set_max_skew_bytes(1 << 16);
+  SeedAnswer("session_info", 7, opening);
+  v1::SharedMemoryResponse region;
+  region.mutable_region()->set_id(std::string(16, 'i'));
+  region.mutable_region()->set_size_bytes(8192);
+  SeedAnswer("region", 8, region);
 }
 
 TEST(FuzzSeeds, StatusDetails) {

@@ -25,11 +25,12 @@ absl::Status NoAddresses(int64_t bytes) {
 
 absl::StatusOr<std::unique_ptr<RemoteDevice>> RemoteDevice::Open(ServerSession& session,
                                                                  const std::string& name) {
+  const client::CallOptions soon = {.timeout = kPatience};
   client::Context context = session.session().CreateContext(name);
-  OPSERVE_ASSIGN_OR_RETURN(client::DeviceBuffer nothing, context.AllocateAndWait(0));
+  OPSERVE_ASSIGN_OR_RETURN(client::DeviceBuffer nothing, context.AllocateAndWait(0, soon));
   OPSERVE_ASSIGN_OR_RETURN(client::Stream transfers,
-                           context.CreateStreamAndWait(client::OnFailure::kContinue));
-  OPSERVE_ASSIGN_OR_RETURN(client::Event end, context.CreateEventAndWait());
+                           context.CreateStreamAndWait(client::OnFailure::kContinue, soon));
+  OPSERVE_ASSIGN_OR_RETURN(client::Event end, context.CreateEventAndWait(soon));
   return std::make_unique<RemoteDevice>(session, std::move(context), std::move(nothing),
                                         std::move(transfers), std::move(end));
 }
@@ -47,8 +48,9 @@ absl::StatusOr<MemoryState> RemoteDevice::QueryMemory() {
   OPSERVE_RETURN_IF_ERROR(session_.CheckAlive());
   const absl::StatusOr<client::MemoryState> state = context_.QueryMemory();
   if (!state.ok()) return session_.Told(state.status());
-  return MemoryState{.free_bytes = std::min(state->limit_bytes - state->used_bytes,
-                                            state->device.limit_bytes - state->device.used_bytes),
+  const int64_t free_bytes = std::min(state->limit_bytes - state->used_bytes,
+                                      state->device.limit_bytes - state->device.used_bytes);
+  return MemoryState{.free_bytes = std::max<int64_t>(0, free_bytes),
                      .total_bytes = std::min(state->limit_bytes, state->device.limit_bytes)};
 }
 

@@ -1,5 +1,6 @@
 #include "client/acl/remote/remote_plan.h"
 
+#include <algorithm>
 #include <string>
 #include <type_traits>
 #include <variant>
@@ -62,9 +63,16 @@ bool IsMasked(const client::PlannedOutput& output) {
 
 absl::Status CheckNoneIsWanted(const OperatorCall& call,
                                const std::vector<client::PlannedOutput>& planned) {
-  for (size_t i = 0; i < call.outputs.size() && i < planned.size(); ++i) {
-    const TensorArgument& output = call.outputs[i];
-    if (IsSent(output) || IsMasked(planned[i])) continue;
+  for (const TensorArgument& output : call.outputs) {
+    if (IsSent(output)) continue;
+    const auto plan = std::find_if(planned.begin(), planned.end(),
+                                   [&output](const client::PlannedOutput& candidate) {
+                                     return candidate.name == output.name;
+                                   });
+    if (plan == planned.end())
+      return absl::InternalError(absl::StrCat("the server's answer: want a plan of the output ",
+                                              std::string(output.name), ", got none"));
+    if (IsMasked(*plan)) continue;
     if (!output.missing) return MissingParameter(output.name, "a buffer");
     return InvalidParameter(output.name, "a tensor, as output_mask asks for it", "none");
   }

@@ -5,6 +5,7 @@
 
 #include "client/acl/remote/remote_device.h"
 #include "client/acl/remote/server_session.h"
+#include "client/cpp/printable_text.h"
 #include "core/base/status_macros.h"
 
 namespace opserve::acl {
@@ -17,7 +18,11 @@ class RemoteProvider final : public Provider {
   RemoteProvider(std::unique_ptr<ServerSession> session, Devices devices)
       : session_(std::move(session)), devices_(std::move(devices)) {}
 
-  std::string soc_name() const override { return "opserve-" + session_->devices().front().profile; }
+  std::string soc_name() const override {
+    constexpr size_t kMaxProfileBytes = 64;
+    const std::string& profile = session_->devices().front().profile;
+    return "opserve-" + client::ShortText(client::PrintableText(profile), kMaxProfileBytes);
+  }
   int device_count() const override { return static_cast<int>(devices_.size()); }
   ProvidedDevice& device(int index) override { return *devices_[static_cast<size_t>(index)]; }
 

@@ -12,7 +12,7 @@ namespace opserve::acl {
 namespace {
 
 constexpr char kVariable[] = "OPSERVE_TARGET";
-constexpr absl::Duration kPatience = absl::Seconds(20);
+constexpr size_t kMaxDevices = 1024;
 constexpr absl::Duration kFarewell = absl::Seconds(5);
 
 absl::Status BadTarget(const absl::Status& status) {
@@ -52,7 +52,13 @@ absl::StatusOr<std::unique_ptr<ServerSession>> ServerSession::Open(const std::st
   absl::StatusOr<std::vector<client::Device>> devices = client->ListDevices({.timeout = kPatience});
   if (!devices.ok()) return CannotBeUsed(target, devices.status());
   if (devices->empty()) return CannotBeUsed(target, absl::InternalError("it has no devices"));
-  absl::StatusOr<client::Session> session = client->OpenSession();
+  if (devices->size() > kMaxDevices) {
+    return CannotBeUsed(target, absl::InternalError(absl::StrCat("want at most ", kMaxDevices,
+                                                                 " devices, got more")));
+  }
+  client::SessionOptions options;
+  options.start_timeout = kPatience;
+  absl::StatusOr<client::Session> session = client->OpenSession(std::move(options));
   if (!session.ok()) return CannotBeUsed(target, session.status());
   return std::make_unique<ServerSession>(target, *std::move(devices), *std::move(session));
 }

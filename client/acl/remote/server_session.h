@@ -9,10 +9,14 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "client/cpp/session.h"
 #include "core/base/mutex.h"
 
 namespace opserve::acl {
+
+// How long a server may take for a step of opening what a process has there.
+inline constexpr absl::Duration kPatience = absl::Seconds(20);
 
 // Host memory that the transport reads while its owner goes on. Thread-safe.
 class LentMemory {

@@ -25,8 +25,10 @@ absl::Status PrintGradient(const char* target) {
       .Attribute("beta", 1.0);
   const auto result = client->Execute(call, {.timeout = absl::Seconds(5)});
   if (!result.ok()) return result.status();
+  const auto gradient = result->Elements<float>("grad_input");
+  if (!gradient.ok()) return gradient.status();
   std::printf("grad_input");
-  for (const float value : result->Find("grad_input")->As<float>()) std::printf(" %g", value);
+  for (const float value : *gradient) std::printf(" %g", value);
   std::printf("\n");
   return absl::OkStatus();
 }
