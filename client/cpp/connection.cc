@@ -224,8 +224,8 @@ Connection::~Connection() = default;
 
 std::shared_ptr<RunningCall> Connection::Start(const std::string& method, const Request& request,
                                                absl::Duration timeout, Ended ended) {
-  auto call = std::make_shared<GrpcCall>(
-      target_, timeout, channel_->memory->Reserve(), std::move(ended));
+  auto call =
+      std::make_shared<GrpcCall>(target_, timeout, channel_->memory->Reserve(), std::move(ended));
   call->Start(channel_->grpc, method, request);
   return call;
 }
@@ -233,8 +233,8 @@ std::shared_ptr<RunningCall> Connection::Start(const std::string& method, const 
 std::shared_ptr<MessageStream> Connection::NewStream(
     const std::string& method, absl::Duration timeout,
     std::shared_ptr<MessageStream::Listener> listener) {
-  return NewMessageStream(channel_->grpc, channel_->memory->Reserve(), target_,
-                          method, timeout, std::move(listener));
+  return NewMessageStream(channel_->grpc, channel_->memory->Reserve(), target_, method, timeout,
+                          std::move(listener));
 }
 
 }  // namespace opserve::client
