@@ -66,8 +66,8 @@ inline absl::Status Worded(const absl::Status& status, const std::string& target
 // With the server's detail; where it has none, the message begins with `target`.
 inline absl::Status StatusOf(const grpc::Status& from, const std::string& target,
                              int64_t max_answer_bytes) {
-  const absl::Status status = StatusFromWire(static_cast<int>(from.error_code()),
-                                             from.error_message(), from.error_details());
+  absl::Status status = StatusFromWire(static_cast<int>(from.error_code()), from.error_message(),
+                                       from.error_details());
   if (status.ok() || GetErrorDetail(status).has_value()) return status;
   return Worded(status, target, max_answer_bytes);
 }

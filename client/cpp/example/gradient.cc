@@ -38,6 +38,7 @@ absl::Status PrintGradient(const char* target) {
 int main(int argc, char** argv) {
   const absl::Status status = PrintGradient(argc > 1 ? argv[1] : "localhost:8500");
   if (status.ok()) return 0;
-  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+  const std::string message(status.message());
+  std::fprintf(stderr, "%s\n", message.c_str());
   return 1;
 }
