@@ -7,11 +7,14 @@ the build folder.
 
 import collections
 import pathlib
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
-# A failure's text is cut to this many lines: its end, where a script says why.
+# A failure's text is cut to this many lines.
 MAX_LINES = 40
+
+SANITIZER_REPORT = re.compile(r"(WARNING|ERROR): \w+Sanitizer|: runtime error: ")
 
 Result = collections.namedtuple("Result", "name outcome reason text", defaults=("",))
 
@@ -64,10 +67,13 @@ def of_binary(entry, report):
 
 
 def told(result):
-    """A failed result and the end of what it said, as lines."""
+    """A failed result and what says why, as lines: a sanitizer's first report, else the end of what it said."""
     lines = (result.text or "").strip().splitlines()
-    cut = [f"(the last {MAX_LINES} of {len(lines)} lines)"] if len(lines) > MAX_LINES else []
-    return [f"failed: {result.name}"] + [f"    {line}" for line in cut + lines[-MAX_LINES:]]
+    report = next((at for at, line in enumerate(lines) if SANITIZER_REPORT.search(line)), None)
+    begin = max(0, len(lines) - MAX_LINES) if report is None else report
+    shown = lines[begin : begin + MAX_LINES]
+    cut = [f"(lines {begin + 1} to {begin + len(shown)} of {len(lines)})"] if len(shown) < len(lines) else []
+    return [f"failed: {result.name}"] + [f"    {line}" for line in cut + shown]
 
 
 def main():
