@@ -70,6 +70,8 @@ if(OPSERVE_SANITIZE)
   add_link_options(-fsanitize=${OPSERVE_SANITIZE})
 endif()
 
+include(hardening)
+
 # -------------------------------------------------------------------------------------------- flags of our own code
 
 add_library(opserve_own_code INTERFACE)
