@@ -1,11 +1,8 @@
 #include "server/config.h"
 
-#include <sys/un.h>
-
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <set>
 #include <sstream>
 #include <utility>
 
@@ -20,7 +17,7 @@
 #include "server/admission_flags.h"
 #include "server/connection_flags.h"
 #include "server/device_flags.h"
-#include "server/unix_socket.h"
+#include "server/listen_flags.h"
 
 namespace opserve::server {
 namespace {
@@ -31,13 +28,9 @@ constexpr int64_t kMinMessageBytes = 4096;
 
 constexpr absl::Duration kMaxConnectionTime = absl::Hours(24 * 24);  // below 2^31 ms
 
-constexpr std::string_view kUnix = "unix:";
-constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
-
 // The flags as they came.
 struct FlagTexts {
-  std::vector<std::string> listen = {"localhost:8500"};
-  std::string port_file;
+  ListenFlagTexts listen;
   std::string max_message_bytes = "256MiB";
   std::string memory_limit = absl::StrCat(DefaultMemoryLimitBytes() >> 20, "MiB");
   std::string session_memory_limit;
@@ -53,6 +46,7 @@ struct FlagTexts {
   ConnectionFlagTexts connections;
   AdmissionFlagTexts admission;
   SharedMemoryFlagTexts shared_memory;
+  ClientFlagTexts clients;
 };
 
 CLI::Option* AddText(CLI::App& app, const char* flag, std::string& text, const char* help) {
@@ -65,8 +59,9 @@ void AddCount(CLI::App& app, const char* flag, std::string& text, const char* he
 
 void AddSessionFlags(CLI::App& app, FlagTexts& texts) {
   AddCount(app, "--max-sessions", texts.max_sessions, "Sessions at one time.");
-  AddText(app, "--session-memory-limit", texts.session_memory_limit,
-          "Bound on the device memory that one session holds. Default: --memory-limit.")
+  AddText(
+      app, "--session-memory-limit", texts.session_memory_limit,
+      "Bound on the device memory that one session holds. Default, and at most: --memory-limit.")
       ->type_name("SIZE")
       ->group("Sessions");
   AddCount(app, "--session-max-handles", texts.session_max_handles,
@@ -84,21 +79,8 @@ void AddSessionFlags(CLI::App& app, FlagTexts& texts) {
       ->group("Sessions");
 }
 
-void AddNetworkFlags(CLI::App& app, FlagTexts& texts) {
-  app.add_option("--listen", texts.listen,
-                 "Address to serve on: host:port (port 0 = a free one) or unix:path. Repeatable.")
-      ->allow_extra_args(false)
-      ->default_str(texts.listen.front())
-      ->type_name("ADDRESS")
-      ->group("Network");
-  AddText(app, "--port-file", texts.port_file,
-          "Once all addresses are bound, write them to this file, one a line, atomically.")
-      ->type_name("PATH")
-      ->group("Network");
-}
-
 void AddFlags(CLI::App& app, FlagTexts& texts) {
-  AddNetworkFlags(app, texts);
+  AddListenFlags(app, texts.listen);
   AddText(app, "--max-message-bytes", texts.max_message_bytes,
           "Largest request or answer; clients learn it from GetServerInfo.\n"
           "Bytes, or with a unit: KiB, MiB, GiB, kB, MB, GB. 4KiB up to one byte below 2GiB.")
@@ -106,8 +88,8 @@ void AddFlags(CLI::App& app, FlagTexts& texts) {
       ->group("Limits");
   AddText(app, "--memory-limit", texts.memory_limit,
           "Bound on the memory for tensors and workspaces, shared by all devices in equal parts.\n"
-          "Units as above. Default: 1GiB, or half of the memory that this process may use,\n"
-          "cgroup included, if that is less.")
+          "Units as above; at most what this process may use, cgroup included, unless there are\n"
+          "NPUs. Default: 1GiB, or half of that if it is less.")
       ->type_name("SIZE")
       ->group("Limits");
   AddText(app, "--grace-period", texts.grace_period,
@@ -125,6 +107,7 @@ void AddFlags(CLI::App& app, FlagTexts& texts) {
   AddAdmissionFlags(app, texts.admission);
   AddConnectionFlags(app, texts.connections);
   AddSharedMemoryFlags(app, texts.shared_memory);
+  AddClientFlags(app, texts.clients);
   AddText(app, "--log-level", texts.log_level, "debug, info, warning or error.")
       ->type_name("LEVEL")
       ->group("Logging");
@@ -170,18 +153,6 @@ absl::StatusOr<int64_t> ParseMessageLimit(const std::string& text) {
                           text);
 }
 
-// Two servers on one address: the second would take the first one's socket away.
-absl::Status CheckDistinct(const std::vector<std::string>& addresses) {
-  std::set<std::string> seen;
-  for (const std::string& address : addresses) {
-    if (address.ends_with(":0") && UnixSocketPath(address).empty()) continue;
-    const std::string path = UnixSocketPath(address);
-    if (!seen.insert(path.empty() ? address : std::string(kUnix) + path).second)
-      return InvalidParameter("--listen", "each address once", absl::StrCat(address, " twice"));
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<int64_t> ParseCount(const std::string& text, std::string_view flag) {
   constexpr int64_t kMost = int64_t{1} << 32;
   int64_t count = 0;
@@ -217,26 +188,58 @@ absl::Status InterpretSessionFlags(const FlagTexts& texts, ServerConfig& config)
   return InvalidParameter("--session-stall-timeout", "more than 0", texts.session_stall_timeout);
 }
 
+std::string InMebibytes(int64_t bytes) { return absl::StrCat(bytes >> 20, "MiB"); }
+
+// Of NPUs the limit bounds memory of their own, too, which may be more than the host has.
+bool OnHostAlone(const std::vector<DeviceSpec>& devices) {
+  return std::all_of(devices.begin(), devices.end(),
+                     [](const DeviceSpec& device) { return device.kind == "cpu"; });
+}
+
+// What is allowed must be there, or the kernel ends the process when it is used.
+absl::Status CheckMemoryLimits(const FlagTexts& texts, const ServerConfig& config) {
+  const std::string limit = absl::StrCat("--memory-limit (", texts.memory_limit, ")");
+  if (config.session.memory_limit_bytes > config.memory_limit_bytes) {
+    return InvalidParameter("--session-memory-limit", absl::StrCat("at most ", limit),
+                            texts.session_memory_limit);
+  }
+  if (!OnHostAlone(config.devices)) return absl::OkStatus();
+  const int64_t usable = UsableMemoryBytes();
+  if (config.memory_limit_bytes > usable) {
+    return InvalidParameter(
+        "--memory-limit",
+        absl::StrCat("at most ", InMebibytes(usable), ", which is what this process may use"),
+        texts.memory_limit);
+  }
+  const int64_t left = usable - config.memory_limit_bytes;
+  if (config.shared_memory.socket.empty() || config.shared_memory.limit_bytes <= left)
+    return absl::OkStatus();
+  return InvalidParameter("--shared-memory-limit",
+                          absl::StrCat("at most ", InMebibytes(left), ", which ", limit,
+                                       " leaves of what this process may use"),
+                          texts.shared_memory.limit);
+}
+
 absl::StatusOr<ServerConfig> Interpret(const FlagTexts& texts) {
   ServerConfig config;
-  for (const std::string& address : texts.listen)
-    OPSERVE_RETURN_IF_ERROR(CheckListenAddress(address));
-  OPSERVE_RETURN_IF_ERROR(CheckDistinct(texts.listen));
-  config.listen = texts.listen;
-  config.port_file = texts.port_file;
+  OPSERVE_RETURN_IF_ERROR(InterpretListenFlags(texts.listen, config));
   OPSERVE_ASSIGN_OR_RETURN(config.devices, InterpretDeviceFlags(texts.devices));
   config.ascend_library_paths = texts.devices.ascend_library_paths;
   OPSERVE_ASSIGN_OR_RETURN(config.max_message_bytes, ParseMessageLimit(texts.max_message_bytes));
   OPSERVE_ASSIGN_OR_RETURN(config.memory_limit_bytes,
                            ParseByteSize(texts.memory_limit, "--memory-limit"));
   OPSERVE_ASSIGN_OR_RETURN(config.admission, InterpretAdmissionFlags(texts.admission));
+  OPSERVE_ASSIGN_OR_RETURN(
+      config.clients,
+      InterpretClientFlags(texts.clients, config.memory_limit_bytes, config.max_message_bytes));
   OPSERVE_ASSIGN_OR_RETURN(config.connections, InterpretConnectionFlags(texts.connections));
   OPSERVE_ASSIGN_OR_RETURN(config.grace_period, ParseTimeout(texts.grace_period, "--grace-period"));
   OPSERVE_ASSIGN_OR_RETURN(config.drain_timeout,
                            ParseTimeout(texts.drain_timeout, "--drain-timeout"));
   OPSERVE_RETURN_IF_ERROR(InterpretSessionFlags(texts, config));
   OPSERVE_ASSIGN_OR_RETURN(config.shared_memory,
-                           InterpretSharedMemoryFlags(texts.shared_memory, texts.listen));
+                           InterpretSharedMemoryFlags(texts.shared_memory, config.listen));
+  OPSERVE_RETURN_IF_ERROR(CheckMemoryLimits(texts, config));
   const std::optional<LogLevel> level = ParseLogLevel(texts.log_level);
   if (!level.has_value()) {
     return InvalidParameter("--log-level", "debug, info, warning or error",
@@ -276,13 +279,6 @@ std::optional<int64_t> BytesOfUnit(std::string_view unit) {
 }
 
 std::string Quoted(std::string_view text) { return std::string("\"").append(text).append("\""); }
-
-bool IsPort(std::string_view text) {
-  int port = -1;
-  const bool digits = !text.empty() && std::all_of(text.begin(), text.end(),
-                                                   [](char c) { return c >= '0' && c <= '9'; });
-  return digits && absl::SimpleAtoi(ToAbsl(text), &port) && port <= 65535;
-}
 
 }  // namespace
 
@@ -346,23 +342,6 @@ absl::StatusOr<absl::Duration> ParseConnectionTime(std::string_view text, std::s
     return time;
   }
   return InvalidParameter(flag, "0, or 1ms to 24 days (576h)", Quoted(text));
-}
-
-absl::Status CheckListenAddress(std::string_view address) {
-  if (address.substr(0, kUnix.size()) == kUnix) {
-    const size_t length = address.size() - kUnix.size();
-    if (length >= 1 && length <= kMaxPath) return absl::OkStatus();
-    return InvalidParameter(
-        "--listen", absl::StrCat("unix: and a path of 1 to ", kMaxPath, " bytes"), Quoted(address));
-  }
-  const size_t colon = address.rfind(':');
-  const std::string_view host = address.substr(0, colon);
-  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
-  const bool plain = !host.empty() && host.find_first_of(":[]/") == std::string_view::npos;
-  if (colon != std::string_view::npos && (bracketed || plain) && IsPort(address.substr(colon + 1)))
-    return absl::OkStatus();
-  return InvalidParameter("--listen", "host:port with a port of 0 to 65535, or unix:path",
-                          Quoted(address));
 }
 
 }  // namespace opserve::server

@@ -1,6 +1,8 @@
 // The flags of opserve-server.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "core/engine/engine.h"
+#include "server/client_flags.h"
 #include "server/log.h"
 #include "server/session/session_limits.h"
 #include "server/shared_memory_flags.h"
@@ -30,6 +33,7 @@ struct ConnectionConfig {
 struct ServerConfig {
   std::vector<std::string> listen = {"localhost:8500"};  // host:port or unix:path
   std::string port_file;                                 // empty = none
+  mode_t unix_socket_mode = 0600;                        // of those, and of shared memory's
   std::vector<DeviceSpec> devices = {DeviceSpec()};
   std::vector<std::string> ascend_library_paths;  // see EngineOptions
   int64_t max_message_bytes = int64_t{256} << 20;
@@ -43,6 +47,7 @@ struct ServerConfig {
   absl::Duration drain_timeout = absl::Seconds(30);
   ConnectionConfig connections;
   SharedMemoryConfig shared_memory;
+  ClientConfig clients;
 };
 
 // Instead of serving: what to print and the exit status. 0 (--help, --version) goes to stdout, 2 (a
@@ -68,9 +73,5 @@ absl::StatusOr<absl::Duration> ParseTimeout(std::string_view text, std::string_v
 
 // A time of 1ms to 24 days, which is what gRPC counts in, or 0. Errors (161002) name `flag`.
 absl::StatusOr<absl::Duration> ParseConnectionTime(std::string_view text, std::string_view flag);
-
-// OK for "unix:PATH" (a path that fits a socket's address), "host:port", "[v6]:port" with 0 <= port
-// <= 65535. Errors (161002) name --listen.
-absl::Status CheckListenAddress(std::string_view address);
 
 }  // namespace opserve::server

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "core/base/clock.h"
+#include "absl/time/clock.h"
 #include "core/base/mutex.h"
 
 namespace opserve::server {
@@ -54,6 +56,13 @@ void AppendValue(std::string& line, std::string_view value) {
   line.push_back('"');
 }
 
+void WriteLine(LogLevel level, std::string_view message, std::span<const LogField> fields) {
+  const std::string line = FormatLogLine(absl::Now(), level, message, fields);
+  const MutexLock lock(stderr_mutex);
+  // A log that cannot be written has nobody to tell.
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
 }  // namespace
 
 std::string_view LogLevelName(LogLevel level) { return kLevelNames[static_cast<size_t>(level)]; }
@@ -82,12 +91,32 @@ void SetLogLevel(LogLevel level) { lowest_level.store(level, std::memory_order_r
 bool LogEnabled(LogLevel level) { return level >= lowest_level.load(std::memory_order_relaxed); }
 
 void Log(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
+  if (LogEnabled(level)) WriteLine(level, message, {fields.begin(), fields.size()});
+}
+
+std::optional<int64_t> LimitedLog::Admit() {
+  const absl::Time now = clock_.Now();
+  const MutexLock lock(mutex_);
+  if (now - second_ >= absl::Seconds(1)) {
+    second_ = now;
+    lines_ = 0;
+  }
+  if (lines_ == kLinesPerSecond) {
+    ++left_out_;
+    return std::nullopt;
+  }
+  ++lines_;
+  return std::exchange(left_out_, 0);
+}
+
+void LimitedLog::Write(LogLevel level, std::string_view message,
+                       std::initializer_list<LogField> fields) {
   if (!LogEnabled(level)) return;
-  const std::string line =
-      FormatLogLine(Clock::Real().Now(), level, message, {fields.begin(), fields.size()});
-  const MutexLock lock(stderr_mutex);
-  // A log that cannot be written has nobody to tell.
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+  const std::optional<int64_t> left_out = Admit();
+  if (!left_out.has_value()) return;
+  std::vector<LogField> all(fields);
+  if (*left_out > 0) all.push_back({"left_out", absl::StrCat(*left_out)});
+  WriteLine(level, message, all);
 }
 
 }  // namespace opserve::server

@@ -8,7 +8,10 @@
 #include <string>
 #include <string_view>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
+#include "core/base/clock.h"
+#include "core/base/mutex.h"
 
 namespace opserve::server {
 
@@ -34,5 +37,25 @@ bool LogEnabled(LogLevel level);
 
 // Writes one line in one write. Any thread.
 void Log(LogLevel level, std::string_view message, std::initializer_list<LogField> fields = {});
+
+// Lines that clients can cause: a few a second, the rest are counted. Thread-safe.
+class LimitedLog {
+ public:
+  static constexpr int kLinesPerSecond = 5;
+
+  explicit LimitedLog(const Clock& clock = Clock::Real()) : clock_(clock) {}
+
+  // As Log; a line behind some that were left out says how many (`left_out`).
+  void Write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields = {});
+  // Whether a line may be written now, and how many were left out before it.
+  std::optional<int64_t> Admit();
+
+ private:
+  const Clock& clock_;
+  Mutex mutex_;
+  absl::Time second_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  int lines_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t left_out_ ABSL_GUARDED_BY(mutex_) = 0;
+};
 
 }  // namespace opserve::server

@@ -3,24 +3,33 @@
 #include <cstdio>
 #include <ctime>
 #include <memory>
+#include <string>
 #include <variant>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "core/base/clock.h"
+#include "core/base/standard_files.h"
 #include "core/base/strings.h"
+#include "core/base/thread.h"
 #include "server/allocator.h"
 #include "server/config.h"
 #include "server/log.h"
+#include "server/open_addresses.h"
 #include "server/server.h"
+#include "server/watchdog.h"
 
 namespace opserve::server {
 namespace {
 
 constexpr int kExitFailed = 1;
 constexpr timespec kHousekeepingInterval = {.tv_sec = 1, .tv_nsec = 0};
-constexpr absl::Duration kIdleMemoryAge = absl::Seconds(60);
+constexpr absl::Duration kIdleMemoryAge = absl::Seconds(8);
+// What the end may take besides --grace-period and --drain-timeout, and then what gRPC may take to
+// end its threads.
+constexpr absl::Duration kEndTime = absl::Seconds(1);
 
 sigset_t StopSignals() {
   sigset_t signals;
@@ -30,13 +39,17 @@ sigset_t StopSignals() {
   return signals;
 }
 
-// Keeps house until a signal asks to stop.
+// Keeps house until a signal asks to stop, which is returned, or there is nothing to serve on (0).
 int WaitForStop(Server& server, const sigset_t& signals) {
   while (true) {
     const int signal = sigtimedwait(&signals, nullptr, &kHousekeepingInterval);
     if (signal > 0) return signal;
-    server.engine().TrimIdleMemory(kIdleMemoryAge);
+    server.TrimIdleMemory(kIdleMemoryAge);
     server.CheckDevices();
+    const absl::Status listeners = server.CheckListeners();
+    if (listeners.ok()) continue;
+    Log(LogLevel::kError, "cannot go on", {{"error", std::string(ToStd(listeners.message()))}});
+    return 0;
   }
 }
 
@@ -50,7 +63,9 @@ void RestoreSignals(const sigset_t& signals) {
 std::string InFlight(const Server& server) { return absl::StrCat(server.in_flight()); }
 
 // From the first signal to the end. A second one ends the process meanwhile.
-void StopServing(Server& server, const ServerConfig& config, int signal) {
+void StopServing(Server& server, const ServerConfig& config, int signal, Watchdog& watchdog) {
+  watchdog.Set(config.grace_period + config.drain_timeout + kEndTime, kExitFailed,
+               "calls or connections did not end in time");
   if (config.grace_period > absl::ZeroDuration()) {
     server.AnnounceStop();
     Log(LogLevel::kInfo, "grace period",
@@ -73,10 +88,36 @@ void StopServing(Server& server, const ServerConfig& config, int signal) {
       {{"took", absl::FormatDuration(Clock::Real().Now() - start)},
        {"calls", absl::StrCat(calls)},
        {"sessions", absl::StrCat(counts.sessions_opened)}});
+  watchdog.Set(kEndTime, signal > 0 ? 0 : kExitFailed, "all is done; gRPC takes its time");
   Log(LogLevel::kInfo, "stopped");
 }
 
-int Run(const ServerConfig& config) {
+void LogStart(Server& server, const ServerConfig& config) {
+  for (const auto& device : server.engine().devices()) {
+    Log(LogLevel::kInfo, "device",
+        {{"name", device->info().name}, {"description", device->info().description}});
+  }
+  const std::vector<std::string> open = OpenAddresses(server.addresses());
+  if (!open.empty()) {
+    Log(LogLevel::kWarning, "listening beyond this machine without TLS",
+        {{"addresses", absl::StrJoin(open, ",")},
+         {"advice",
+          "whoever reaches them can read and make calls: put a proxy with TLS before the server, "
+          "and --listen on localhost or unix:path (docs/operations.md)"}});
+  }
+  Log(LogLevel::kInfo, "serving",
+      {{"version", OPSERVE_VERSION},
+       {"addresses", absl::StrJoin(server.addresses(), ",")},
+       {"max_message_bytes", absl::StrCat(config.max_message_bytes)},
+       {"memory_limit_bytes", absl::StrCat(config.memory_limit_bytes)}});
+}
+
+int FailToStart(const absl::Status& status) {
+  Log(LogLevel::kError, "cannot start", {{"error", std::string(ToStd(status.message()))}});
+  return kExitFailed;
+}
+
+int Run(const ServerConfig& config) try {
   SetLogLevel(config.log_level);
   KeepFreedMemory();
   // Before any thread starts, so that all of them leave these signals to WaitForStop.
@@ -84,27 +125,18 @@ int Run(const ServerConfig& config) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 
+  // Until the very end, which is after this function's.
+  static auto& watchdog = *new Watchdog;
   absl::StatusOr<std::unique_ptr<Server>> started = Server::Start(config);
-  if (!started.ok()) {
-    Log(LogLevel::kError, "cannot start",
-        {{"error", std::string(ToStd(started.status().message()))}});
-    return kExitFailed;
-  }
+  if (!started.ok()) return FailToStart(started.status());
   Server& server = **started;
-  for (const auto& device : server.engine().devices()) {
-    Log(LogLevel::kInfo, "device",
-        {{"name", device->info().name}, {"description", device->info().description}});
-  }
-  Log(LogLevel::kInfo, "serving",
-      {{"version", OPSERVE_VERSION},
-       {"addresses", absl::StrJoin(server.addresses(), ",")},
-       {"max_message_bytes", absl::StrCat(config.max_message_bytes)},
-       {"memory_limit_bytes", absl::StrCat(config.memory_limit_bytes)}});
-
+  LogStart(server, config);
   const int signal = WaitForStop(server, signals);
   RestoreSignals(signals);
-  StopServing(server, config, signal);
-  return 0;
+  StopServing(server, config, signal, watchdog);
+  return signal > 0 ? 0 : kExitFailed;
+} catch (const ThreadError& error) {
+  return FailToStart(NoThread(error));
 }
 
 int Main(int argc, char** argv) {
@@ -118,5 +150,7 @@ int Main(int argc, char** argv) {
 
 }  // namespace
 }  // namespace opserve::server
+
+OPSERVE_OPEN_STANDARD_FILES_FIRST();
 
 int main(int argc, char** argv) { return opserve::server::Main(argc, argv); }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include <google/protobuf/stubs/logging.h>
+#include <grpc/grpc.h>
 #include <grpc/support/log.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
@@ -23,23 +23,43 @@
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
+#include "core/base/thread.h"
+#include "server/connections/acceptor.h"
+#include "server/connections/listener.h"
+#include "server/connections/memory_guard.h"
+#include "server/connections/unix_socket.h"
+#include "server/descriptors.h"
+#include "server/services/deadline.h"
 #include "server/services/operator_service.h"
 #include "server/services/session_service.h"
 #include "server/shared_memory/memory_socket.h"
 #include "server/stream_ender.h"
-#include "server/unix_socket.h"
+#include "server/stream_watch.h"
 
 namespace opserve::server {
 namespace {
 
+// gRPC makes a thread for every stream of its reflection service.
+constexpr int kMaxGrpcThreads = 8;
+// A connection that says nothing HTTP/2 for so long is not a client's.
+constexpr absl::Duration kHandshakeTimeout = absl::Seconds(20);
+// What comes before the first message: HTTP/2's preface and settings, headers.
+constexpr int64_t kPrefaceBytes = int64_t{64} << 10;
+const int kTicksPerSecond = static_cast<int>(absl::Seconds(1) / Acceptor::kTick);
+
 constexpr const char* kServiceNames[] = {"opserve.v1.OperatorService", "opserve.v1.SessionService"};
+
+// Where gRPC cannot have a thread it ends the process, or never ends. It begins with about ten.
+constexpr int kThreadsOfGrpc = 16;
 
 void LogOfGrpc(gpr_log_func_args* args) {
   LogLevel level = LogLevel::kDebug;
   if (args->severity == GPR_LOG_SEVERITY_INFO) level = LogLevel::kInfo;
   if (args->severity == GPR_LOG_SEVERITY_ERROR) level = LogLevel::kError;
   if (!LogEnabled(level)) return;
-  Log(level, args->message, {{"source", absl::StrCat(args->file, ":", args->line)}});
+  // Most of it is about what clients sent.
+  static auto* log = new LimitedLog();
+  log->Write(level, args->message, {{"source", absl::StrCat(args->file, ":", args->line)}});
 }
 
 // What it says about messages, a client can make it say at will.
@@ -50,13 +70,15 @@ void LogOfProtobuf(google::protobuf::LogLevel severity, const char* file, int li
       {{"source", absl::StrCat(file, ":", line)}});
 }
 
-// Once a process.
-void SetUpGrpc() {
-  [[maybe_unused]] static const bool done = [] {
+// Once a process, whose first server decides about reflection.
+void SetUpGrpc(bool reflection) {
+  [[maybe_unused]] static const bool done = [reflection] {
     gpr_set_log_function(LogOfGrpc);
     google::protobuf::SetLogHandler(LogOfProtobuf);
+    // For good: its end waits for ever for threads that the system refused it.
+    grpc_init();
     grpc::EnableDefaultHealthCheckService(true);
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    if (reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     return true;
   }();
 }
@@ -80,64 +102,81 @@ void AddTime(grpc::ServerBuilder& builder, const char* argument, absl::Duration 
                              is_set ? static_cast<int>(absl::ToInt64Milliseconds(time)) : never);
 }
 
+// gRPC inflates messages without a bound: what is compressed is refused by it, or inflated by us.
+void SetUpCompression(int64_t max_inflated_bytes, grpc::ServerBuilder& builder) {
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+  for (const grpc_compression_algorithm algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP})
+    builder.SetCompressionAlgorithmSupportStatus(algorithm, max_inflated_bytes > 0);
+}
+
+void SetUpThreads(int64_t memory_quota_bytes, grpc::ServerBuilder& builder) {
+  // Reflection's, and that for what nobody serves.
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  grpc::ResourceQuota quota("opserve");
+  quota.SetMaxThreads(kMaxGrpcThreads);
+  if (memory_quota_bytes > 0) quota.Resize(static_cast<size_t>(memory_quota_bytes));
+  builder.SetResourceQuota(quota);
+}
+
 void SetUpConnections(const ConnectionConfig& config, grpc::ServerBuilder& builder) {
-  // Two servers on one port would share its calls silently.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  AddTime(builder, GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeTimeout);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, config.max_concurrent_streams);
   AddTime(builder, GRPC_ARG_MAX_CONNECTION_AGE_MS, config.max_age);
   AddTime(builder, GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, config.max_age_grace);
   AddTime(builder, GRPC_ARG_MAX_CONNECTION_IDLE_MS, config.max_idle);
   AddTime(builder, GRPC_ARG_KEEPALIVE_TIME_MS, config.keepalive_time);
   AddTime(builder, GRPC_ARG_KEEPALIVE_TIMEOUT_MS, config.keepalive_timeout);
-  if (config.memory_quota_bytes == 0) return;
-  grpc::ResourceQuota quota("opserve");
-  quota.Resize(static_cast<size_t>(config.memory_quota_bytes));
-  builder.SetResourceQuota(quota);
+}
+
+absl::Duration CallTimeOf(const ClientConfig& clients) {
+  const bool is_bounded = clients.max_call_time > absl::ZeroDuration();
+  return is_bounded ? clients.max_call_time : absl::InfiniteDuration();
+}
+
+absl::StatusOr<ConnectionLimits> LimitsOf(const ServerConfig& config) {
+  ConnectionLimits limits{.max_of_peer = config.clients.max_connections_of_peer,
+                          .client_share = config.clients.share,
+                          .max_first_message_bytes = config.max_message_bytes + kPrefaceBytes};
+  OPSERVE_ASSIGN_OR_RETURN(limits.max_connections,
+                           ConnectionsFor(RaiseDescriptorLimit(), config.clients.max_connections));
+  const auto resets = static_cast<double>(config.clients.max_resets_per_second);
+  limits.resets = {.per_second = resets, .burst = 10 * resets};
+  return limits;
 }
 
 class GrpcServer final : public Server {
  public:
-  explicit GrpcServer(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
+  GrpcServer(std::unique_ptr<Engine> engine, const ServerConfig& config,
+             const ConnectionLimits& limits)
+      : connections_(limits, Clock::Real()),
+        guard_(config.clients.process_memory_limit_bytes, connections_, Clock::Real()),
+        streams_(connections_),
+        host_memory_(std::make_shared<HostMemory>(config.clients.host_memory_limit_bytes,
+                                                  config.clients.share, Clock::Real())),
+        answers_(config.clients.answer_timeout, connections_, *host_memory_, Clock::Real()),
+        stream_ender_(executing_),
+        engine_(std::move(engine)) {}
   ~GrpcServer() override { Shutdown(absl::ZeroDuration()); }
 
   absl::Status Serve(const ServerConfig& config) {
-    SetUpGrpc();
-    OPSERVE_RETURN_IF_ERROR(ShareMemory(config.shared_memory));
-    service_ = MakeOperatorService(*engine_, {.max_message_bytes = config.max_message_bytes,
-                                              .executing = &executing_,
-                                              .plans = &plans_,
-                                              .counters = &counters_,
-                                              .regions = regions_.get(),
-                                              .shared_memory_socket = memory_socket_path_});
-    grpc::ServerBuilder builder;
-    sessions_ = MakeSessionServer(*engine_, {.limits = config.session,
-                                             .max_sessions = config.max_sessions,
-                                             .stall_timeout = config.session_stall_timeout,
-                                             .executing = &executing_,
-                                             .plans = &plans_,
-                                             .counters = &counters_});
-    builder.RegisterService(service_.get());
-    builder.RegisterService(&sessions_->service());
-    builder.SetMaxReceiveMessageSize(static_cast<int>(config.max_message_bytes));
-    builder.SetMaxSendMessageSize(static_cast<int>(config.max_message_bytes));
-    SetUpConnections(config.connections, builder);
-    std::vector<int> ports(config.listen.size(), 0);
-    for (size_t i = 0; i < config.listen.size(); ++i) {
-      const std::string path = UnixSocketPath(config.listen[i]);
-      if (!path.empty()) {
-        OPSERVE_RETURN_IF_ERROR(RemoveStaleSocket(path));
-        sockets_.push_back(path);
-      }
-      builder.AddListeningPort(config.listen[i], grpc::InsecureServerCredentials(), &ports[i]);
-    }
-    server_ = builder.BuildAndStart();
-    OPSERVE_RETURN_IF_ERROR(CheckBound(config.listen, ports));
+    OPSERVE_RETURN_IF_ERROR(ShareMemory(config));
+    MakeServices(config);
+    OPSERVE_ASSIGN_OR_RETURN(std::vector<Listener> listeners, ListenOnAll(config));
+    RehearseThreads(kThreadsOfGrpc, "for gRPC");  // it has none yet
+    SetUpGrpc(config.clients.reflection);
+    OPSERVE_RETURN_IF_ERROR(StartGrpc(config));
+    OPSERVE_RETURN_IF_ERROR(StartAccepting(std::move(listeners), config.connections));
     SetServing(true);
     return WritePortFile(config.port_file, addresses_);
   }
 
   const std::vector<std::string>& addresses() const override { return addresses_; }
   Engine& engine() override { return *engine_; }
+
+  void TrimIdleMemory(absl::Duration age) override {
+    engine_->TrimIdleMemory(age);
+    host_memory_->staging()->TrimIdle(age);
+  }
 
   ServerCounts counts() const override { return counters_.Sum(); }
   int64_t in_flight() const override {
@@ -160,45 +199,124 @@ class GrpcServer final : public Server {
     }
   }
 
+  absl::Status CheckListeners() override {
+    const MutexLock lock(mutex_);
+    return listeners_status_;
+  }
+
   void AnnounceStop() override { SetServing(false); }
 
   void Shutdown(absl::Duration drain) override {
-    if (server_ == nullptr) return;
-    SetServing(false);
-    sessions_->Drain();
-    {
-      const StreamEnder ender(*server_, executing_);
-      server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(drain));
-      server_->Wait();
-    }
-    server_.reset();
+    if (server_ != nullptr) ShutDownGrpc(drain);
     memory_socket_.reset();
     for (const std::string& path : sockets_) RemoveSocket(path);
+    sockets_.clear();
   }
 
  private:
-  absl::Status ShareMemory(const SharedMemoryConfig& config) {
-    if (config.socket.empty()) return absl::OkStatus();
-    OPSERVE_RETURN_IF_ERROR(RemoveStaleSocket(config.socket, kAllowSharedMemory));
-    regions_ = std::make_unique<RegionTable>(config.limit_bytes);
-    OPSERVE_ASSIGN_OR_RETURN(memory_socket_, MemorySocket::Listen(config.socket, *regions_));
-    memory_socket_path_ = std::filesystem::absolute(config.socket).string();
+  void ShutDownGrpc(absl::Duration drain) {
+    SetServing(false);
+    sessions_->Drain();
+    if (acceptor_ != nullptr) acceptor_->StopAccepting();
+    stream_ender_.Begin(*server_);
+    server_->Shutdown(TimeFromNow(drain));
+    server_->Wait();
+    stream_ender_.End();
+    acceptor_.reset();
+    server_.reset();
+  }
+
+  absl::Status ShareMemory(const ServerConfig& config) {
+    const SharedMemoryConfig& shared = config.shared_memory;
+    if (shared.socket.empty()) return absl::OkStatus();
+    OPSERVE_RETURN_IF_ERROR(RemoveStaleSocket(shared.socket, kAllowSharedMemory));
+    regions_ = std::make_unique<RegionTable>(shared.limit_bytes);
+    OPSERVE_ASSIGN_OR_RETURN(
+        memory_socket_, MemorySocket::Listen(shared.socket, config.unix_socket_mode, *regions_));
+    memory_socket_path_ = std::filesystem::absolute(shared.socket).string();
     return absl::OkStatus();
   }
 
-  absl::Status CheckBound(const std::vector<std::string>& wanted, const std::vector<int>& ports) {
-    for (size_t i = 0; i < wanted.size(); ++i) {
-      if (ports[i] == 0) {
-        return InvalidParameter("--listen", "an address that can be bound",
-                                absl::StrCat(wanted[i], ", which cannot (see the log)"));
-      }
-      addresses_.push_back(
-          UnixSocketPath(wanted[i]).empty()
-              ? absl::StrCat(wanted[i].substr(0, wanted[i].rfind(':')), ":", ports[i])
-              : wanted[i]);
+  void MakeServices(const ServerConfig& config) {
+    service_ =
+        MakeOperatorService(*engine_, {.max_message_bytes = config.max_message_bytes,
+                                       .max_inflated_bytes = config.clients.max_inflated_bytes,
+                                       .executing = &executing_,
+                                       .plans = &plans_,
+                                       .counters = &counters_,
+                                       .connections = &connections_,
+                                       .answers = &answers_,
+                                       .host_memory = host_memory_.get(),
+                                       .regions = regions_.get(),
+                                       .shared_memory_socket = memory_socket_path_});
+    sessions_ =
+        MakeSessionServer(*engine_, {.limits = config.session,
+                                     .max_sessions = config.max_sessions,
+                                     .client_share = config.clients.share,
+                                     .max_inflated_bytes = config.clients.max_inflated_bytes,
+                                     .stall_timeout = config.session_stall_timeout,
+                                     .idle_timeout = config.clients.session_idle_timeout,
+                                     .executing = &executing_,
+                                     .plans = &plans_,
+                                     .counters = &counters_,
+                                     .connections = &connections_,
+                                     .host_memory = host_memory_});
+  }
+
+  absl::StatusOr<std::vector<Listener>> ListenOnAll(const ServerConfig& config) {
+    std::vector<Listener> listeners;
+    for (const std::string& address : config.listen) {
+      OPSERVE_ASSIGN_OR_RETURN(Listening listening, Listen(address, config.unix_socket_mode));
+      addresses_.push_back(std::move(listening.address));
+      if (const std::string path = UnixSocketPath(address); !path.empty()) sockets_.push_back(path);
+      for (Listener& listener : listening.listeners) listeners.push_back(std::move(listener));
     }
-    if (server_ != nullptr) return absl::OkStatus();
-    return absl::InternalError("gRPC did not start");
+    return listeners;
+  }
+
+  absl::Status StartGrpc(const ServerConfig& config) {
+    grpc::ServerBuilder builder;
+    builder.RegisterService(service_.get());
+    builder.RegisterService(&sessions_->service());
+    builder.SetMaxReceiveMessageSize(static_cast<int>(config.max_message_bytes));
+    builder.SetMaxSendMessageSize(static_cast<int>(config.max_message_bytes));
+    SetUpConnections(config.connections, builder);
+    SetUpCompression(config.clients.max_inflated_bytes, builder);
+    SetUpThreads(config.connections.memory_quota_bytes, builder);
+    grpc_acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+        grpc::InsecureServerCredentials());
+    server_ = builder.BuildAndStart();
+    return server_ != nullptr ? absl::OkStatus() : absl::InternalError("gRPC did not start");
+  }
+
+  absl::Status StartAccepting(std::vector<Listener> listeners, const ConnectionConfig& config) {
+    Acceptor::Options options;
+    options.hand_over = [this](int listener, int socket) {
+      grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+      connection.listener_fd = listener;
+      connection.fd = socket;
+      grpc_acceptor_->HandleNewConnection(&connection);
+    };
+    options.on_dead_listener = [this](std::string_view reason) {
+      const MutexLock lock(mutex_);
+      listeners_status_ = InvalidParameter("--listen", "sockets that accept connections",
+                                           std::string("one that does not: ").append(reason));
+    };
+    options.on_tick = [this] { Tick(); };
+    if (config.keepalive_time > absl::ZeroDuration())
+      options.unacknowledged_timeout = config.keepalive_timeout;
+    OPSERVE_ASSIGN_OR_RETURN(
+        acceptor_, Acceptor::Start(std::move(listeners), connections_, std::move(options)));
+    return absl::OkStatus();
+  }
+
+  // On the acceptor's thread.
+  void Tick() {
+    answers_.Tick();
+    streams_.Check();
+    guard_.Check();
+    if (++ticks_ % kTicksPerSecond == 0) connections_.Settle();
   }
 
   void SetServing(bool serving) {
@@ -207,17 +325,29 @@ class GrpcServer final : public Server {
     for (const char* name : kServiceNames) health->SetServingStatus(name, serving);
   }
 
-  // Destroyed in the order that is safe: server, service, engine.
-  std::unique_ptr<Engine> engine_;
+  // Destroyed from the end: the engine's workers finish what they have while all that their tasks
+  // use is there.
   std::atomic<int64_t> executing_ = 0;
-  PlanCache plans_;
   ServerCounters counters_;
+  ConnectionTable connections_;
+  MemoryGuard guard_;
+  StreamWatch streams_;
+  const std::shared_ptr<HostMemory> host_memory_;
+  AnswerWatch answers_;
+  StreamEnder stream_ender_;
+  int64_t ticks_ = 0;
+  Mutex mutex_;
+  absl::Status listeners_status_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<RegionTable> regions_;  // none where shared memory is not allowed
   std::unique_ptr<MemorySocket> memory_socket_;
   std::string memory_socket_path_;
   std::unique_ptr<grpc::Service> service_;
   std::unique_ptr<SessionServer> sessions_;
+  std::unique_ptr<Engine> engine_;
+  PlanCache plans_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> grpc_acceptor_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<Acceptor> acceptor_;
   std::vector<std::string> addresses_;
   std::vector<std::string> sockets_;
   std::set<std::string> lost_devices_;  // that were told of
@@ -225,15 +355,20 @@ class GrpcServer final : public Server {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerConfig& config) {
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerConfig& config) try {
   OPSERVE_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine,
                            Engine::Create({.devices = config.devices,
                                            .ascend_library_paths = config.ascend_library_paths,
                                            .memory_limit_bytes = config.memory_limit_bytes,
-                                           .admission = config.admission}));
-  auto server = std::make_unique<GrpcServer>(std::move(engine));
+                                           .client_share = config.clients.share,
+                                           .admission = config.admission,
+                                           .max_call_time = CallTimeOf(config.clients)}));
+  OPSERVE_ASSIGN_OR_RETURN(const ConnectionLimits limits, LimitsOf(config));
+  auto server = std::make_unique<GrpcServer>(std::move(engine), config, limits);
   OPSERVE_RETURN_IF_ERROR(server->Serve(config));
   return server;
+} catch (const ThreadError& error) {
+  return NoThread(error);
 }
 
 }  // namespace opserve::server

@@ -14,8 +14,9 @@ namespace opserve::server {
 
 class Server {
  public:
-  // Makes the engine, binds every address and serves; then writes the port file. Errors name the
-  // flag and, where one cannot be bound, the address.
+  // Makes the engine, binds every address and serves; then writes the port file. Sets the umask
+  // while it binds. Errors name the flag and, where one cannot be bound, the address, or the thread
+  // that the system does not allow.
   static absl::StatusOr<std::unique_ptr<Server>> Start(const ServerConfig& config);
 
   // Shuts down without waiting for clients.
@@ -25,6 +26,9 @@ class Server {
   virtual const std::vector<std::string>& addresses() const = 0;
   virtual Engine& engine() = 0;
 
+  // Gives memory back that has lain unused for `age`; to be called now and then.
+  virtual void TrimIdleMemory(absl::Duration age) = 0;
+
   // Calls and sessions that are not over now.
   virtual int64_t in_flight() const = 0;
   virtual ServerCounts counts() const = 0;
@@ -32,6 +36,10 @@ class Server {
   // Once a device is lost: says so in the log, and tells health checks NOT_SERVING for good. Calls
   // on other devices are served as before. To be called now and then, by the thread that stops it.
   virtual void CheckDevices() = 0;
+
+  // Not OK once one of its addresses accepts no more connections, for whatever reason: then it is
+  // to be stopped. Any thread.
+  virtual absl::Status CheckListeners() = 0;
 
   // Tells health checks that it will stop, and goes on serving.
   virtual void AnnounceStop() = 0;

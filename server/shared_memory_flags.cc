@@ -8,7 +8,7 @@
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "server/config.h"
-#include "server/unix_socket.h"
+#include "server/connections/unix_socket.h"
 
 namespace opserve::server {
 namespace {
@@ -20,7 +20,7 @@ constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
 void AddSharedMemoryFlags(CLI::App& app, SharedMemoryFlagTexts& texts) {
   app.add_option(kAllowSharedMemory, texts.address,
                  "Share memory with clients on this host, who ask for it on a unix socket there\n"
-                 "(readable and writable for this user and group). Default: none.")
+                 "(for whom --unix-socket-mode says). Default: none.")
       ->type_name("unix:PATH")
       ->group("Shared memory");
   app.add_option("--shared-memory-limit", texts.limit,

@@ -2,33 +2,56 @@
 
 #include <grpc/grpc.h>
 
+#include "core/base/thread.h"
+
 namespace opserve::server {
 
-StreamEnder::StreamEnder(grpc::Server& server, const std::atomic<int64_t>& executing)
-    : server_(server), executing_(executing), thread_([this] { Run(); }) {}
+StreamEnder::StreamEnder(const std::atomic<int64_t>& executing)
+    : executing_(executing),
+      thread_(StartThread("the thread that ends streams", [this] { Run(); })) {}
 
 StreamEnder::~StreamEnder() {
-  {
-    const MutexLock lock(mutex_);
-    shut_down_ = true;
-  }
-  changed_.NotifyAll();
+  End();
   thread_.join();
 }
 
+void StreamEnder::Begin(grpc::Server& server) {
+  {
+    const MutexLock lock(mutex_);
+    server_ = &server;
+    state_ = State::kShutdown;
+  }
+  changed_.NotifyAll();
+}
+
+void StreamEnder::End() {
+  {
+    const MutexLock lock(mutex_);
+    state_ = State::kOver;
+  }
+  changed_.NotifyAll();
+}
+
 void StreamEnder::Run() {
+  {
+    const MutexLock lock(mutex_);
+    while (state_ == State::kIdle) changed_.Wait(mutex_);
+  }
   int quiet_rounds = 0;
-  while (!WaitForShutdown()) {
+  while (!WaitForEnd()) {
     quiet_rounds = executing_.load() == 0 ? quiet_rounds + 1 : 0;
     // The first round that is quiet may have begun a moment ago.
-    if (quiet_rounds > 1) grpc_server_cancel_all_calls(server_.c_server());
+    if (quiet_rounds <= 1) continue;
+    // The server stays until End has the lock.
+    const MutexLock lock(mutex_);
+    if (state_ == State::kShutdown) grpc_server_cancel_all_calls(server_->c_server());
   }
 }
 
-bool StreamEnder::WaitForShutdown() {
+bool StreamEnder::WaitForEnd() {
   const auto end = std::chrono::steady_clock::now() + kGrace;
   const MutexLock lock(mutex_);
-  while (!shut_down_) {
+  while (state_ != State::kOver) {
     const auto left = end - std::chrono::steady_clock::now();
     if (left <= left.zero()) return false;
     changed_.WaitFor(mutex_, left);

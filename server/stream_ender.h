@@ -12,28 +12,34 @@
 
 namespace opserve::server {
 
-// From the constructor, which comes right before a shutdown of `server`, to the destructor, which
-// comes after it: once `executing` has been 0 for kGrace, ends the calls that the server still has.
-// By then these are health watches, reflection streams and the like.
+// Once `executing` has been 0 for kGrace during a shutdown, ends the calls that the server still
+// has. By then these are health watches, reflection streams and the like. Its thread is there from
+// the beginning: a process that may have no more threads can shut down, too.
 class StreamEnder {
  public:
   static constexpr std::chrono::milliseconds kGrace{250};
 
-  // Both must outlive it.
-  StreamEnder(grpc::Server& server, const std::atomic<int64_t>& executing);
+  // `executing` must outlive it. Throws ThreadError.
+  explicit StreamEnder(const std::atomic<int64_t>& executing);
   ~StreamEnder();
   StreamEnder(const StreamEnder&) = delete;
   StreamEnder& operator=(const StreamEnder&) = delete;
 
- private:
-  void Run();
-  bool WaitForShutdown();  // at most kGrace
+  // Right before and after the shutdown of `server`. Once.
+  void Begin(grpc::Server& server);
+  void End();
 
-  grpc::Server& server_;
+ private:
+  enum class State : uint8_t { kIdle, kShutdown, kOver };
+
+  void Run();
+  bool WaitForEnd();  // at most kGrace
+
   const std::atomic<int64_t>& executing_;
   Mutex mutex_;
   CondVar changed_;
-  bool shut_down_ ABSL_GUARDED_BY(mutex_) = false;
+  State state_ ABSL_GUARDED_BY(mutex_) = State::kIdle;
+  grpc::Server* server_ ABSL_GUARDED_BY(mutex_) = nullptr;
   std::thread thread_;
 };
 

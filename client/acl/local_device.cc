@@ -89,7 +89,7 @@ MemoryRegion ToRegion(const MemoryView& view, int64_t bytes) {
           .stride_bytes = bytes};
 }
 
-LocalDevice::LocalDevice(const Engine& engine, Device& device, Guarding guarding)
+LocalDevice::LocalDevice(Engine& engine, Device& device, Guarding guarding)
     : engine_(engine),
       device_(device),
       guarding_(guarding),

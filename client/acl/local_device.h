@@ -17,7 +17,7 @@ enum class Guarding : uint8_t { kOff, kOn };
 class LocalDevice final : public ProvidedDevice {
  public:
   // The engine must outlive it, and all that it makes but for memory.
-  LocalDevice(const Engine& engine, Device& device, Guarding guarding);
+  LocalDevice(Engine& engine, Device& device, Guarding guarding);
 
   absl::StatusOr<std::shared_ptr<ProvidedMemory>> Allocate(int64_t bytes) override;
   absl::StatusOr<MemoryState> QueryMemory() override;
@@ -30,7 +30,7 @@ class LocalDevice final : public ProvidedDevice {
   absl::StatusOr<std::shared_ptr<ProvidedPlan>> MakePlan(const OperatorCall& call) override;
 
  private:
-  const Engine& engine_;
+  Engine& engine_;
   Device& device_;
   const Guarding guarding_;
   // One for all contexts of the program: memory is the device's.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "client/acl/local_device.h"
+#include "core/base/clock.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 
@@ -22,12 +23,13 @@ class Signal {
 
   // False: not in time.
   bool Await(absl::Duration timeout) {
-    const absl::Time deadline = absl::Now() + timeout;
+    const absl::Time deadline = Clock::Real().Now() + timeout;
     MutexLock lock(mutex_);
     while (!given_) {
       if (deadline == absl::InfiniteFuture()) {
         changed_.Wait(mutex_);
-      } else if (const absl::Duration left = deadline - absl::Now(); left <= absl::ZeroDuration()) {
+      } else if (const absl::Duration left = deadline - Clock::Real().Now();
+                 left <= absl::ZeroDuration()) {
         return false;
       } else {
         changed_.WaitFor(mutex_, absl::ToChronoNanoseconds(left));

@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
 #include "client/cli/files.h"
 #include "client/cli/json_output.h"
 #include "client/cli/operator_page.h"
 #include "client/cli/report.h"
+#include "core/base/clock.h"
 #include "core/base/status_macros.h"
 
 namespace opserve::cli {
@@ -61,9 +61,9 @@ absl::Status ShowInfo(const Arguments& arguments, const Remote& remote) {
 }  // namespace
 
 Remote::Remote(client::Client client, absl::Duration timeout)
-    : client_(std::move(client)), deadline_(absl::Now() + timeout) {}
+    : client_(std::move(client)), deadline_(Clock::Real().Now() + timeout) {}
 
-client::CallOptions Remote::options() const { return {.timeout = deadline_ - absl::Now()}; }
+client::CallOptions Remote::options() const { return {.timeout = deadline_ - Clock::Real().Now()}; }
 
 absl::Status RunCommand(const Arguments& arguments) {
   absl::StatusOr<client::Client> client =

@@ -8,6 +8,7 @@
 #include "client/cli/files.h"
 #include "client/cli/json_output.h"
 #include "client/cli/report.h"
+#include "core/base/standard_files.h"
 #include "google/protobuf/stubs/logging.h"
 
 namespace opserve::cli {
@@ -33,6 +34,8 @@ int Main(int argc, const char* const* argv) {
 
 }  // namespace
 }  // namespace opserve::cli
+
+OPSERVE_OPEN_STANDARD_FILES_FIRST();
 
 int main(int argc, char** argv) {
   // The logs of gRPC and protobuf would repeat what a server did, beside the one line that tells

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "client/cli/output_files.h"
 #include "client/cpp/session.h"
 #include "client/cpp/waiter.h"
+#include "core/base/clock.h"
 #include "core/base/status_macros.h"
 
 namespace opserve::cli {
@@ -98,7 +98,7 @@ class SessionRun {
     view.owner = std::move(owner);
     OPSERVE_RETURN_IF_ERROR(stream.UploadAsync(buffer.Bytes(offset, shape[0]), view,
                                                [released] { released.Set(true); }));
-    const absl::Time deadline = absl::Now() + remote_.options().timeout;
+    const absl::Time deadline = Clock::Real().Now() + remote_.options().timeout;
     if (released.Wait(deadline).has_value()) return session_.status();
     return absl::DeadlineExceededError("the server took no more bytes in time");
   }

@@ -5,8 +5,8 @@
 
 #include <memory>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "client/cpp/grpc_values.h"
 #include "core/base/mutex.h"
 
 namespace opserve::client {
@@ -16,8 +16,7 @@ namespace opserve::client {
 class CallContext {
  public:
   void SetTimeout(absl::Duration timeout) {
-    if (timeout < absl::InfiniteDuration())
-      Get()->set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+    if (timeout < absl::InfiniteDuration()) Get()->set_deadline(TimeFromNow(timeout));
   }
 
   // Nothing once it is over.

@@ -11,6 +11,7 @@
 #include "client/cpp/incoming_outputs.h"
 #include "client/cpp/session_command.h"
 #include "client/cpp/transfer.h"
+#include "core/base/clock.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
@@ -33,7 +34,7 @@ class Slots : public std::enable_shared_from_this<Slots> {
     {
       const MutexLock lock(mutex_);
       while (taken_ == kChunksUnderWay) {
-        const absl::Duration left = deadline - absl::Now();
+        const absl::Duration left = deadline - Clock::Real().Now();
         if (left <= absl::ZeroDuration()) return nullptr;
         freed_.WaitFor(mutex_, absl::ToChronoNanoseconds(std::min(left, absl::Hours(1))));
       }

@@ -4,12 +4,12 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "client/cpp/connection.h"
 #include "client/cpp/messages.h"
 #include "client/cpp/shared_memory.h"
 #include "client/cpp/target.h"
 #include "client/cpp/waiter.h"
+#include "core/base/clock.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 
@@ -216,7 +216,7 @@ absl::StatusOr<Plan> Client::GetWorkspaceSize(const Call& call, const CallOption
 
 absl::StatusOr<SharedMemory> Client::CreateSharedMemory(int64_t size_bytes,
                                                         const CallOptions& options) const {
-  const absl::Time deadline = absl::Now() + options.timeout;
+  const absl::Time deadline = Clock::Real().Now() + options.timeout;
   OPSERVE_ASSIGN_OR_RETURN(const ServerInfo info, GetServerInfo(options));
   const std::string& socket = info.shared_memory_socket;
   if (socket.empty()) {
@@ -228,7 +228,7 @@ absl::StatusOr<SharedMemory> Client::CreateSharedMemory(int64_t size_bytes,
   }
   if (!socket.starts_with('/'))
     return absl::InternalError("the server's answer: shared_memory_socket: want an absolute path");
-  return SharedMemory::Create(socket, size_bytes, deadline - absl::Now());
+  return SharedMemory::Create(socket, size_bytes, deadline - Clock::Real().Now());
 }
 
 absl::StatusOr<ExecuteResult> Client::Execute(const Call& call, const CallOptions& options) const {

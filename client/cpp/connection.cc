@@ -9,7 +9,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "client/cpp/answer_memory.h"
 #include "client/cpp/call_context.h"
 #include "client/cpp/grpc_values.h"
@@ -49,8 +48,7 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
   void Start(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
              const Request& request) {
     context_.SetTimeout(timeout_);
-    if (timeout_ < absl::InfiniteDuration() && OwnsAllViews(request))
-      EndAt(absl::Now() + timeout_ + kGrace);
+    if (timeout_ < absl::InfiniteDuration() && OwnsAllViews(request)) EndAfter(timeout_ + kGrace);
     std::vector<grpc::Slice> slices;
     for (const Request::Piece& piece : request.pieces()) slices.push_back(MakeSlice(piece));
     request_ = grpc::ByteBuffer(slices.data(), slices.size());
@@ -89,18 +87,18 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
 
   // The transport lets go of slices while it holds its own locks: leave its thread first.
   void EndLater() {
-    SetAlarm(absl::Now(), [](GrpcCall& call) { call.End(); });
+    SetAlarm(absl::ZeroDuration(), [](GrpcCall& call) { call.End(); });
   }
 
   // gRPC ends no call, whatever its deadline, while the connection is in the middle of writing it
   // to a peer that takes no bytes.
-  void EndAt(absl::Time time) {
-    SetAlarm(time, [](GrpcCall& call) { call.EndOnce(call.DeadlineExceeded(), Fragments()); });
+  void EndAfter(absl::Duration wait) {
+    SetAlarm(wait, [](GrpcCall& call) { call.EndOnce(call.DeadlineExceeded(), Fragments()); });
   }
 
-  void SetAlarm(absl::Time time, void (*ring)(GrpcCall&)) {
+  void SetAlarm(absl::Duration wait, void (*ring)(GrpcCall&)) {
     auto* self = new std::shared_ptr<GrpcCall>(shared_from_this());
-    alarm_.Set(absl::ToChronoTime(time), [self, ring](bool rang) {
+    alarm_.Set(TimeFromNow(wait), [self, ring](bool rang) {
       if (rang) ring(**self);
       delete self;
     });
@@ -144,8 +142,8 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
   grpc::ByteBuffer request_;
   grpc::ByteBuffer answer_;
   grpc::Status status_;
-  grpc::Alarm
-      alarm_;  // rings for EndAt, where all views have owners, or for EndLater, where one has none
+  grpc::Alarm alarm_;  // rings for EndAfter, where all views have owners, or for EndLater, where
+                       // one has none
   std::atomic<int64_t> pending_{1};  // the status, and each borrowed piece
   std::atomic<bool> over_{false};
 };

@@ -1,6 +1,7 @@
 // Between gRPC's values and ours. Only for the sources that know gRPC.
 #pragma once
 
+#include <grpc/support/time.h>
 #include <grpcpp/support/slice.h>
 #include <grpcpp/support/status.h>
 
@@ -35,6 +36,13 @@ inline Fragments FragmentsOf(const std::vector<grpc::Slice>& slices) {
   for (const grpc::Slice& slice : slices)
     fragments.Append({reinterpret_cast<const std::byte*>(slice.begin()), slice.size()});
   return fragments;
+}
+
+// For gRPC: so long from now, whoever sets the wall clock meanwhile.
+inline gpr_timespec TimeFromNow(absl::Duration wait) {
+  if (wait == absl::InfiniteDuration()) return gpr_inf_future(GPR_CLOCK_MONOTONIC);
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                      gpr_time_from_nanos(absl::ToInt64Nanoseconds(wait), GPR_TIMESPAN));
 }
 
 // A time-out that is told, to the millisecond.

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "client/cpp/answer_memory.h"
 #include "client/cpp/call_context.h"
 #include "client/cpp/grpc_values.h"
@@ -165,7 +164,7 @@ void RunSoon(absl::AnyInvocable<void()> task, absl::Duration delay) {
     absl::AnyInvocable<void()> task;
   };
   auto* soon = new Soon{.task = std::move(task)};
-  soon->alarm.Set(absl::ToChronoTime(absl::Now() + delay), [soon](bool /*rang*/) {
+  soon->alarm.Set(TimeFromNow(delay), [soon](bool /*rang*/) {
     soon->task();
     delete soon;
   });

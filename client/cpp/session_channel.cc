@@ -7,8 +7,8 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "client/cpp/read_message.h"
+#include "core/base/clock.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
@@ -52,7 +52,7 @@ SessionChannel::SessionChannel(std::string target, absl::Duration timeout,
                                absl::AnyInvocable<void()> on_draining)
     : target_(std::move(target)),
       timeout_(timeout),
-      deadline_(absl::Now() + timeout),
+      deadline_(Clock::Real().Now() + timeout),
       on_draining_(std::move(on_draining)) {}
 
 void SessionChannel::Start(Connection& connection) {
@@ -351,7 +351,7 @@ absl::Status SessionChannel::WaitForInfo(absl::Time deadline) {
       changed_.Wait(mutex_);
       continue;
     }
-    const absl::Duration left = deadline - absl::Now();
+    const absl::Duration left = deadline - Clock::Real().Now();
     if (left <= absl::ZeroDuration()) return TooLate("the start of the session");
     changed_.WaitFor(mutex_, absl::ToChronoNanoseconds(left));
   }
@@ -365,7 +365,7 @@ std::optional<absl::Status> SessionChannel::WaitForEnd(absl::Time deadline) {
       changed_.Wait(mutex_);
       continue;
     }
-    const absl::Duration left = deadline - absl::Now();
+    const absl::Duration left = deadline - Clock::Real().Now();
     if (left <= absl::ZeroDuration()) return std::nullopt;
     changed_.WaitFor(mutex_, absl::ToChronoNanoseconds(left));
   }
@@ -383,7 +383,7 @@ absl::Status SessionChannel::status() const {
 }
 
 absl::Time SessionChannel::Deadline(absl::Duration timeout) const {
-  return std::min(absl::Now() + timeout, deadline_ + kGrace);
+  return std::min(Clock::Real().Now() + timeout, deadline_ + kGrace);
 }
 
 absl::Status SessionChannel::TooLate(const std::string& what) const {

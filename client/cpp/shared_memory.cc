@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "client/cpp/read_message.h"
 #include "client/cpp/shared_region.h"
 #include "client/cpp/status_details.h"
+#include "core/base/clock.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
@@ -102,7 +102,7 @@ class MemorySocket {
 
  private:
   absl::Status BePatient() {
-    const absl::Duration left = deadline_ - absl::Now();
+    const absl::Duration left = deadline_ - Clock::Real().Now();
     if (left < absl::Microseconds(1)) return TooLate(path_);
     const timeval patience = absl::ToTimeval(left);
     ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
@@ -184,7 +184,7 @@ SharedRegion::~SharedRegion() {
 absl::StatusOr<SharedMemory> SharedMemory::Create(std::string_view socket_path, int64_t size_bytes,
                                                   absl::Duration timeout) {
   auto region = std::make_shared<SharedRegion>();
-  MemorySocket socket(socket_path, absl::Now() + std::min(timeout, kMemoryPatience));
+  MemorySocket socket(socket_path, Clock::Real().Now() + std::min(timeout, kMemoryPatience));
   OPSERVE_RETURN_IF_ERROR(socket.Connect());
   v1::SharedMemoryRequest request;
   request.mutable_allocate()->set_size_bytes(size_bytes);

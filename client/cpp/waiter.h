@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/clock.h"
 #include "core/base/mutex.h"
 
 namespace opserve::client {
@@ -37,7 +37,7 @@ class Waiter {
         state.set.Wait(state.mutex);
         continue;
       }
-      const absl::Duration left = deadline - absl::Now();
+      const absl::Duration left = deadline - Clock::Real().Now();
       if (left <= absl::ZeroDuration()) return std::nullopt;
       state.set.WaitFor(state.mutex, absl::ToChronoNanoseconds(std::min(left, absl::Hours(1))));
     }

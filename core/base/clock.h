@@ -10,7 +10,9 @@ class Clock {
   virtual ~Clock() = default;
   virtual absl::Time Now() const = 0;
 
-  // The machine's clock; lives forever.
+  // For deadlines, waits and ages: the wall clock's time when the process first asked, and what has
+  // passed since. It never jumps, nor goes back, and drifts from a wall clock that is set meanwhile
+  // or while the machine sleeps; so a log's times are absl::Now's. Lives forever.
   static const Clock& Real();
 };
 

@@ -32,7 +32,7 @@ constexpr std::array<ErrorReasonInfo, kNumErrorReasons> kReasons = {{
     {ErrorReason::kDeviceNotFound, "DEVICE_NOT_FOUND", 0, absl::StatusCode::kNotFound,
      "no device of that name"},
     {ErrorReason::kResourceLimit, "RESOURCE_LIMIT", 0, absl::StatusCode::kResourceExhausted,
-     "a bound on memory or on calls in flight was met"},
+     "a bound on memory, on calls in flight or on a call's time was met"},
     {ErrorReason::kDeadlineExceeded, "DEADLINE_EXCEEDED", 0, absl::StatusCode::kDeadlineExceeded,
      "the deadline passed before the call ran"},
     {ErrorReason::kCancelled, "CANCELLED", 0, absl::StatusCode::kCancelled,

@@ -24,7 +24,7 @@ enum class ErrorReason : uint8_t {
   kOperatorNotFound,     // no operator of that name
   kOperatorUnsupported,  // the device's profile lacks the operator
   kDeviceNotFound,       // no device of that name
-  kResourceLimit,        // a bound on memory or on calls
+  kResourceLimit,        // a bound on memory, on calls or on the time of one
   kDeadlineExceeded,     // the call's deadline passed before it ran
   kCancelled,            // the caller went away before it ran
   kDraining,             // the server is stopping

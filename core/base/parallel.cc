@@ -8,14 +8,15 @@
 #include <chrono>
 #include <deque>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/mutex.h"
 #include "core/base/relief_threads.h"
 #include "core/base/task_queue.h"
+#include "core/base/thread.h"
 
 namespace opserve {
 namespace {
@@ -23,9 +24,12 @@ namespace {
 // How long a thread looks for work before it sleeps: waking it costs about as much.
 constexpr std::chrono::microseconds kSpin{50};
 
+// Tiny tasks that go before one that is not, when both wait for a thread.
+constexpr int kTinyInARow = 8;
+
 using SteadyClock = std::chrono::steady_clock;
-// How long no thread has taken a task when relief comes, or how long a task has waited whatever
-// others did meanwhile.
+// How long no thread has taken a task when relief comes, or how long a client has waited with
+// nothing running whatever others did meanwhile.
 constexpr std::chrono::milliseconds kPatience{5};
 constexpr std::chrono::milliseconds kGreatestPatience{100};
 
@@ -68,8 +72,11 @@ class WorkerPool::Threads final : private ReliefThreads::Source {
                                                 kMaxReliefThreads);
     }
     try {
-      for (int i = 0; i < threads; ++i) workers_.emplace_back([this] { Work(); });
-    } catch (const std::system_error&) {
+      for (int i = 1; i <= threads; ++i) {
+        workers_.push_back(
+            StartThread(absl::StrCat("worker ", i, " of ", threads), [this] { Work(); }));
+      }
+    } catch (...) {
       Stop();
       throw;
     }
@@ -200,7 +207,7 @@ class WorkerPool::Threads final : private ReliefThreads::Source {
     turn.taken.task.reset();
     MutexLock lock(mutex_);
     if (turn.taken.client == ClientId::kNone) --own_tasks_;
-    QueueOf(turn.size).End(turn.taken.client);
+    QueueOf(turn.size).End(turn.taken.client, SteadyClock::now());
     CallRelief();
   }
 
@@ -237,16 +244,24 @@ class WorkerPool::Threads final : private ReliefThreads::Source {
     if (loop.helpers.fetch_sub(1, std::memory_order_release) == 1) helper_left_.NotifyAll();
   }
 
-  // What short work waits first, then tasks and chunks in turns.
+  // What short work waits first, but not for ever; then tasks and chunks in turns.
+  std::optional<Turn> TakeTinyFirst() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    std::optional<Turn> turn;
+    if (tiny_in_a_row_ < kTinyInARow) turn = Take(Size::kTiny);
+    tiny_in_a_row_ = turn.has_value() ? tiny_in_a_row_ + 1 : 0;
+    return turn;
+  }
+
   bool DoSomething() {
     std::optional<Turn> turn;
     SharedLoop* loop = nullptr;
     {
       MutexLock lock(mutex_);
-      turn = Take(Size::kTiny);
+      turn = TakeTinyFirst();
       if (!turn.has_value() && loops_turn_) loop = TakeLoop();
       if (!turn.has_value() && loop == nullptr) turn = Take(Size::kAny);
       if (!turn.has_value() && loop == nullptr) loop = TakeLoop();
+      if (!turn.has_value() && loop == nullptr) turn = Take(Size::kTiny);
       loops_turn_ = !loops_turn_;
       CallRelief();
     }
@@ -339,6 +354,7 @@ class WorkerPool::Threads final : private ReliefThreads::Source {
   Queue tiny_ ABSL_GUARDED_BY(mutex_);
   int own_tasks_ ABSL_GUARDED_BY(mutex_) = 0;  // of ClientId::kNone that run
   SteadyClock::time_point last_taken_ ABSL_GUARDED_BY(mutex_);
+  int tiny_in_a_row_ ABSL_GUARDED_BY(mutex_) = 0;
   bool relief_called_ ABSL_GUARDED_BY(mutex_) = false;  // it knows that something waits
   std::deque<SharedLoop*> loops_ ABSL_GUARDED_BY(mutex_);
   bool loops_turn_ ABSL_GUARDED_BY(mutex_) = false;

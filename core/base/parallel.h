@@ -32,8 +32,8 @@ class WorkerPool {
   // Relief threads at one time, one of which is there always.
   static constexpr int kMaxReliefThreads = 32;
 
-  // 1 <= `threads` <= kMaxThreads; throws std::system_error where they cannot be had. The calling
-  // thread of ParallelFor counts as one while it works.
+  // 1 <= `threads` <= kMaxThreads. The calling thread of ParallelFor counts as one while it works.
+  // Throws ThreadError where there can be no more of them; those that began are gone then.
   explicit WorkerPool(int threads);
   // Waits for the tasks that were enqueued.
   ~WorkerPool();

@@ -1,7 +1,8 @@
 #include "core/base/relief_threads.h"
 
-#include <system_error>
 #include <utility>
+
+#include "core/base/thread.h"
 
 namespace opserve {
 namespace {
@@ -97,7 +98,7 @@ void ReliefThreads::LetAnotherWatch() {
   if (threads_.size() >= max_threads_) return;
   try {
     Add();
-  } catch (const std::system_error&) {
+  } catch (const ThreadError&) {
     // This thread will watch again when it has done its work.
   }
 }
@@ -108,8 +109,8 @@ void ReliefThreads::Add() {
   ended_.clear();
   const auto self = threads_.emplace(threads_.end());
   try {
-    *self = std::thread([this, self] { Live(self); });
-  } catch (const std::system_error&) {
+    *self = StartThread("a relief thread", [this, self] { Live(self); });
+  } catch (const ThreadError&) {
     threads_.erase(self);
     throw;
   }

@@ -28,7 +28,7 @@ class ReliefThreads {
     virtual absl::AnyInvocable<void()> TakeDue() = 0;
   };
 
-  // `source` must outlive it. Throws std::system_error when there is no thread to be had; later a
+  // `source` must outlive it. Throws ThreadError when there is no thread to be had; later a
   // thread that cannot be made is done without.
   ReliefThreads(Source& source, size_t max_threads);
   // Waits for what they run.

@@ -12,15 +12,20 @@ SharedLimit::Verdict SharedLimit::Check(ClientId client, int64_t amount) const {
 
 SharedLimit::Verdict SharedLimit::Take(ClientId client, int64_t amount) {
   const Verdict verdict = Check(client, amount);
-  if (verdict != Verdict::kGranted || amount == 0) return verdict;
-  used_ += amount;
-  clients_[client] += amount;
+  if (verdict == Verdict::kGranted) Add(client, amount);
   return verdict;
+}
+
+void SharedLimit::Add(ClientId client, int64_t amount) {
+  if (amount == 0) return;
+  used_ += amount;
+  if (client != ClientId::kNone) clients_[client] += amount;
 }
 
 void SharedLimit::Return(ClientId client, int64_t amount) {
   if (amount == 0) return;
   used_ -= amount;
+  if (client == ClientId::kNone) return;
   const auto at = clients_.find(client);
   at->second -= amount;
   if (at->second == 0) clients_.erase(at);

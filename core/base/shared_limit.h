@@ -28,11 +28,14 @@ class SharedLimit {
   Verdict Check(ClientId client, int64_t amount) const;
   // Takes it if so.
   Verdict Take(ClientId client, int64_t amount);
+  // Takes it in any case.
+  void Add(ClientId client, int64_t amount);
   // What was taken.
   void Return(ClientId client, int64_t amount);
 
   int64_t limit() const { return limit_; }
   int64_t used() const { return used_; }
+  // 0 for ClientId::kNone.
   int64_t used_by(ClientId client) const;
   // The most that the client may hold while others hold what they do now.
   int64_t MostOf(ClientId client) const;

@@ -2,6 +2,7 @@
 // run in the order in which they came. Used by WorkerPool only.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <deque>
@@ -39,23 +40,23 @@ class TaskQueue {
     return TakeFrom(turns_.begin());
   }
 
-  // Of the task that has waited longest among those of clients that have none running.
+  // The next task of the client that has waited longest with none running.
   std::optional<Taken> PopLongestIdle() {
     const auto longest = LongestIdle();
     if (longest == turns_.end()) return std::nullopt;
     return TakeFrom(longest);
   }
 
-  // Since when that one has waited.
+  // Since when that client has waited so.
   std::optional<Time> LongestIdleSince() const {
     const auto longest = LongestIdle();
     if (longest == turns_.end()) return std::nullopt;
-    return FrontOf(*longest).since;
+    return IdleSince(lanes_.find(*longest)->second);
   }
   bool has_idle_clients() const { return idle_clients_ > 0; }
 
   // A task of the client's is over.
-  void End(ClientId client) {
+  void End(ClientId client, Time now) {
     const auto at = lanes_.find(client);
     Lane& lane = at->second;
     if (--lane.running > 0) return;
@@ -63,6 +64,7 @@ class TaskQueue {
       lanes_.erase(at);
     } else {
       ++idle_clients_;
+      lane.ran_until = now;
     }
   }
 
@@ -74,19 +76,24 @@ class TaskQueue {
   struct Lane {
     std::deque<Waiting> waiting;
     int running = 0;
+    Time ran_until;
   };
   using Turns = std::deque<ClientId>;
 
-  const Waiting& FrontOf(ClientId client) const {
-    return lanes_.find(client)->second.waiting.front();
+  // Of a client with a task that waits and none that runs.
+  static Time IdleSince(const Lane& lane) {
+    return std::max(lane.waiting.front().since, lane.ran_until);
   }
 
   typename Turns::const_iterator LongestIdle() const {
     auto longest = turns_.end();
     if (idle_clients_ == 0) return longest;
+    Time since;
     for (auto at = turns_.begin(); at != turns_.end(); ++at) {
-      if (lanes_.find(*at)->second.running > 0) continue;
-      if (longest == turns_.end() || FrontOf(*at).since < FrontOf(*longest).since) longest = at;
+      const Lane& lane = lanes_.find(*at)->second;
+      if (lane.running > 0 || (longest != turns_.end() && IdleSince(lane) >= since)) continue;
+      longest = at;
+      since = IdleSince(lane);
     }
     return longest;
   }

@@ -21,6 +21,8 @@ class UniqueFd {
   }
 
   int get() const { return fd_; }
+  // The descriptor is the caller's from here on.
+  int Release() { return std::exchange(fd_, -1); }
   bool is_open() const { return fd_ >= 0; }
 
  private:

@@ -41,53 +41,62 @@ uint64_t NextId() {
 
 }  // namespace
 
-Context::Context(Device& device, std::shared_ptr<MemoryBudget> budget, const Clock& clock)
-    : device_(device), id_(NextId()), budget_(std::move(budget)), clock_(clock) {}
+Context::Context(Device& device, std::shared_ptr<MemoryBudget> budget, const Clock& clock,
+                 ClientId client)
+    : device_(device), id_(NextId()), budget_(std::move(budget)), clock_(clock), client_(client) {}
 
 Context::~Context() { Abandon(); }
 
 void Context::Abandon() {
-  abandoned_ = true;
-  std::vector<std::shared_ptr<Stream>> streams;
+  std::map<uint64_t, std::shared_ptr<Stream>> streams;
   {
     MutexLock lock(mutex_);
     streams.swap(streams_);
+    numbers_.clear();
   }
-  for (const std::shared_ptr<Stream>& stream : streams) stream->Abandon();
+  for (const auto& [number, stream] : streams) stream->Abandon();
 }
 
 bool Context::Owns(const Stream& stream) const {
   MutexLock lock(mutex_);
-  return std::any_of(streams_.begin(), streams_.end(),
-                     [&](const std::shared_ptr<Stream>& own) { return own.get() == &stream; });
+  return numbers_.contains(&stream);
+}
+
+size_t Context::num_streams() const {
+  MutexLock lock(mutex_);
+  return streams_.size();
 }
 
 std::shared_ptr<Stream> Context::CreateStream(Stream::OnFailure on_failure) {
-  std::shared_ptr<Stream> stream = Stream::Create(device_.workers(), clock_, on_failure);
+  std::shared_ptr<Stream> stream = Stream::Create(device_.workers(), clock_, on_failure, client_);
   MutexLock lock(mutex_);
-  streams_.push_back(stream);
+  numbers_[stream.get()] = next_number_;
+  streams_[next_number_++] = stream;
   return stream;
 }
 
 absl::Status Context::DestroyStream(const std::shared_ptr<Stream>& stream) {
   {
     MutexLock lock(mutex_);
-    const auto at = std::find(streams_.begin(), streams_.end(), stream);
-    if (at == streams_.end()) {
+    const auto at = numbers_.find(stream.get());
+    if (at == numbers_.end()) {
       return InvalidParameter("stream", "a stream of this context", "another context's");
     }
-    streams_.erase(at);
+    streams_.erase(at->second);
+    numbers_.erase(at);
   }
   stream->Abandon();
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::shared_ptr<DeviceBuffer>> Context::Allocate(int64_t bytes,
-                                                                std::string_view parameter) {
+                                                                std::string_view parameter,
+                                                                Contents contents) {
   if (bytes < 0) return InvalidParameter(parameter, ">= 0", absl::StrCat(bytes));
   OPSERVE_ASSIGN_OR_RETURN(MemoryBudget::Share share, budget_->Take(bytes, parameter));
+  const Lessee lessee = {.client = client_, .reader = contents == Contents::kOwn ? id_ : 0};
   OPSERVE_ASSIGN_OR_RETURN(PooledBuffer memory,
-                           device_.memory().Acquire(static_cast<size_t>(bytes)));
+                           device_.memory().Acquire(static_cast<size_t>(bytes), lessee));
   return std::make_shared<DeviceBuffer>(device_, id_, std::move(share), std::move(memory));
 }
 
@@ -95,7 +104,7 @@ void Context::Synchronize(absl::AnyInvocable<void(Stream::Failure)> done) {
   std::vector<std::shared_ptr<Stream>> streams;
   {
     MutexLock lock(mutex_);
-    streams = streams_;
+    for (const auto& [number, stream] : streams_) streams.push_back(stream);
   }
   if (streams.empty()) return done(Stream::Failure());
   const auto gathering = std::make_shared<Gathering>(streams.size(), std::move(done));

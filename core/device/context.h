@@ -1,13 +1,13 @@
 // What a client owns on a device: streams and memory, freed together.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string_view>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
 #include "core/base/mutex.h"
@@ -42,7 +42,9 @@ class DeviceBuffer {
 // Thread-safe. The device and the clock must outlive it, and all that it made.
 class Context {
  public:
-  Context(Device& device, std::shared_ptr<MemoryBudget> budget, const Clock& clock);
+  // Memory and work are charged to `client`.
+  Context(Device& device, std::shared_ptr<MemoryBudget> budget, const Clock& clock,
+          ClientId client = ClientId::kNone);
   // Abandons the streams: work that waits is dropped, work that runs ends by itself and lets go of
   // its memory then.
   ~Context();
@@ -50,20 +52,29 @@ class Context {
   Context& operator=(const Context&) = delete;
 
   Device& device() const { return device_; }
-  // No other context of this process has it, or ever had it.
+  // No other context of this process has it, or ever had it; not 0.
   uint64_t id() const { return id_; }
+  ClientId client() const { return client_; }
   bool Owns(const DeviceBuffer& buffer) const { return buffer.owner() == id_; }
   // Whether the stream is one of this context, and was not destroyed.
   bool Owns(const Stream& stream) const;
 
+  size_t num_streams() const;
   std::shared_ptr<Stream> CreateStream(Stream::OnFailure on_failure);
   // Drops what waits on it. A stream of another context: 161002 naming `stream`.
   absl::Status DestroyStream(const std::shared_ptr<Stream>& stream);
 
-  // `bytes` >= 0, contents undefined. RESOURCE_EXHAUSTED when the budget (naming `parameter`) or
-  // the device has not as much.
+  // What a buffer holds at first.
+  enum class Contents : uint8_t {
+    kOwn,        // zeros, or what this context left there: for who may read it before it is written
+    kUndefined,  // anything, other clients' bytes among it
+  };
+
+  // `bytes` >= 0. RESOURCE_EXHAUSTED when the budget (naming `parameter`) or the device has not as
+  // much.
   absl::StatusOr<std::shared_ptr<DeviceBuffer>> Allocate(int64_t bytes,
-                                                         std::string_view parameter = "size_bytes");
+                                                         std::string_view parameter = "size_bytes",
+                                                         Contents contents = Contents::kOwn);
 
   // Calls `done` when all that is on its streams now has ended: with the failure of the stream that
   // was made first, of those that failed.
@@ -72,16 +83,18 @@ class Context {
   // What the end does, for who cannot wait for the last to let go of the context: destroys all of
   // its streams.
   void Abandon();
-  bool is_abandoned() const { return abandoned_.load(std::memory_order_relaxed); }
 
  private:
-  std::atomic<bool> abandoned_{false};
   Device& device_;
   const uint64_t id_;
   const std::shared_ptr<MemoryBudget> budget_;
   const Clock& clock_;
+  const ClientId client_;
   mutable Mutex mutex_;
-  std::vector<std::shared_ptr<Stream>> streams_ ABSL_GUARDED_BY(mutex_);
+  // In the order in which they were made, and their numbers in it.
+  std::map<uint64_t, std::shared_ptr<Stream>> streams_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<const Stream*, uint64_t> numbers_ ABSL_GUARDED_BY(mutex_);
+  uint64_t next_number_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace opserve

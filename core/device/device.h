@@ -66,19 +66,37 @@ class Device {
   // need no transfers: memory() and host_memory() are the same then.
   virtual bool uses_host_memory() const { return false; }
 
-  // Transfers. Each returns when it has happened, and may be called from any thread. Regions lie in
-  // leases of memory(), all other bytes in memory of the host. Errors: 361001; an argument that is
-  // not as stated is a defect of the caller's (561103).
+  // Transfers. Each returns when it has happened, or soon after `workers`, which are of workers(),
+  // were stopped: then some of it has. They may be called from any thread. Regions lie in leases of
+  // memory(), all other bytes in memory of the host. Errors: 361001; an argument that is not as
+  // stated is a defect of the caller's (561103).
 
   // `from` has exactly the region's bytes.
-  virtual absl::Status Upload(const MemoryRegion& to, const Fragments& from) = 0;
+  virtual absl::Status Upload(const MemoryRegion& to, const Fragments& from,
+                              const Workers& workers) = 0;
   // The region's bytes from `offset_bytes` on, as many as `to` has; they lie inside the region.
   virtual absl::Status Download(const MemoryRegion& from, int64_t offset_bytes,
-                                std::span<std::byte> to) = 0;
+                                std::span<std::byte> to, const Workers& workers) = 0;
   // Regions of as many bytes in all, whose rows may differ. They do not overlap.
-  virtual absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to) = 0;
+  virtual absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to,
+                            const Workers& workers) = 0;
   // Repeats `pattern`, of 1, 2, 4 or 8 bytes; each row is a whole number of them.
-  virtual absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern) = 0;
+  virtual absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern,
+                            const Workers& workers) = 0;
+
+  // The same, to their ends.
+  absl::Status Upload(const MemoryRegion& to, const Fragments& from) {
+    return Upload(to, from, Workers(workers()));
+  }
+  absl::Status Download(const MemoryRegion& from, int64_t offset_bytes, std::span<std::byte> to) {
+    return Download(from, offset_bytes, to, Workers(workers()));
+  }
+  absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to) {
+    return Copy(from, to, Workers(workers()));
+  }
+  absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern) {
+    return Fill(to, pattern, Workers(workers()));
+  }
 };
 
 }  // namespace opserve

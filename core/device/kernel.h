@@ -29,6 +29,8 @@ struct KernelArgs {
   std::span<std::byte* const> outputs;
   // At least what `workspace_bytes` asked for, 64-byte aligned, contents undefined.
   std::span<std::byte> workspace;
+  // What `control_bytes` asked for, likewise; but nobody else reaches it while the kernel runs.
+  std::span<std::byte> control = {};
   const Workers& workers;
   // Of the output, where it is to be made in part; only for calls of which Operator::runs_in_pieces
   // is true. The output, and each input that is marked in `windowed` (schema order; empty = none),
@@ -38,12 +40,25 @@ struct KernelArgs {
   std::span<const bool> windowed = {};
 };
 
+// Inputs, outputs and the workspace may be memory of a client's, which that client writes while the
+// kernel runs. Then the outputs may be any numbers, and nothing else may happen: what decides about
+// an address, or whether scratch memory was filled, is read once, checked, and kept in control
+// memory or on a thread's stack. No output shows what this call did not put into its scratch
+// memory, not even when the call was stopped.
 struct Kernel {
   // Scratch memory for a planned call.
-  size_t (*workspace_bytes)(const OpCall& call);
-  // Runs a planned call; every element of every wanted output is written, or an error returned.
-  // Allocates nothing. Its only errors of the caller's making are those that need data (161002).
-  absl::Status (*execute)(const KernelArgs& args);
+  size_t (*workspace_bytes)(const OpCall& call) = nullptr;
+  // Runs a planned call, of which there is something to make (OpCall::makes_nothing is false);
+  // every element of every wanted output is written, or an error returned. Allocates nothing. Its
+  // only errors of the caller's making are those that need data (161002). Asks Workers::ShouldStop
+  // at least every 10 ms of work; once stopped it returns OK soon.
+  absl::Status (*execute)(const KernelArgs& args) = nullptr;
+  // Control memory for a planned call. nullptr = none.
+  size_t (*control_bytes)(const OpCall& call) = nullptr;
 };
+
+inline size_t ControlBytes(const Kernel& kernel, const OpCall& call) {
+  return kernel.control_bytes == nullptr ? 0 : kernel.control_bytes(call);
+}
 
 }  // namespace opserve

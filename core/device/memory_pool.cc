@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/mutex.h"
 #include "core/base/op_error.h"
+#include "core/base/shared_limit.h"
+#include "core/base/status_macros.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -30,6 +33,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kLargest = size_t{1} << 60;  // whose class fits int64
 
 // malloc below a huge page; above it mappings of whole huge pages, so that the kernel can back them
 // with some.
@@ -60,6 +64,15 @@ class HostMemory final : public MemorySource {
     }
   }
 
+  absl::Status Clear(std::byte* data, size_t bytes) override {
+    // Mapped memory is taken back by the kernel, which gives zeros where it is touched: so the
+    // thread that clears a large block need not wait for that.
+    if (bytes < kHugePage || ::madvise(data, bytes, MADV_DONTNEED) != 0)
+      std::memset(data, 0, bytes);
+    return absl::OkStatus();
+  }
+
+  bool allocates_zeros(size_t bytes) const override { return bytes >= kHugePage; }
   bool is_host_memory() const override { return true; }
 };
 
@@ -75,49 +88,64 @@ struct PooledBuffer::Core {
   struct Cached {
     std::byte* data;
     absl::Time since;
+    uint64_t reader;  // of the lease before; 0 = none
   };
 
-  Core(int64_t limit_bytes, MemorySource& memory, const Clock& time)
-      : limit(limit_bytes), source(memory), clock(time) {}
+  Core(int64_t limit_bytes, double client_share, MemorySource& memory, const Clock& time)
+      : source(memory), clock(time), used(limit_bytes, client_share) {}
 
   ~Core() {
     MutexLock lock(mutex);
     FreeCached(absl::InfiniteFuture());
   }
 
-  // A warm buffer of the class, or nullptr; makes room for a new one of that class otherwise. False
-  // when there is no room.
-  bool Reserve(size_t size_class, size_t size, std::byte** warm) {
+  // Books a buffer of the class. `warm` is a used one, or makes room for a new one when there is
+  // none.
+  SharedLimit::Verdict Reserve(size_t size_class, size_t size, ClientId client, Cached& warm) {
     MutexLock lock(mutex);
     const auto bytes = static_cast<int64_t>(size_class);
+    const SharedLimit::Verdict verdict = used.Take(client, bytes);
+    if (verdict != SharedLimit::Verdict::kGranted) return verdict;
     const auto found = cached.find(size_class);
     if (found != cached.end()) {
-      *warm = found->second.back().data;
+      warm = found->second.back();
       found->second.pop_back();
       if (found->second.empty()) cached.erase(found);
       stats.cached_bytes -= bytes;
       ++stats.hits;
     } else {
-      if (bytes > limit - stats.used_bytes) return false;
-      while (bytes > limit - stats.used_bytes - stats.cached_bytes) EvictLargest();
+      while (used.used() > used.limit() - stats.cached_bytes) EvictLargest();
       ++stats.misses;
     }
-    stats.used_bytes += bytes;
     stats.largest_lease_bytes = std::max(stats.largest_lease_bytes, static_cast<int64_t>(size));
-    return true;
+    return verdict;
   }
 
-  void Unreserve(size_t size_class) {
+  void Unreserve(size_t size_class, ClientId client) {
     MutexLock lock(mutex);
-    stats.used_bytes -= static_cast<int64_t>(size_class);
+    used.Return(client, static_cast<int64_t>(size_class));
   }
 
-  void Return(std::byte* data, size_t size_class) {
+  void Return(std::byte* data, size_t size_class, const Lessee& lessee) {
     Poison(data, size_class);
     MutexLock lock(mutex);
-    cached[size_class].push_back({data, clock.Now()});
-    stats.used_bytes -= static_cast<int64_t>(size_class);
+    cached[size_class].push_back({data, clock.Now(), lessee.reader});
+    used.Return(lessee.client, static_cast<int64_t>(size_class));
     stats.cached_bytes += static_cast<int64_t>(size_class);
+  }
+
+  // Why there is no lease.
+  absl::Status Refuse(size_t bytes, SharedLimit::Verdict verdict, ClientId client) const {
+    MutexLock lock(mutex);
+    const bool share = verdict == SharedLimit::Verdict::kShare;
+    return MakeError({.reason = ErrorReason::kResourceLimit,
+                      .op = {},
+                      .parameter = "memory limit",
+                      .want = share ? absl::StrCat("at most ", used.MostOf(client),
+                                                   " bytes in use by one client")
+                                    : absl::StrCat("at most ", used.limit(), " bytes in use"),
+                      .got = absl::StrCat(bytes, " bytes more with ",
+                                          share ? used.used_by(client) : used.used(), " in use")});
   }
 
   void Poison(std::byte* data, size_t bytes) const {
@@ -153,10 +181,10 @@ struct PooledBuffer::Core {
     stats.cached_bytes -= static_cast<int64_t>(size_class);
   }
 
-  const int64_t limit;
   MemorySource& source;
   const Clock& clock;
   mutable Mutex mutex;
+  SharedLimit used ABSL_GUARDED_BY(mutex);
   std::map<size_t, std::vector<Cached>> cached ABSL_GUARDED_BY(mutex);
   MemoryPool::Stats stats ABSL_GUARDED_BY(mutex);
 };
@@ -167,18 +195,20 @@ PooledBuffer& PooledBuffer::operator=(PooledBuffer&& other) noexcept {
   core_ = std::move(other.core_);
   data_ = std::exchange(other.data_, nullptr);
   size_ = std::exchange(other.size_, 0);
+  lessee_ = other.lessee_;
   return *this;
 }
 
 void PooledBuffer::Release() {
-  if (data_ != nullptr) core_->Return(data_, MemoryPool::SizeClass(size_));
+  if (data_ != nullptr) core_->Return(data_, MemoryPool::SizeClass(size_), lessee_);
   data_ = nullptr;
   size_ = 0;
   core_.reset();
 }
 
-MemoryPool::MemoryPool(int64_t limit_bytes, MemorySource& source, const Clock& clock)
-    : core_(std::make_shared<PooledBuffer::Core>(limit_bytes, source, clock)) {}
+MemoryPool::MemoryPool(int64_t limit_bytes, MemorySource& source, const Clock& clock,
+                       double client_share)
+    : core_(std::make_shared<PooledBuffer::Core>(limit_bytes, client_share, source, clock)) {}
 
 MemoryPool::~MemoryPool() = default;
 
@@ -188,31 +218,37 @@ size_t MemoryPool::SizeClass(size_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
-absl::StatusOr<PooledBuffer> MemoryPool::Acquire(size_t bytes) {
+absl::StatusOr<PooledBuffer> MemoryPool::Acquire(size_t bytes, const Lessee& lessee) {
   PooledBuffer buffer;
   if (bytes == 0) return buffer;
-  const auto refuse = [this, bytes](std::string_view who) {
-    const Stats now = stats();
+  if (bytes > kLargest) return core_->Refuse(bytes, SharedLimit::Verdict::kFull, lessee.client);
+  const size_t size_class = SizeClass(bytes);
+  PooledBuffer::Core::Cached memory = {};
+  const SharedLimit::Verdict verdict = core_->Reserve(size_class, bytes, lessee.client, memory);
+  if (verdict != SharedLimit::Verdict::kGranted)
+    return core_->Refuse(bytes, verdict, lessee.client);
+  bool is_clear = lessee.reader == 0 || lessee.reader == memory.reader;
+  if (memory.data == nullptr) {
+    memory.data = core_->source.Allocate(size_class);
+    is_clear = is_clear || core_->source.allocates_zeros(size_class);
+  }
+  if (memory.data == nullptr) {
+    core_->Unreserve(size_class, lessee.client);
     return MakeError({.reason = ErrorReason::kResourceLimit,
                       .op = {},
-                      .parameter = std::string(who),
-                      .want = absl::StrCat("at most ", now.limit_bytes, " bytes in use"),
-                      .got = absl::StrCat(bytes, " bytes more with ", now.used_bytes, " in use")});
-  };
-  if (bytes > static_cast<size_t>(core_->limit)) return refuse("memory limit");
-  const size_t size_class = SizeClass(bytes);
-  std::byte* data = nullptr;
-  if (!core_->Reserve(size_class, bytes, &data)) return refuse("memory limit");
-  if (data == nullptr) data = core_->source.Allocate(size_class);
-  if (data == nullptr) {
-    core_->Unreserve(size_class);
-    return refuse("device memory");
+                      .parameter = "device memory",
+                      .want = absl::StrCat(bytes, " bytes that the system has"),
+                      .got = "none"});
   }
-  core_->Poison(data, size_class);
-  core_->Unpoison(data, bytes);
   buffer.core_ = core_;
-  buffer.data_ = data;
+  buffer.data_ = memory.data;
   buffer.size_ = bytes;
+  buffer.lessee_ = lessee;
+  core_->Unpoison(memory.data, size_class);
+  // All of it: the next lease of the same reader may be larger.
+  if (!is_clear) OPSERVE_RETURN_IF_ERROR(core_->source.Clear(memory.data, size_class));
+  core_->Poison(memory.data, size_class);
+  core_->Unpoison(memory.data, bytes);
   return buffer;
 }
 
@@ -224,7 +260,8 @@ void MemoryPool::TrimIdle(absl::Duration age) {
 MemoryPool::Stats MemoryPool::stats() const {
   MutexLock lock(core_->mutex);
   Stats stats = core_->stats;
-  stats.limit_bytes = core_->limit;
+  stats.limit_bytes = core_->used.limit();
+  stats.used_bytes = core_->used.used();
   return stats;
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "core/base/client_id.h"
 #include "core/base/clock.h"
 
 namespace opserve {
@@ -21,6 +22,10 @@ class MemorySource {
   // `bytes` > 0, 64-byte aligned; nullptr when there is none.
   virtual std::byte* Allocate(size_t bytes) = 0;
   virtual void Free(std::byte* data, size_t bytes) = 0;
+  // Makes a block that Allocate gave read as zero.
+  virtual absl::Status Clear(std::byte* data, size_t bytes) = 0;
+  // Whether Allocate gives blocks of that size which read as zero.
+  virtual bool allocates_zeros(size_t /*bytes*/) const { return false; }
   // Whether the host may follow its addresses: sanitizers then watch what no lease covers.
   virtual bool is_host_memory() const { return false; }
 
@@ -28,8 +33,17 @@ class MemorySource {
   static MemorySource& Host();
 };
 
-// A lease on pooled memory; ends with the object. It may outlive its pool. Contents are undefined
-// at first.
+// Whose a lease is.
+struct Lessee {
+  // Whom it is charged to.
+  ClientId client = ClientId::kNone;
+  // Whoever may read the lease before it was written, as a number that no other reader has: it
+  // reads as zero then, or as what the same reader left in it. 0: nobody does, and its contents are
+  // undefined at first.
+  uint64_t reader = 0;
+};
+
+// A lease on pooled memory; ends with the object. It may outlive its pool.
 class PooledBuffer {
  public:
   PooledBuffer() = default;
@@ -50,6 +64,7 @@ class PooledBuffer {
   std::shared_ptr<Core> core_;
   std::byte* data_ = nullptr;
   size_t size_ = 0;
+  Lessee lessee_;
 };
 
 // Thread-safe.
@@ -64,14 +79,15 @@ class MemoryPool {
     int64_t largest_lease_bytes = 0;
   };
 
-  // used + cached never exceed `limit_bytes`. `source` and `clock` must outlive the pool and its
-  // leases.
-  MemoryPool(int64_t limit_bytes, MemorySource& source, const Clock& clock);
+  // used + cached never exceed `limit_bytes`, of which clients have shares (SharedLimit). `source`
+  // and `clock` must outlive the pool and its leases.
+  MemoryPool(int64_t limit_bytes, MemorySource& source, const Clock& clock,
+             double client_share = 1);
   ~MemoryPool();
 
   // RESOURCE_EXHAUSTED when `bytes` more would exceed the limit even with nothing cached, or the
-  // source has none.
-  absl::StatusOr<PooledBuffer> Acquire(size_t bytes);
+  // client's share, or the source has none.
+  absl::StatusOr<PooledBuffer> Acquire(size_t bytes, const Lessee& lessee = {});
 
   // Gives back to the source what has lain unused for `age`: of each size class, all beyond the
   // most that was leased at once within that time.

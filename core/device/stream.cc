@@ -101,8 +101,8 @@ class Stream::Pending : public std::enable_shared_from_this<Pending> {
 };
 
 std::shared_ptr<Stream> Stream::Create(WorkerPool& workers, const Clock& clock,
-                                       OnFailure on_failure) {
-  return std::shared_ptr<Stream>(new Stream(workers, clock, on_failure));
+                                       OnFailure on_failure, ClientId client) {
+  return std::shared_ptr<Stream>(new Stream(workers, clock, on_failure, client));
 }
 
 void Stream::Enqueue(Command command) { Push(std::move(command)); }
@@ -152,7 +152,9 @@ void Stream::Push(Item item) {
   if (late.has_value()) Drop(*std::move(late));
 }
 
-void Stream::StartTurn() { workers_.Enqueue(std::make_unique<Turn>(shared_from_this())); }
+void Stream::StartTurn() {
+  workers_.Enqueue(std::make_unique<Turn>(shared_from_this()), WorkerPool::Size::kAny, client_);
+}
 
 void Stream::TakeTurn() {
   for (int i = 0; i < kCommandsOfTurn; ++i) {

@@ -5,6 +5,7 @@
 // streams. Nothing in a stream blocks a worker while it waits for another stream.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -64,8 +65,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
     uint64_t command = 0;
   };
 
+  // Its turns on the workers are the client's.
   static std::shared_ptr<Stream> Create(WorkerPool& workers, const Clock& clock,
-                                        OnFailure on_failure);
+                                        OnFailure on_failure, ClientId client = ClientId::kNone);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
@@ -83,13 +85,16 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // forgotten then. Like Command::done otherwise.
   void Synchronize(absl::AnyInvocable<void(Failure)> done);
 
+  WorkerPool& workers() const { return workers_; }
+
   // Nothing runs and nothing waits; who was told that the last command ended finds it so.
   bool IsIdle() const;
 
   // Drops what waits: its `done`s are told CANCELLED, its markers are reached. The command that
-  // runs, or was started and has not finished, ends by itself. Commands that come later are
-  // dropped, too.
+  // runs, or was started and has not finished, ends by itself; one that takes long asks
+  // is_abandoned now and then. Commands that come later are dropped, too.
   void Abandon();
+  bool is_abandoned() const { return abandoned_.load(std::memory_order_relaxed); }
 
  private:
   struct Gate {
@@ -103,8 +108,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   class Turn;
   class Pending;
 
-  Stream(WorkerPool& workers, const Clock& clock, OnFailure on_failure)
-      : workers_(workers), clock_(clock), on_failure_(on_failure) {}
+  Stream(WorkerPool& workers, const Clock& clock, OnFailure on_failure, ClientId client)
+      : workers_(workers), clock_(clock), on_failure_(on_failure), client_(client) {}
 
   void Push(Item item);
   // Whether it is done at once when the stream has nothing to do.
@@ -129,6 +134,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   WorkerPool& workers_;
   const Clock& clock_;
   const OnFailure on_failure_;
+  const ClientId client_;
 
   mutable Mutex mutex_;
   std::deque<Item> items_ ABSL_GUARDED_BY(mutex_);
@@ -136,7 +142,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;
   // A command runs, or what is next waits at a gate.
   bool occupied_ ABSL_GUARDED_BY(mutex_) = false;
-  bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> abandoned_ = false;  // changes under the mutex
   Failure failure_ ABSL_GUARDED_BY(mutex_);
 };
 

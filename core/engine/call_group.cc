@@ -27,8 +27,9 @@ class Engine::GroupTurn final : public WorkerPool::Task {
     const absl::Status status = CheckTimely(now);
     if (status.ok() && state_->group.turn()) {
       WorkerPool& workers = state_->group.device->workers();
+      const ClientId client = state_->group.client;
       return workers.Enqueue(std::make_unique<GroupTurn>(std::move(state_)),
-                             WorkerPool::Size::kTiny);
+                             WorkerPool::Size::kTiny, client);
     }
     if (!status.ok()) state_->engine.counters_.CountFailure(status.code());
     // Who hears of the end finds the place free.
@@ -57,7 +58,8 @@ class Engine::GroupTurn final : public WorkerPool::Task {
 void Engine::SubmitGroup(CallGroup group) {
   Admission::Refusal refusal = Admission::Refusal::kNone;
   absl::StatusOr<Admission::Place> place = AdmissionOf(*group.device)
-                                               .Admit({.bytes = group.bytes,
+                                               .Admit({.client = group.client,
+                                                       .bytes = group.bytes,
                                                        .time = group.time,
                                                        .deadline = group.deadline,
                                                        .now = clock_.Now()},
@@ -65,9 +67,10 @@ void Engine::SubmitGroup(CallGroup group) {
   counters_.CountRefusal(refusal);
   if (!place.ok()) return group.done(place.status());
   WorkerPool& workers = group.device->workers();
+  const ClientId client = group.client;
   workers.Enqueue(std::make_unique<GroupTurn>(std::make_unique<GroupTurn::State>(
                       *this, std::move(group), *std::move(place))),
-                  WorkerPool::Size::kTiny);
+                  WorkerPool::Size::kTiny, client);
 }
 
 }  // namespace opserve

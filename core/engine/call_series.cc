@@ -6,6 +6,7 @@
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/engine/engine.h"
+#include "core/engine/kernel_run.h"
 #include "core/engine/staging.h"
 
 namespace opserve {
@@ -21,11 +22,11 @@ size_t Aligned(size_t bytes) {
 class SeriesRun {
  public:
   // All must outlive this.
-  SeriesRun(const CallSeries& series, const SeriesOutputs& outputs, const PooledBuffer& workspace)
+  SeriesRun(const CallSeries& series, const SeriesOutputs& outputs, const PooledBuffer& scratch)
       : series_(series),
         plan_(*series.plan),
         outputs_(outputs),
-        workspace_(workspace),
+        scratch_(ScratchAt(plan_, scratch.data())),
         workers_(plan_.device->workers()),
         input_starts_(plan_.storages.size()),
         output_starts_(plan_.call.outputs.size()) {
@@ -93,19 +94,19 @@ class SeriesRun {
       const std::span<std::byte> output = outputs_.at(index, i);
       output_starts_[i] = output.empty() ? nothing : output.data();
     }
-    absl::Status status =
-        plan_.device->Execute(*plan_.kernel, {.call = plan_.call,
-                                              .inputs = input_starts_,
-                                              .outputs = output_starts_,
-                                              .workspace = {workspace_.data(), workspace_.size()},
-                                              .workers = workers_});
+    absl::Status status = RunKernel(plan_, {.call = plan_.call,
+                                            .inputs = input_starts_,
+                                            .outputs = output_starts_,
+                                            .workspace = scratch_.workspace,
+                                            .control = scratch_.control,
+                                            .workers = workers_});
     return status.ok() ? status : WithOperator(status, plan_.call.op->name);
   }
 
   const CallSeries& series_;
   const Plan& plan_;
   const SeriesOutputs& outputs_;
-  const PooledBuffer& workspace_;
+  const Scratch scratch_;
   const Workers workers_;
   absl::InlinedVector<size_t, 4> alignments_;   // of the plan's storages
   absl::InlinedVector<size_t, 4> right_sizes_;  // likewise
@@ -133,14 +134,16 @@ int64_t StorageBytes(const CallSeries& series) {
 
 }  // namespace
 
-absl::StatusOr<SeriesOutputs> SeriesOutputs::Lease(const Plan& plan, size_t calls) {
+absl::StatusOr<SeriesOutputs> SeriesOutputs::Lease(const Plan& plan, size_t calls,
+                                                   ClientId client) {
   SeriesOutputs outputs;
   for (const OutputSlot& slot : plan.call.outputs) {
     const size_t bytes = slot.wanted ? static_cast<size_t>(slot.desc.size_bytes()) : 0;
     outputs.places_.push_back({outputs.call_bytes_, bytes});
     outputs.call_bytes_ += Aligned(bytes);
   }
-  absl::StatusOr<PooledBuffer> memory = plan.device->memory().Acquire(calls * outputs.call_bytes_);
+  absl::StatusOr<PooledBuffer> memory =
+      plan.device->memory().Acquire(calls * outputs.call_bytes_, {.client = client});
   if (!memory.ok()) return WithOperator(memory.status(), plan.call.op->name);
   outputs.memory_ = *std::move(memory);
   return outputs;
@@ -148,13 +151,14 @@ absl::StatusOr<SeriesOutputs> SeriesOutputs::Lease(const Plan& plan, size_t call
 
 absl::StatusOr<SeriesOutputs> Engine::RunSeries(CallSeries series) {
   const Plan& plan = *series.plan;
-  OPSERVE_ASSIGN_OR_RETURN(SeriesOutputs outputs, SeriesOutputs::Lease(plan, series.calls.size()));
-  const absl::StatusOr<PooledBuffer> workspace =
-      plan.device->memory().Acquire(plan.workspace_bytes);
-  if (!workspace.ok()) return WithOperator(workspace.status(), plan.call.op->name);
+  OPSERVE_ASSIGN_OR_RETURN(SeriesOutputs outputs,
+                           SeriesOutputs::Lease(plan, series.calls.size(), series.client));
+  const absl::StatusOr<PooledBuffer> scratch =
+      plan.device->memory().Acquire(ScratchBytes(plan), {.client = series.client});
+  if (!scratch.ok()) return WithOperator(scratch.status(), plan.call.op->name);
   const absl::Time start = clock_.Now();
   const absl::Status timely = CheckTimely(series, start);
-  SeriesRun run(series, outputs, *workspace);
+  SeriesRun run(series, outputs, *scratch);
   int64_t succeeded = 0;
   for (size_t i = 0; i < series.calls.size(); ++i) {
     absl::Status& status = series.calls[i].status;

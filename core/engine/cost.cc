@@ -32,9 +32,10 @@ int64_t FetchedBytes(const OpCall& call) {
 
 }  // namespace
 
-Cost EstimateCost(const OpCall& call, size_t workspace_bytes) {
+Cost EstimateCost(const OpCall& call, size_t scratch_bytes) {
+  if (call.makes_nothing()) return {.time = kCallTime};
   Cost cost;
-  const int64_t more = SaturatingAdd(call.output_bytes(), static_cast<int64_t>(workspace_bytes));
+  const int64_t more = SaturatingAdd(call.output_bytes(), static_cast<int64_t>(scratch_bytes));
   cost.bytes = SaturatingAdd(call.input_bytes(), more);
   if (call.op->operations != nullptr) cost.operations = call.op->operations(call);
   const int64_t fetched = SaturatingAdd(FetchedBytes(call), more);
@@ -43,5 +44,7 @@ Cost EstimateCost(const OpCall& call, size_t workspace_bytes) {
                                                       cost.operations / kOperationsPerNanosecond}));
   return cost;
 }
+
+absl::Duration CopyTime(int64_t bytes) { return absl::Nanoseconds(bytes / kBytesPerNanosecond); }
 
 }  // namespace opserve

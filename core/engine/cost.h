@@ -10,12 +10,15 @@
 namespace opserve {
 
 struct Cost {
-  int64_t bytes = 0;       // read and written: inputs, outputs, workspace
+  int64_t bytes = 0;       // read and written: inputs, outputs, scratch memory
   int64_t operations = 0;  // arithmetic that does not hide behind the memory (Operator::operations)
   absl::Duration time;     // on one thread
 };
 
-Cost EstimateCost(const OpCall& call, size_t workspace_bytes);
+Cost EstimateCost(const OpCall& call, size_t scratch_bytes);
+
+// What it takes to copy so many bytes on one thread.
+absl::Duration CopyTime(int64_t bytes);
 
 // Up to here a call is run by the thread that brings it: handing it over would take as long.
 inline constexpr absl::Duration kInlineTime = absl::Microseconds(20);

@@ -5,12 +5,15 @@
 #include <limits>
 #include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/engine/cost.h"
 #include "core/engine/join_queues.h"
+#include "core/engine/kernel_run.h"
 #include "core/engine/make_devices.h"
 #include "core/engine/one_shot_run.h"
 #include "core/op/op_table.h"
@@ -30,9 +33,8 @@ int64_t StorageBytes(const OneShot& shot) {
 int64_t AdmittedInputBytes(const OneShot& shot) {
   int64_t bytes = StorageBytes(shot);
   if (!shot.plan->device->uses_host_memory()) return bytes;
-  for (size_t i = shot.storages.size() - shot.shared_storages; i < shot.storages.size(); ++i) {
-    if (!NeedsOwnCopy(shot, i)) bytes -= static_cast<int64_t>(shot.storages[i].size_bytes());
-  }
+  for (size_t i = shot.storages.size() - shot.shared_storages; i < shot.storages.size(); ++i)
+    bytes -= static_cast<int64_t>(shot.storages[i].size_bytes());
   return bytes;
 }
 
@@ -62,7 +64,33 @@ int64_t Sum(std::initializer_list<int64_t> numbers) {
   return sum;
 }
 
+int64_t ListBytes(const AttributeValue& attribute) {
+  const auto count = [](const auto& list) { return static_cast<int64_t>(list.capacity()); };
+  if (const auto* ints = std::get_if<std::vector<int64_t>>(&attribute)) return 8 * count(*ints);
+  if (const auto* floats = std::get_if<std::vector<double>>(&attribute)) return 8 * count(*floats);
+  if (const auto* bools = std::get_if<std::vector<bool>>(&attribute)) return count(*bools) / 8;
+  return 0;
+}
+
+// What it takes to bring storages that lie in pieces into one, all of them however little of them
+// is used.
+absl::Duration GatherTime(const OneShot& shot) {
+  int64_t bytes = 0;
+  for (const Fragments& storage : shot.storages) {
+    if (storage.pieces().size() > 1) bytes += static_cast<int64_t>(storage.size_bytes());
+  }
+  return CopyTime(bytes);
+}
+
 }  // namespace
+
+int64_t HostBytes(const Plan& plan) {
+  // A plan as such, with the tables and the handles that it is kept in.
+  constexpr int64_t kPlanBytes = 3072;
+  int64_t bytes = kPlanBytes;
+  for (const AttributeValue& attribute : plan.call.attributes) bytes += ListBytes(attribute);
+  return bytes;
+}
 
 bool RunsInline(const Plan& plan) {
   return plan.cost.time <= kInlineTime && plan.device->uses_host_memory();
@@ -74,19 +102,28 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(const EngineOptions& opti
     return InvalidParameter("memory limit", "> 0 bytes", absl::StrCat(options.memory_limit_bytes));
   }
   OPSERVE_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Device>> devices, MakeDevices(options));
-  return Create(std::move(devices), *options.clock, options.admission);
+  AdmissionLimits admission = options.admission;
+  admission.client_share = options.client_share;
+  return Create(std::move(devices), *options.clock, admission, options.max_call_time);
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(std::vector<std::unique_ptr<Device>> devices,
                                                        const Clock& clock,
-                                                       const AdmissionLimits& admission) {
+                                                       const AdmissionLimits& admission,
+                                                       absl::Duration max_call_time) {
   if (devices.empty()) return MissingParameter("devices", "at least one device");
-  return std::unique_ptr<Engine>(new Engine(std::move(devices), admission, clock));
+  if (max_call_time <= absl::ZeroDuration()) {
+    return InvalidParameter("max_call_time", "> 0", absl::FormatDuration(max_call_time));
+  }
+  return std::unique_ptr<Engine>(new Engine(std::move(devices), admission, max_call_time, clock));
 }
 
 Engine::Engine(std::vector<std::unique_ptr<Device>> devices, const AdmissionLimits& admission,
-               const Clock& clock)
-    : clock_(clock), joins_(std::make_unique<JoinQueues>(devices)), devices_(std::move(devices)) {
+               absl::Duration max_call_time, const Clock& clock)
+    : clock_(clock),
+      max_call_time_(max_call_time),
+      joins_(std::make_unique<JoinQueues>(devices)),
+      devices_(std::move(devices)) {
   for (const std::unique_ptr<Device>& device : devices_) {
     const int64_t memory = device->memory().stats().limit_bytes;
     AdmissionLimits limits = admission;
@@ -114,6 +151,17 @@ absl::StatusOr<Device*> Engine::FindDevice(std::string_view name) const {
 }
 
 absl::StatusOr<Plan> Engine::MakePlan(const NamedCall& call) const {
+  absl::StatusOr<Plan> plan = PlanOf(call);
+  if (!plan.ok() || plan->cost.time <= max_call_time_) return plan;
+  return MakeError({.reason = ErrorReason::kResourceLimit,
+                    .op = std::string(plan->call.op->name),
+                    .parameter = "max_call_time",
+                    .want = absl::StrCat("a call that takes at most ",
+                                         absl::FormatDuration(max_call_time_), " by estimate"),
+                    .got = absl::StrCat("one of ", absl::FormatDuration(plan->cost.time))});
+}
+
+absl::StatusOr<Plan> Engine::PlanOf(const NamedCall& call) const {
   OPSERVE_ASSIGN_OR_RETURN(const Operator* op, FindOperator(call.op));
   const absl::StatusOr<Device*> device = FindDevice(call.device);
   if (!device.ok()) return WithOperator(device.status(), op->name);
@@ -121,17 +169,8 @@ absl::StatusOr<Plan> Engine::MakePlan(const NamedCall& call) const {
   OPSERVE_RETURN_IF_ERROR(PlanCall(bound.call));
   Plan plan;
   plan.device = *device;
-  plan.kernel = plan.device->FindKernel(*op);
-  if (plan.kernel == nullptr) {
-    return MakeError({.reason = ErrorReason::kOperatorUnsupported,
-                      .op = std::string(op->name),
-                      .parameter = "device",
-                      .want = "a device that has the operator",
-                      .got = plan.device->info().name});
-  }
-  plan.workspace_bytes = plan.kernel->workspace_bytes(bound.call);
   plan.call = std::move(bound.call);
-  plan.cost = EstimateCost(plan.call, plan.workspace_bytes);
+  OPSERVE_RETURN_IF_ERROR(PlanKernel(plan));
   plan.storages = std::move(bound.storages);
   plan.output_storages = std::move(bound.output_storages);
   return plan;
@@ -164,7 +203,8 @@ Admission& Engine::AdmissionOf(const Device& device) {
 
 void Engine::Submit(OneShot shot) {
   const Plan& plan = *shot.plan;
-  if (RunsInline(plan)) {
+  const absl::Duration time = plan.cost.time + GatherTime(shot);
+  if (RunsInline(plan) && time <= kInlineTime) {
     EngineCounters::Add(counters_.inline_calls, 1);
     return Run(std::move(shot), clock_.Now(), Admission::Place());
   }
@@ -175,9 +215,10 @@ void Engine::Submit(OneShot shot) {
   if (status.ok()) {
     absl::StatusOr<Admission::Place> admitted =
         AdmissionOf(*plan.device)
-            .Admit({.bytes = Sum({AdmittedInputBytes(shot), AdmittedOutputBytes(shot),
-                                  static_cast<int64_t>(plan.workspace_bytes)}),
-                    .time = plan.cost.time,
+            .Admit({.client = shot.client,
+                    .bytes = Sum({AdmittedInputBytes(shot), AdmittedOutputBytes(shot),
+                                  static_cast<int64_t>(ScratchBytes(plan))}),
+                    .time = time,
                     .deadline = shot.deadline,
                     .now = clock_.Now()},
                    refusal);
@@ -189,8 +230,15 @@ void Engine::Submit(OneShot shot) {
   EngineCounters::Add(counters_.queued_calls, 1);
   if (EnqueueJoinable(shot, place)) return;
   WorkerPool& workers = plan.device->workers();
-  const auto size = plan.cost.time <= kTinyTime ? WorkerPool::Size::kTiny : WorkerPool::Size::kAny;
-  workers.Enqueue(std::make_unique<QueuedCall>(*this, std::move(shot), std::move(place)), size);
+  const auto size = time <= kTinyTime ? WorkerPool::Size::kTiny : WorkerPool::Size::kAny;
+  const ClientId client = shot.client;
+  workers.Enqueue(std::make_unique<QueuedCall>(*this, std::move(shot), std::move(place)), size,
+                  client);
+}
+
+Admission::Place Engine::Enter(const Plan& plan, ClientId client) {
+  return AdmissionOf(*plan.device)
+      .Enter({.client = client, .time = plan.cost.time, .now = clock_.Now()});
 }
 
 void Engine::RunHere(OneShot shot) {

@@ -31,8 +31,9 @@ struct Plan {
   // Of each output likewise: index into OneShot::output_storages, or -1 for one that is made.
   absl::InlinedVector<int, 1> output_storages;
   Device* device = nullptr;
-  const Kernel* kernel = nullptr;
-  size_t workspace_bytes = 0;
+  const Kernel* kernel = nullptr;  // nullptr: there is nothing to make (OpCall::makes_nothing)
+  size_t workspace_bytes = 0;      // the caller's to bring, where it wants to
+  size_t control_bytes = 0;        // KernelArgs::control: the engine's in any case
   Cost cost;
 };
 
@@ -67,11 +68,14 @@ struct OneShot {
   // changed.
   std::vector<Fragments> storages;
   // The last so many of `storages` are in memory that others may change while the call runs, each
-  // in one piece. What a changed byte does is change the outputs, nothing else.
+  // in one piece. What a changed byte does is change the outputs, nothing else. They are not
+  // counted among the bytes that the call brings.
   size_t shared_storages = 0;
   // Memory of the host for outputs, each exactly as large as its output. It must stay valid until
   // `done` was called; its contents are undefined when the call fails.
   std::vector<std::span<std::byte>> output_storages;
+  // Whom it is charged to.
+  ClientId client = ClientId::kNone;
   absl::Time deadline = absl::InfiniteFuture();
   // Asked before the call runs; true drops it. May be empty. Any thread.
   absl::AnyInvocable<bool()> cancelled;
@@ -83,7 +87,8 @@ struct OneShot {
 // Many small calls that came together: one piece of work for a device's workers, done in turns.
 struct CallGroup {
   Device* device = nullptr;  // one of the engine's
-  int64_t bytes = 0;         // of all calls, estimated like `time`
+  ClientId client = ClientId::kNone;
+  int64_t bytes = 0;  // of all calls, estimated like `time`
   absl::Duration time;
   absl::Time deadline = absl::InfiniteFuture();
   // Asked before each turn; true drops what is left. May be empty. Any thread.
@@ -108,6 +113,7 @@ struct CallSeries {
   const Plan* plan = nullptr;           // RunsInline, and makes all its outputs
   std::span<const Fragments> storages;  // of all of them, in memory that nobody changes
   std::span<Call> calls;
+  ClientId client = ClientId::kNone;
   absl::Time deadline = absl::InfiniteFuture();
   // Asked before the first call runs; true drops them all. May be empty.
   absl::AnyInvocable<bool()> cancelled;
@@ -117,7 +123,7 @@ struct CallSeries {
 class SeriesOutputs {
  public:
   // RESOURCE_EXHAUSTED: the device has no memory for all of them.
-  static absl::StatusOr<SeriesOutputs> Lease(const Plan& plan, size_t calls);
+  static absl::StatusOr<SeriesOutputs> Lease(const Plan& plan, size_t calls, ClientId client);
 
   // No bytes for an output that is masked out or has no elements.
   std::span<std::byte> at(size_t call, size_t output) const {
@@ -135,6 +141,9 @@ class SeriesOutputs {
   size_t call_bytes_ = 0;
   absl::InlinedVector<Place, 2> places_;
 };
+
+// About what it takes of the host's memory.
+int64_t HostBytes(const Plan& plan);
 
 // Whether Submit runs it on the thread that brings it.
 bool RunsInline(const Plan& plan);
@@ -164,8 +173,12 @@ struct EngineOptions {
   std::vector<std::string> ascend_library_paths = {};
   // Bound on tensors and workspaces, over all devices in equal parts.
   int64_t memory_limit_bytes = int64_t{1} << 30;
+  // What one client may have of a device's memory, calls and bytes in flight; see SharedLimit.
+  double client_share = 1;
   // Of each device. `max_bytes` of 0: the device's part of the memory limit.
   AdmissionLimits admission = {.max_bytes = 0};
+  // What a call may take by estimate (Plan::cost), unless it runs in pieces.
+  absl::Duration max_call_time = absl::InfiniteDuration();
   const Clock* clock = &Clock::Real();
 };
 
@@ -197,15 +210,22 @@ class Engine {
   // Of these devices, at least one. `clock` must outlive the engine.
   static absl::StatusOr<std::unique_ptr<Engine>> Create(
       std::vector<std::unique_ptr<Device>> devices, const Clock& clock,
-      const AdmissionLimits& admission = {.max_bytes = 0});
+      const AdmissionLimits& admission = {.max_bytes = 0},
+      absl::Duration max_call_time = absl::InfiniteDuration());
   // Waits for the calls that were submitted.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Phase one. Errors: NOT_FOUND operator or device, UNIMPLEMENTED by the profile, 161001, 161002.
-  // Pure.
+  // Phase one. Errors: NOT_FOUND operator or device, UNIMPLEMENTED by the profile, 161001, 161002;
+  // RESOURCE_EXHAUSTED `max_call_time` for one that takes longer than calls may. Pure.
   absl::StatusOr<Plan> MakePlan(const NamedCall& call) const;
+
+  // Phase one of a call that RunPiece (core/engine/piecewise.h) runs, with the inputs that are
+  // `chunked` (schema order) coming in pieces: it may take any time, as a piece takes little.
+  // Errors: MakePlan's, CheckPiecewise's.
+  absl::StatusOr<Plan> MakePiecewisePlan(const NamedCall& call,
+                                         std::span<const bool> chunked) const;
 
   // Phase two: checks each input against its storage (161002), leases memory (RESOURCE_EXHAUSTED),
   // runs, calls `done`. Tiny calls (Plan::cost) on memory of the host run here and now. Others
@@ -226,11 +246,17 @@ class Engine {
   // Runs it on this thread, whatever its cost: `done` was called when it returns.
   void RunHere(OneShot shot);
 
+  // A place among a device's calls for work that a stream brings in its turn: it is never refused,
+  // and other calls expect to wait for it.
+  Admission::Place Enter(const Plan& plan, ClientId client);
+
   // The device of that name, the first for an empty one; NOT_FOUND (DEVICE_NOT_FOUND) otherwise.
   absl::StatusOr<Device*> FindDevice(std::string_view name) const;
 
   std::span<const std::unique_ptr<Device>> devices() const { return devices_; }
   int64_t memory_limit_bytes() const { return memory_limit_bytes_; }
+  // What deadlines are compared with.
+  const Clock& clock() const { return clock_; }
 
   EngineStatistics statistics() const;
 
@@ -248,7 +274,9 @@ class Engine {
   };
 
   Engine(std::vector<std::unique_ptr<Device>> devices, const AdmissionLimits& admission,
-         const Clock& clock);
+         absl::Duration max_call_time, const Clock& clock);
+  // Phase one, however long the call takes.
+  absl::StatusOr<Plan> PlanOf(const NamedCall& call) const;
   Admission& AdmissionOf(const Device& device);
   // What follows Submit's checks. Lets go of `place` before it tells `done`.
   void Run(OneShot shot, absl::Time start, Admission::Place place);
@@ -260,6 +288,7 @@ class Engine {
   void EndJoined(std::vector<WaitingCall> calls, Outputs joined);
 
   const Clock& clock_;
+  const absl::Duration max_call_time_;
   int64_t memory_limit_bytes_ = 0;
   EngineCounters counters_;
   // The devices come after what their workers use.

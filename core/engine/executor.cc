@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
+#include "core/engine/kernel_run.h"
 #include "core/engine/staging.h"
 #include "core/op/op_table.h"
 #include "core/tensor/overlap.h"
@@ -77,7 +78,7 @@ std::byte* AddressOf(const StorageView& view, const TensorDesc& desc) {
 
 // What an executor and its executions know in common.
 struct Executor::Shared {
-  explicit Shared(Plan planned) : plan(std::move(planned)) {}
+  Shared(Plan planned, Engine& planner) : plan(std::move(planned)), engine(planner) {}
 
   // One more in flight.
   absl::Status TakeOff(const std::shared_ptr<Stream>& on) {
@@ -97,6 +98,7 @@ struct Executor::Shared {
   }
 
   const Plan plan;
+  Engine& engine;
   Mutex mutex;
   int64_t in_flight ABSL_GUARDED_BY(mutex) = 0;
   std::weak_ptr<Stream> stream ABSL_GUARDED_BY(mutex);  // of what is in flight
@@ -104,11 +106,12 @@ struct Executor::Shared {
 
 struct Execution::State {
   State(std::shared_ptr<Executor::Shared> executor, const std::shared_ptr<Context>& owner,
-        Executor::Storages tensors, StorageView scratch)
+        const std::shared_ptr<Stream>& on, Executor::Storages tensors, StorageView brought)
       : shared(std::move(executor)),
         context(owner),
+        stream(on),
         storages(std::move(tensors)),
-        workspace(std::move(scratch)) {}
+        workspace(std::move(brought)) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() { Land(); }
@@ -118,6 +121,7 @@ struct Execution::State {
     if (std::exchange(landed, true)) return;
     storages = {};
     workspace = {};
+    scratch.reset();
     shared->Land();
   }
 
@@ -131,16 +135,38 @@ struct Execution::State {
       output.wanted = slot.wanted;
       output.made = slot.wanted && !IsInPlace(slot);
       if (!output.made) continue;
-      OPSERVE_ASSIGN_OR_RETURN(output.storage.buffer, from.Allocate(slot.desc.size_bytes(), name));
+      OPSERVE_ASSIGN_OR_RETURN(output.storage.buffer, from.Allocate(slot.desc.size_bytes(), name,
+                                                                    Context::Contents::kUndefined));
     }
-    if (plan.workspace_bytes == 0 || workspace.buffer != nullptr) return absl::OkStatus();
-    OPSERVE_ASSIGN_OR_RETURN(
-        workspace.buffer, from.Allocate(static_cast<int64_t>(plan.workspace_bytes), "workspace"));
+    return LeaseScratch(from);
+  }
+
+  // The workspace, unless there is one of the caller's; and the control memory, which is none of
+  // the caller's ever.
+  absl::Status LeaseScratch(Context& from) {
+    const Plan& plan = shared->plan;
+    const bool brought = workspace.buffer != nullptr;
+    const size_t bytes = brought ? plan.control_bytes : ScratchBytes(plan);
+    if (bytes == 0) return absl::OkStatus();
+    OPSERVE_ASSIGN_OR_RETURN(scratch, from.Allocate(static_cast<int64_t>(bytes),
+                                                    brought ? "control memory" : "workspace",
+                                                    Context::Contents::kUndefined));
     return absl::OkStatus();
   }
 
-  absl::Status RunKernel(const Context& on) {
+  Scratch ScratchOfKernel() const {
     const Plan& plan = shared->plan;
+    std::byte* const own = scratch == nullptr ? nullptr : scratch->data();
+    if (workspace.buffer == nullptr) return ScratchAt(plan, own);
+    std::byte* const brought = workspace.buffer->data() + workspace.offset_bytes;
+    return {.workspace = {brought, plan.workspace_bytes}, .control = {own, plan.control_bytes}};
+  }
+
+  absl::Status RunOn(const Context& of, const Stream& on) {
+    const Plan& plan = shared->plan;
+    // It had its place on the stream until now; from now on others wait for it.
+    std::optional<Admission::Place> place;
+    if (!RunsInline(plan)) place = shared->engine.Enter(plan, of.client());
     absl::InlinedVector<const std::byte*, 4> inputs;
     for (size_t i = 0; i < plan.call.inputs.size(); ++i) {
       const std::optional<TensorDesc>& desc = plan.call.inputs[i];
@@ -149,32 +175,34 @@ struct Execution::State {
     absl::InlinedVector<std::byte*, 4> outs;
     for (const ExecutedOutput& output : outputs)
       outs.push_back(output.wanted ? AddressOf(output.storage, output.desc) : nullptr);
-    std::span<std::byte> scratch;
-    if (plan.workspace_bytes > 0)
-      scratch = {workspace.buffer->data() + workspace.offset_bytes, plan.workspace_bytes};
+    const Scratch memory = ScratchOfKernel();
     const auto stop = [&on] { return on.is_abandoned(); };
     const Workers workers(plan.device->workers(), stop);
-    OPSERVE_RETURN_IF_ERROR(plan.device->Execute(*plan.kernel, {.call = plan.call,
-                                                                .inputs = inputs,
-                                                                .outputs = outs,
-                                                                .workspace = scratch,
-                                                                .workers = workers}));
+    OPSERVE_RETURN_IF_ERROR(RunKernel(plan, {.call = plan.call,
+                                             .inputs = inputs,
+                                             .outputs = outs,
+                                             .workspace = memory.workspace,
+                                             .control = memory.control,
+                                             .workers = workers}));
     if (workers.stopped()) return MakeError({.reason = ErrorReason::kCancelled});
     return absl::OkStatus();
   }
 
   absl::Status Run() {
     const std::shared_ptr<Context> alive = context.lock();
-    if (alive == nullptr) return MakeError({.reason = ErrorReason::kCancelled});
+    const std::shared_ptr<Stream> on = stream.lock();
+    if (alive == nullptr || on == nullptr) return MakeError({.reason = ErrorReason::kCancelled});
     OPSERVE_RETURN_IF_ERROR(Lease(*alive));
-    return RunKernel(*alive);
+    return RunOn(*alive, *on);
   }
 
   const std::shared_ptr<Executor::Shared> shared;
-  // Not held: work that waits on a stream must not keep the stream's owner.
+  // Not held: work that waits on a stream must not keep the stream, nor its owner.
   const std::weak_ptr<Context> context;
+  const std::weak_ptr<Stream> stream;
   Executor::Storages storages;
-  StorageView workspace;
+  StorageView workspace;  // the caller's; none where the execution leases its own
+  std::shared_ptr<DeviceBuffer> scratch;
   std::vector<ExecutedOutput> outputs;
   bool landed = false;
 };
@@ -237,7 +265,7 @@ absl::Status Executor::CheckApart(const OpCall& call, const Storages& storages, 
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<Executor>> Executor::Create(const Engine& engine,
+absl::StatusOr<std::shared_ptr<Executor>> Executor::Create(Engine& engine,
                                                            std::shared_ptr<Context> context,
                                                            NamedCall named,
                                                            const std::vector<StorageView>& storages,
@@ -260,8 +288,9 @@ absl::StatusOr<std::shared_ptr<Executor>> Executor::Create(const Engine& engine,
   for (const int index : plan.output_storages) bound.outputs.push_back(ViewAt(storages, index));
   absl::Status status = CheckStorages(plan.call, *context, bound);
   if (!status.ok()) return WithOperator(std::move(status), op->name);
-  return std::shared_ptr<Executor>(new Executor(
-      std::move(context), std::make_shared<Shared>(std::move(plan)), std::move(bound), use));
+  return std::shared_ptr<Executor>(new Executor(std::move(context),
+                                                std::make_shared<Shared>(std::move(plan), engine),
+                                                std::move(bound), use));
 }
 
 absl::StatusOr<StorageView*> Executor::FindTensor(const OpCall& call, Storages& storages,
@@ -340,7 +369,7 @@ absl::StatusOr<Execution> Executor::Start(const std::shared_ptr<Stream>& stream,
   if (workspace.has_value()) OPSERVE_RETURN_IF_ERROR(CheckWorkspace(*workspace));
   OPSERVE_RETURN_IF_ERROR(shared_->TakeOff(stream));
   return Execution(std::make_unique<Execution::State>(
-      shared_, context_, storages_, std::move(workspace).value_or(StorageView())));
+      shared_, context_, stream, storages_, std::move(workspace).value_or(StorageView())));
 }
 
 absl::StatusOr<Execution> Executor::Begin(const std::shared_ptr<Stream>& stream,

@@ -43,8 +43,9 @@ class Execution {
   ~Execution();
 
   // To be called once, on a worker, in the stream's turn. Leases the outputs that it makes and,
-  // where none was given, the workspace, from the context (RESOURCE_EXHAUSTED); runs the kernel.
-  // Returns when the outputs are written. Errors name the operator.
+  // where none was given, the workspace, from the context (RESOURCE_EXHAUSTED), as well as what the
+  // kernel keeps for itself; runs the kernel. Returns when the outputs are written. Errors name the
+  // operator.
   absl::Status Run();
 
   // After Run, once: all outputs in schema order, with their memory. None after a failure.
@@ -73,7 +74,7 @@ class Executor {
   // 161001 for a tensor without storage; 161002 naming the tensor for a buffer of another context,
   // a view that reaches beyond its buffer or is not aligned to its elements, and an output that
   // overlaps itself, an input or another output.
-  static absl::StatusOr<std::shared_ptr<Executor>> Create(const Engine& engine,
+  static absl::StatusOr<std::shared_ptr<Executor>> Create(Engine& engine,
                                                           std::shared_ptr<Context> context,
                                                           NamedCall named,
                                                           const std::vector<StorageView>& storages,

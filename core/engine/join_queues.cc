@@ -9,6 +9,7 @@
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/batch/joined_call.h"
+#include "core/engine/kernel_run.h"
 #include "core/engine/one_shot_run.h"
 
 namespace opserve {
@@ -22,9 +23,7 @@ absl::StatusOr<Plan> PlanOfAll(const Plan& one, int64_t elements) {
   Plan plan;
   OPSERVE_ASSIGN_OR_RETURN(plan.call, JoinedCall(one.call, elements));
   plan.device = one.device;
-  plan.kernel = one.kernel;
-  plan.workspace_bytes = plan.kernel->workspace_bytes(plan.call);
-  plan.cost = EstimateCost(plan.call, plan.workspace_bytes);
+  OPSERVE_RETURN_IF_ERROR(PlanKernel(plan));
   for (size_t i = 0; i < plan.call.inputs.size(); ++i)
     plan.storages.push_back(plan.call.inputs[i].has_value() ? static_cast<int>(i) : -1);
   plan.output_storages.assign(plan.call.outputs.size(), -1);
@@ -92,11 +91,12 @@ bool Engine::EnqueueJoinable(OneShot& shot, Admission::Place& place) {
   std::string key = JoinKey(plan->call, *device.concatenation());
   if (key.empty()) return false;
   const int64_t bytes = plan->call.input_bytes() + plan->call.output_bytes();
+  const ClientId client = shot.client;
   const uint64_t ticket =
       queue->Add(key, {.shot = std::move(shot), .place = std::move(place)}, bytes);
   device.workers().Enqueue(
       std::make_unique<JoinTurn>(*this, device, std::move(key), ticket),
-      plan->cost.time <= kTinyTime ? WorkerPool::Size::kTiny : WorkerPool::Size::kAny);
+      plan->cost.time <= kTinyTime ? WorkerPool::Size::kTiny : WorkerPool::Size::kAny, client);
   return true;
 }
 

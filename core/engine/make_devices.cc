@@ -9,6 +9,7 @@
 #include "core/backends/cpu/cpu_device.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
+#include "core/base/thread.h"
 
 namespace opserve {
 namespace {
@@ -48,21 +49,28 @@ absl::StatusOr<std::vector<Place>> PlacesOf(const EngineOptions& options, Librar
 }
 
 absl::StatusOr<std::unique_ptr<Device>> MakeDevice(const Place& place, const Library& library,
-                                                   int64_t memory_limit_bytes, const Clock& clock) {
+                                                   int64_t memory_limit_bytes, double client_share,
+                                                   const Clock& clock) try {
   const DeviceSpec& spec = *place.spec;
   if (spec.kind == "ascend") {
     return ascend::MakeAscendDevice(library,
                                     {.id = place.id,
                                      .threads = spec.threads,
                                      .profile = spec.profile,
-                                     .memory_limit_bytes = memory_limit_bytes},
+                                     .memory_limit_bytes = memory_limit_bytes,
+                                     .client_share = client_share},
                                     clock);
   }
   return cpu::MakeCpuDevice({.name = absl::StrCat("cpu:", place.id),
                              .threads = spec.threads,
                              .profile = spec.profile,
-                             .memory_limit_bytes = memory_limit_bytes},
+                             .memory_limit_bytes = memory_limit_bytes,
+                             .client_share = client_share},
                             clock);
+} catch (const ThreadError& error) {
+  const absl::Status status = NoThread(error);
+  return absl::Status(status.code(), absl::StrCat("device ", place.spec->kind, ":", place.id, ": ",
+                                                  status.message()));
 }
 
 }  // namespace
@@ -73,8 +81,9 @@ absl::StatusOr<std::vector<std::unique_ptr<Device>>> MakeDevices(const EngineOpt
   const int64_t share = options.memory_limit_bytes / static_cast<int64_t>(places.size());
   std::vector<std::unique_ptr<Device>> devices;
   for (const Place& place : places) {
-    OPSERVE_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                             MakeDevice(place, library, share, *options.clock));
+    OPSERVE_ASSIGN_OR_RETURN(
+        std::unique_ptr<Device> device,
+        MakeDevice(place, library, share, options.client_share, *options.clock));
     const std::string& name = device->info().name;
     const auto same = [&name](const auto& other) { return other->info().name == name; };
     if (std::any_of(devices.begin(), devices.end(), same))

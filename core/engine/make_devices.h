@@ -10,7 +10,8 @@
 namespace opserve {
 
 // In the order of the specs, of which there is one at least. Errors: those of the backends; 161002
-// naming `device` for one that is there twice.
+// naming `device` for one that is there twice; RESOURCE_EXHAUSTED where a device cannot have its
+// threads.
 absl::StatusOr<std::vector<std::unique_ptr<Device>>> MakeDevices(const EngineOptions& options);
 
 }  // namespace opserve

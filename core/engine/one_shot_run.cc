@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
+#include "core/engine/kernel_run.h"
 #include "core/engine/staging.h"
 #include "core/tensor/overlap.h"
 
@@ -118,8 +119,9 @@ absl::StatusOr<StagedOutputs> LeaseOutputs(const OneShot& shot) {
         StagedOutput output,
         IsInPlace(plan, i)
             ? StagedOutput::InPlace(
-                  *plan.device, shot.output_storages[static_cast<size_t>(plan.output_storages[i])])
-            : StagedOutput::Lease(*plan.device, bytes));
+                  *plan.device, shot.output_storages[static_cast<size_t>(plan.output_storages[i])],
+                  shot.client)
+            : StagedOutput::Lease(*plan.device, bytes, shot.client));
     outputs.push_back(std::move(output));
   }
   return outputs;
@@ -134,10 +136,7 @@ absl::Status AddStorages(const OneShot& shot, StagedInputs& staged) {
       if (plan.storages[i] == static_cast<int>(storage))
         alignment = std::max(alignment, DTypeSize(plan.call.inputs[i]->dtype));
     }
-    OPSERVE_RETURN_IF_ERROR(staged.Add(shot.storages[storage], alignment,
-                                       NeedsOwnCopy(shot, storage)
-                                           ? StagedInputs::Use::kOwnCopy
-                                           : StagedInputs::Use::kWhereTheyLie));
+    OPSERVE_RETURN_IF_ERROR(staged.Add(shot.storages[storage], alignment));
   }
   return absl::OkStatus();
 }
@@ -155,9 +154,12 @@ absl::StatusOr<Outputs> Fetch(const Plan& plan, StagedOutputs written) {
 absl::StatusOr<Outputs> Execute(OneShot& shot, const Clock& clock) {
   const Plan& plan = *shot.plan;
   OPSERVE_ASSIGN_OR_RETURN(StagedOutputs outputs, LeaseOutputs(shot));
-  OPSERVE_ASSIGN_OR_RETURN(const PooledBuffer workspace,
-                           plan.device->memory().Acquire(plan.workspace_bytes));
-  StagedInputs storages(*plan.device);
+  if (plan.kernel == nullptr) return Fetch(plan, std::move(outputs));
+  OPSERVE_ASSIGN_OR_RETURN(
+      const PooledBuffer memory,
+      plan.device->memory().Acquire(ScratchBytes(plan), {.client = shot.client}));
+  const Scratch scratch = ScratchAt(plan, memory.data());
+  StagedInputs storages(*plan.device, shot.client);
   OPSERVE_RETURN_IF_ERROR(AddStorages(shot, storages));
 
   absl::InlinedVector<const std::byte*, 4> input_starts;
@@ -170,14 +172,16 @@ absl::StatusOr<Outputs> Execute(OneShot& shot, const Clock& clock) {
     output_starts.push_back(plan.call.outputs[i].wanted ? outputs[i].start() : nullptr);
   const auto stop = [&] { return !CheckTimely(shot, clock.Now()).ok(); };
   const Workers workers(plan.device->workers(), stop);
-  OPSERVE_RETURN_IF_ERROR(
-      plan.device->Execute(*plan.kernel, {.call = plan.call,
-                                          .inputs = input_starts,
-                                          .outputs = output_starts,
-                                          .workspace = {workspace.data(), workspace.size()},
-                                          .workers = workers}));
-  if (workers.stopped()) return CheckTimely(shot, clock.Now());
-  return Fetch(plan, std::move(outputs));
+  OPSERVE_RETURN_IF_ERROR(RunKernel(plan, {.call = plan.call,
+                                           .inputs = input_starts,
+                                           .outputs = output_starts,
+                                           .workspace = scratch.workspace,
+                                           .control = scratch.control,
+                                           .workers = workers}));
+  if (!workers.stopped()) return Fetch(plan, std::move(outputs));
+  OPSERVE_RETURN_IF_ERROR(CheckTimely(shot, clock.Now()));
+  // It was not in time when it was stopped; somebody has set the clock back.
+  return MakeError({.reason = ErrorReason::kDeadlineExceeded});
 }
 
 absl::StatusOr<Outputs> CheckAndExecute(OneShot& shot, absl::Time now, const Clock& clock) {
@@ -191,16 +195,6 @@ absl::StatusOr<Outputs> CheckAndExecute(OneShot& shot, absl::Time now, const Clo
 absl::Status CheckStorages(const Plan& plan, std::span<const Fragments> storages,
                            std::span<const std::span<std::byte>> output_storages) {
   return WithOperator(CheckAllStorages(plan, storages, output_storages), plan.call.op->name);
-}
-
-bool NeedsOwnCopy(const OneShot& shot, size_t storage) {
-  if (storage < shot.storages.size() - shot.shared_storages) return false;
-  const Plan& plan = *shot.plan;
-  for (size_t i = 0; i < plan.storages.size(); ++i) {
-    if (plan.storages[i] == static_cast<int>(storage) && plan.call.op->inputs[i].decides)
-      return true;
-  }
-  return false;
 }
 
 absl::StatusOr<Outputs> RunOneShot(OneShot& shot, absl::Time now, const Clock& clock) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
+#include "core/engine/kernel_run.h"
 #include "core/engine/staging.h"
 
 namespace opserve {
@@ -89,8 +90,9 @@ absl::StatusOr<PooledBuffer> Run(const Plan& plan, ElementRange range,
   const OpCall& call = plan.call;
   const size_t bytes = static_cast<size_t>(range.count) * DTypeSize(call.output(0).desc.dtype);
   OPSERVE_ASSIGN_OR_RETURN(StagedOutput output, StagedOutput::Lease(*plan.device, bytes));
-  OPSERVE_ASSIGN_OR_RETURN(const PooledBuffer workspace,
-                           plan.device->memory().Acquire(plan.workspace_bytes));
+  OPSERVE_ASSIGN_OR_RETURN(const PooledBuffer memory,
+                           plan.device->memory().Acquire(ScratchBytes(plan)));
+  const Scratch scratch = ScratchAt(plan, memory.data());
   StagedInputs staged(*plan.device);
   absl::InlinedVector<const std::byte*, 4> starts;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
@@ -101,14 +103,14 @@ absl::StatusOr<PooledBuffer> Run(const Plan& plan, ElementRange range,
   }
   std::byte* const target = output.start();
   const Workers workers(plan.device->workers());
-  OPSERVE_RETURN_IF_ERROR(
-      plan.device->Execute(*plan.kernel, {.call = call,
-                                          .inputs = starts,
-                                          .outputs = {&target, 1},
-                                          .workspace = {workspace.data(), workspace.size()},
-                                          .workers = workers,
-                                          .range = range,
-                                          .windowed = chunked}));
+  OPSERVE_RETURN_IF_ERROR(RunKernel(plan, {.call = call,
+                                           .inputs = starts,
+                                           .outputs = {&target, 1},
+                                           .workspace = scratch.workspace,
+                                           .control = scratch.control,
+                                           .workers = workers,
+                                           .range = range,
+                                           .windowed = chunked}));
   return std::move(output).Fetch();
 }
 
@@ -125,6 +127,13 @@ absl::StatusOr<PooledBuffer> CheckAndRun(const Plan& plan, ElementRange range,
 }
 
 }  // namespace
+
+absl::StatusOr<Plan> Engine::MakePiecewisePlan(const NamedCall& call,
+                                               std::span<const bool> chunked) const {
+  OPSERVE_ASSIGN_OR_RETURN(Plan plan, PlanOf(call));
+  OPSERVE_RETURN_IF_ERROR(CheckPiecewise(plan, chunked));
+  return plan;
+}
 
 absl::Status CheckPiecewise(const Plan& plan, std::span<const bool> chunked) {
   absl::Status status = CheckCall(plan.call, chunked);

@@ -17,7 +17,8 @@ namespace opserve {
 // `chunked` when no input is.
 absl::Status CheckPiecewise(const Plan& plan, std::span<const bool> chunked);
 
-// Elements [range.begin, range.begin + range.count) of the output, in memory of the host. `inputs`,
+// Of a plan that Engine::MakePiecewisePlan made:
+// elements [range.begin, range.begin + range.count) of the output, in memory of the host. `inputs`,
 // in schema order, are the range's bytes of an input that is chunked, the whole storage of any
 // other; what lies in pieces or is not aligned is gathered. Errors: CheckPiecewise's, 161002 for
 // bytes that are not the range's, RESOURCE_EXHAUSTED, 361001. Blocks; any thread.

@@ -19,13 +19,14 @@ std::byte* AddressOfNothing() {
   return nothing;
 }
 
-absl::Status StagedInputs::Add(const Fragments& bytes, size_t alignment, Use use) {
+absl::Status StagedInputs::Add(const Fragments& bytes, size_t alignment) {
   PooledBuffer buffer;
   const std::byte* start = AddressOfNothing();
-  if (use == Use::kWhereTheyLie && device_.uses_host_memory() && IsInPlace(bytes, alignment)) {
+  if (device_.uses_host_memory() && IsInPlace(bytes, alignment)) {
     start = bytes.pieces()[0].data();
   } else if (bytes.size_bytes() > 0) {
-    OPSERVE_ASSIGN_OR_RETURN(buffer, device_.memory().Acquire(bytes.size_bytes()));
+    OPSERVE_ASSIGN_OR_RETURN(buffer,
+                             device_.memory().Acquire(bytes.size_bytes(), {.client = client_}));
     OPSERVE_RETURN_IF_ERROR(device_.Upload(RegionOf(buffer), bytes));
     start = buffer.data();
   }
@@ -34,17 +35,18 @@ absl::Status StagedInputs::Add(const Fragments& bytes, size_t alignment, Use use
   return absl::OkStatus();
 }
 
-absl::StatusOr<StagedOutput> StagedOutput::Lease(Device& device, size_t bytes) {
-  OPSERVE_ASSIGN_OR_RETURN(PooledBuffer buffer, device.memory().Acquire(bytes));
-  return StagedOutput(device, std::move(buffer), {});
+absl::StatusOr<StagedOutput> StagedOutput::Lease(Device& device, size_t bytes, ClientId client) {
+  OPSERVE_ASSIGN_OR_RETURN(PooledBuffer buffer, device.memory().Acquire(bytes, {.client = client}));
+  return StagedOutput(device, client, std::move(buffer), {});
 }
 
-absl::StatusOr<StagedOutput> StagedOutput::InPlace(Device& device, std::span<std::byte> memory) {
+absl::StatusOr<StagedOutput> StagedOutput::InPlace(Device& device, std::span<std::byte> memory,
+                                                   ClientId client) {
   PooledBuffer buffer;
   if (!device.uses_host_memory() && !memory.empty()) {
-    OPSERVE_ASSIGN_OR_RETURN(buffer, device.memory().Acquire(memory.size()));
+    OPSERVE_ASSIGN_OR_RETURN(buffer, device.memory().Acquire(memory.size(), {.client = client}));
   }
-  return StagedOutput(device, std::move(buffer), memory);
+  return StagedOutput(device, client, std::move(buffer), memory);
 }
 
 absl::StatusOr<PooledBuffer> StagedOutput::Fetch() && {
@@ -53,7 +55,8 @@ absl::StatusOr<PooledBuffer> StagedOutput::Fetch() && {
     OPSERVE_RETURN_IF_ERROR(device_->Download(RegionOf(written_), 0, memory_));
     return PooledBuffer();
   }
-  OPSERVE_ASSIGN_OR_RETURN(PooledBuffer fetched, device_->host_memory().Acquire(written_.size()));
+  OPSERVE_ASSIGN_OR_RETURN(PooledBuffer fetched,
+                           device_->host_memory().Acquire(written_.size(), {.client = client_}));
   OPSERVE_RETURN_IF_ERROR(
       device_->Download(RegionOf(written_), 0, {fetched.data(), fetched.size()}));
   return fetched;

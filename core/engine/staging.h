@@ -28,20 +28,18 @@ inline bool IsInPlace(const Fragments& bytes, size_t alignment) {
 // device reads. Those that are so already are used where they lie.
 class StagedInputs {
  public:
-  explicit StagedInputs(Device& device) : device_(device) {}
-
-  enum class Use : uint8_t {
-    kWhereTheyLie,  // where that is possible
-    kOwnCopy,       // in any case
-  };
+  // Memory is charged to `client`.
+  explicit StagedInputs(Device& device, ClientId client = ClientId::kNone)
+      : device_(device), client_(client) {}
 
   // `alignment` is a power of two up to 64.
-  absl::Status Add(const Fragments& bytes, size_t alignment, Use use = Use::kWhereTheyLie);
+  absl::Status Add(const Fragments& bytes, size_t alignment);
   // Of the input that was added as number `index`.
   const std::byte* start(size_t index) const { return starts_[index]; }
 
  private:
   Device& device_;
+  const ClientId client_;
   absl::InlinedVector<PooledBuffer, 4> buffers_;
   absl::InlinedVector<const std::byte*, 4> starts_;
 };
@@ -49,9 +47,12 @@ class StagedInputs {
 // An output that is written by the device and then read by the host.
 class StagedOutput {
  public:
-  static absl::StatusOr<StagedOutput> Lease(Device& device, size_t bytes);
+  // Memory is charged to `client`.
+  static absl::StatusOr<StagedOutput> Lease(Device& device, size_t bytes,
+                                            ClientId client = ClientId::kNone);
   // One that ends in `memory` of the host, which must stay valid.
-  static absl::StatusOr<StagedOutput> InPlace(Device& device, std::span<std::byte> memory);
+  static absl::StatusOr<StagedOutput> InPlace(Device& device, std::span<std::byte> memory,
+                                              ClientId client = ClientId::kNone);
 
   // The device's address.
   std::byte* start() const {
@@ -62,10 +63,11 @@ class StagedOutput {
   absl::StatusOr<PooledBuffer> Fetch() &&;
 
  private:
-  StagedOutput(Device& device, PooledBuffer written, std::span<std::byte> memory)
-      : device_(&device), written_(std::move(written)), memory_(memory) {}
+  StagedOutput(Device& device, ClientId client, PooledBuffer written, std::span<std::byte> memory)
+      : device_(&device), client_(client), written_(std::move(written)), memory_(memory) {}
 
   Device* device_;
+  ClientId client_;
   PooledBuffer written_;         // by the device; none where it writes to `memory_`
   std::span<std::byte> memory_;  // empty for one that is leased
 };

@@ -1,5 +1,6 @@
 #include "core/op/op_call.h"
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -110,6 +111,12 @@ absl::Status Plan(OpCall& call) {
 }
 
 }  // namespace
+
+bool OpCall::makes_nothing() const {
+  return std::none_of(outputs.begin(), outputs.end(), [](const OutputSlot& output) {
+    return output.wanted && output.desc.num_elements() > 0;
+  });
+}
 
 int64_t OpCall::input_bytes() const {
   int64_t bytes = 0;

@@ -58,6 +58,9 @@ struct OpCall {
   // Dtypes with which this call's profile runs the operator.
   DTypeSet supported() const { return op->support[static_cast<size_t>(profile)]; }
 
+  // Whether a planned call has nothing to compute: no output is wanted that has elements.
+  bool makes_nothing() const;
+
   // Sums over the given inputs and the wanted outputs of a planned call.
   int64_t input_bytes() const;
   int64_t output_bytes() const;

@@ -25,9 +25,6 @@ struct TensorParam {
   std::string_view shape;    // in words or symbols
   DTypeSet dtypes;           // accepted on the host profile
   Presence presence = Presence::kRequired;
-  // An input whose elements are checked in phase two, or decide which memory is read or written:
-  // kernels get a copy of their own of bytes that others may change meanwhile.
-  bool decides = false;
 };
 
 // The value of an attribute that is left out. A constant expression, unlike AttributeValue.

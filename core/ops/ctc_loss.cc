@@ -32,14 +32,11 @@ constexpr AttributeParam kAttributes[] = {
 
 constexpr TensorParam kLogProbs = {"log_probs", "logarithms of the probabilities of the classes",
                                    "(T, N, C), T > 0", kDTypes};
-constexpr TensorParam kTargets = {"targets",
-                                  "labels in [0, C), whole numbers",
+constexpr TensorParam kTargets = {"targets", "labels in [0, C), whole numbers",
                                   "(N, >= the longest target) padded, or (sum of target_lengths)",
-                                  kTargetDTypes,
-                                  Presence::kRequired,
-                                  true};
-constexpr TensorParam kLikelihood = {
-    "neg_log_likelihood", "the loss of each sample", "(N)", kDTypes, Presence::kRequired, true};
+                                  kTargetDTypes};
+constexpr TensorParam kLikelihood = {"neg_log_likelihood", "the loss of each sample", "(N)",
+                                     kDTypes};
 constexpr TensorParam kLogAlpha = {"log_alpha", "forward variables in log space",
                                    "(N, T, >= 2 * the longest target + 1)", kDTypes};
 

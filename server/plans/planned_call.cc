@@ -56,6 +56,7 @@ absl::StatusOr<std::shared_ptr<const PlannedCall>> PlannedCall::Plan(const Engin
   if (HasShared(call)) planned->sharing_ = std::make_unique<const v1::Call>(call);
   const OpCall& op_call = planned->plan_->call;
   planned->form_ = ResultForm(op_call, planned->sharing_.get(), encoding);
+  OPSERVE_RETURN_IF_ERROR(CheckValues(op_call, planned->form_.values_bytes()));
   planned->is_shareable_ = HasOnlyInputsInRaw(call, *op_call.op);
   planned->is_serial_ = planned->is_shareable_ && planned->sharing_ == nullptr &&
                         planned->values_.empty() && planned->form_.is_raw() &&

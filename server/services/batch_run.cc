@@ -1,6 +1,7 @@
 #include "server/services/batch_run.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -18,7 +19,13 @@ constexpr absl::Duration kBatchedCallTime = absl::Microseconds(1);
 constexpr absl::Duration kSerialCallTime = absl::Nanoseconds(300);
 // Up to here a batch runs where it is read: that took about as many instructions.
 constexpr absl::Duration kInlineBatchTime = absl::Microseconds(40);
+// Of a turn, whatever was estimated.
+constexpr std::chrono::microseconds kMaxTurnTime{200};
+// Finding or making the plan of a call: values and long lists take longer to read than to compute.
+constexpr absl::Duration kTimePerHeaderByte = absl::Nanoseconds(5);
 constexpr int64_t kBytesPerNanosecond = 10;
+// Of a call that failed, measured with the longest names that errors quote.
+constexpr size_t kErrorBytes = 768;
 constexpr size_t kSmallEntryBytes = 64 << 10;
 
 // A status that is an error in any case.
@@ -40,7 +47,8 @@ absl::Status AnswerRoom::Divide(size_t results, int64_t max_message_bytes) {
       absl::StrCat(results));
 }
 
-absl::Status AnswerRoom::Take(const OpCall& call, size_t result_bytes) {
+absl::Status AnswerRoom::Take(const OpCall& call, size_t result_bytes, size_t values_bytes) {
+  OPSERVE_RETURN_IF_ERROR(CheckValues(call, values_bytes, values_left_));
   const size_t more = result_bytes - std::min(result_bytes, kMaxErrorResultBytes);
   if (more > left_) {
     return MakeError(
@@ -52,6 +60,7 @@ absl::Status AnswerRoom::Take(const OpCall& call, size_t result_bytes) {
                              " left")});
   }
   left_ -= more;
+  values_left_ -= values_bytes;
   return absl::OkStatus();
 }
 
@@ -59,18 +68,23 @@ absl::Status BatchRun::Read(const grpc::ByteBuffer& bytes, int64_t max_message_b
   OPSERVE_ASSIGN_OR_RETURN(request_, ReadBatchRequest(bytes));
   OPSERVE_ASSIGN_OR_RETURN(encoding_, DecodeEncoding(request_.output_encoding));
   OPSERVE_RETURN_IF_ERROR(room_.Divide(request_.calls.size(), max_message_bytes));
-  PackSmallEntries(engine_.devices()[0]->host_memory(), request_);
   results_.resize(request_.calls.size());
   shared_.resize(request_.distinct.size(), nullptr);
   unfinished_.store(results_.size() + 1, std::memory_order_relaxed);
   return absl::OkStatus();
 }
 
+size_t BatchRun::host_bytes() const {
+  return request_.arena->SpaceAllocated() + results_.size() * (sizeof(Result) + kErrorBytes);
+}
+
 void BatchRun::Run(absl::AnyInvocable<void(absl::StatusOr<grpc::ByteBuffer>)> done) {
   done_ = std::move(done);
+  PackSmallEntries(engine_.devices()[0]->host_memory(), request_);
   CallGroup group = Group();
   if (group.time > kInlineBatchTime) return engine_.SubmitGroup(std::move(group));
-  StartCalls(absl::InfiniteDuration());
+  while (StartCalls(absl::InfiniteDuration())) {
+  }
   EndOne();
 }
 
@@ -79,6 +93,8 @@ CallGroup BatchRun::Group() {
   // Calls that are alike can run in series.
   group.time = static_cast<int64_t>(results_.size()) * kSerialCallTime +
                static_cast<int64_t>(request_.distinct.size()) * kBatchedCallTime;
+  for (const DistinctCall& distinct : request_.distinct)
+    group.time += distinct.call->ByteSizeLong() * kTimePerHeaderByte;
   for (const Fragments& entry : request_.raw) {
     // Calls with larger ones are admitted by themselves.
     if (entry.size_bytes() <= kSmallEntryBytes)
@@ -90,6 +106,7 @@ CallGroup BatchRun::Group() {
     const absl::StatusOr<Device*> named = engine_.FindDevice(request_.distinct[0].call->device());
     if (named.ok()) group.device = *named;
   }
+  group.client = client_;
   group.deadline = deadline_;
   group.cancelled = [this] { return cancelled_.load(std::memory_order_relaxed); };
   group.turn = [this] { return StartCalls(kTinyTime); };
@@ -98,7 +115,11 @@ CallGroup BatchRun::Group() {
 }
 
 bool BatchRun::StartCalls(absl::Duration time) {
-  while (begun_ < results_.size() && time > absl::ZeroDuration()) time -= StartNext(time);
+  const auto end = std::chrono::steady_clock::now() + kMaxTurnTime;
+  while (begun_ < results_.size() && time > absl::ZeroDuration()) {
+    time -= StartNext(time);
+    if (std::chrono::steady_clock::now() > end) break;
+  }
   return begun_ < results_.size();
 }
 
@@ -189,6 +210,7 @@ absl::StatusOr<OneShot> BatchRun::Prepare(size_t index) {
   results_[index].regions = std::move(in_regions.regions);
   OPSERVE_RETURN_IF_ERROR(TakeRoom(*planned, shot));
   results_[index].planned = std::move(planned);
+  shot.client = client_;
   shot.deadline = deadline_;
   shot.cancelled = [this] { return cancelled_.load(std::memory_order_relaxed); };
   shot.done = [this, index](absl::StatusOr<Outputs> outputs) {
@@ -199,10 +221,10 @@ absl::StatusOr<OneShot> BatchRun::Prepare(size_t index) {
 
 absl::Status BatchRun::TakeRoom(const PlannedCall& planned, const OneShot& shot) {
   const size_t bytes = planned.form().max_batched_bytes();
-  if (bytes <= kMaxErrorResultBytes) return absl::OkStatus();
+  if (bytes <= kMaxErrorResultBytes && planned.form().is_raw()) return absl::OkStatus();
   // First, so that a shape without bytes behind it is what it is, not a large answer.
   OPSERVE_RETURN_IF_ERROR(CheckStorages(*planned.plan(), shot.storages, shot.output_storages));
-  return room_.Take(planned.plan()->call, bytes);
+  return room_.Take(planned.plan()->call, bytes, planned.form().values_bytes());
 }
 
 void BatchRun::EndCall(size_t index, absl::StatusOr<Outputs> outputs) {
@@ -219,10 +241,8 @@ void BatchRun::EndOne() {
 }
 
 grpc::ByteBuffer BatchRun::Answer() {
-  // The engine is done with them; the answer may take long to leave.
-  request_.raw.clear();
-  request_.packed.Release();
-  request_.slices.clear();
+  // The engine is done with it, and the answer may take long to leave.
+  request_ = BatchRequest();
   BatchResponseWriter writer;
   size_t failed = 0;
   for (Result& result : results_) {
@@ -239,6 +259,9 @@ grpc::ByteBuffer BatchRun::Answer() {
     writer.AddError(result.outputs.status());
   }
   counters_.BatchEnded(results_.size(), failed);
+  shared_ = decltype(shared_)();
+  results_ = decltype(results_)();
+  series_ = decltype(series_)();
   return std::move(writer).Write();
 }
 

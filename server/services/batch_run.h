@@ -30,24 +30,34 @@ class AnswerRoom {
   // 161002 naming `calls` for more than an answer of errors can hold.
   absl::Status Divide(size_t results, int64_t max_message_bytes);
   // RESOURCE_EXHAUSTED naming max_message_bytes for a result that does not fit.
-  absl::Status Take(const OpCall& call, size_t result_bytes);
+  // Of those, `values_bytes` are values, which have a bound of their own.
+  absl::Status Take(const OpCall& call, size_t result_bytes, size_t values_bytes);
 
  private:
   int64_t max_message_bytes_ = 0;
   size_t left_ = 0;
+  size_t values_left_ = kMaxValuesBytes;
 };
 
 // Read, then Run, each once. It must live until `done` was called.
 class BatchRun {
  public:
-  // `regions` may be nullptr: there is no shared memory.
+  // `regions` may be nullptr: there is no shared memory. Calls are charged to `client`.
   BatchRun(Engine& engine, ServerCounters& counters, const RegionTable* regions,
-           absl::Time deadline)
-      : engine_(engine), counters_(counters), regions_(regions), deadline_(deadline) {}
+           absl::Time deadline, ClientId client = ClientId::kNone)
+      : engine_(engine),
+        counters_(counters),
+        regions_(regions),
+        deadline_(deadline),
+        client_(client) {}
 
   // The errors of the whole: ReadBatchRequest's, 161002 naming output_encoding or calls. `bytes`
   // may go; what it holds is kept.
   absl::Status Read(const grpc::ByteBuffer& bytes, int64_t max_message_bytes);
+
+  // About what the calls take besides the request's bytes, until they are answered: parsed, their
+  // plans, and errors where they fail.
+  size_t host_bytes() const;
 
   // A few small calls run on this thread, many as a CallGroup on the workers of the first one's
   // device; large ones on their device's workers. `done` is called with the answer when all are
@@ -75,7 +85,8 @@ class BatchRun {
 
   // The calls as one piece of work for workers.
   CallGroup Group();
-  // Starts calls for about `time`, by their estimates; whether there are more.
+  // Starts calls for about `time`, by their estimates, and no longer than a turn may take really;
+  // whether there are more.
   bool StartCalls(absl::Duration time);
   // Starts the next call, or those next that can run as one series; about how long that took.
   absl::Duration StartNext(absl::Duration time);
@@ -94,6 +105,7 @@ class BatchRun {
   ServerCounters& counters_;
   const RegionTable* const regions_;
   const absl::Time deadline_;
+  const ClientId client_;
   std::atomic<bool> cancelled_ = false;
   BatchRequest request_;
   v1::TensorEncoding encoding_ = v1::TENSOR_ENCODING_RAW;

@@ -1,20 +1,32 @@
 #include "server/services/execute_call.h"
 
+#include <chrono>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include <grpcpp/server_context.h>
 
+#include "core/base/op_error.h"
 #include "core/base/status_macros.h"
+#include "server/connections/peer_address.h"
 #include "server/plans/planned_call.h"
 #include "server/services/call_meter.h"
+#include "server/services/deadline.h"
+#include "server/services/worker_task.h"
+#include "server/wire/inflate.h"
 #include "server/wire/output_codec.h"
 #include "server/wire/raw_message.h"
 #include "server/wire/shared_codec.h"
 
 namespace opserve::server {
 namespace {
+
+// Small requests, of which one in so many is counted, as so many.
+constexpr size_t kSmallRequestBytes = 4096;
+constexpr int64_t kSampled = 16;
+// What a call's headers and frames are on the wire, about.
+constexpr int64_t kFramingBytes = 64;
 
 // One Execute. Owned by gRPC: lives until OnDone, which follows Finish, which follows the engine's
 // `done`.
@@ -25,19 +37,40 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
       : with_(with),
         context_(context),
         response_(response),
-        meter_(with.counters, Method::kExecute, context, request_bytes) {
+        meter_(with.counters, Method::kExecute, context, request_bytes),
+        charge_(with.host_memory) {
     ++with_.executing;
+    NoteRequest(with, context, request_bytes);
   }
   ~ExecuteCall() override { --with_.executing; }
 
   void Start(const grpc::ByteBuffer& request) {
-    absl::StatusOr<OneShot> shot = Prepare(request);
+    const bool is_long =
+        HasLongHeader(request, v1::ExecuteRequest::kRawFieldNumber, kMaxRawEntries);
+    if (!is_long) return Begin(request);
+    ReadOnWorker(with_, context_, request.Length(), charge_,
+                 [this, &request](const absl::Status& status) {
+                   if (!status.ok()) return Finish(meter_.End(status, 0));
+                   Begin(request);
+                 });
+  }
+
+ private:
+  // The request stays until Finish.
+  void Begin(const grpc::ByteBuffer& request) {
+    const PlainRequest plain(request, with_.max_inflated_bytes);
+    absl::StatusOr<OneShot> shot =
+        plain.status().ok() ? Prepare(plain.bytes()) : absl::StatusOr<OneShot>(plain.status());
     if (!shot.ok()) return Finish(meter_.End(shot.status(), 0));
     with_.engine.Submit(*std::move(shot));
   }
 
- private:
-  void OnDone() override { delete this; }
+  ClientId client() const { return PeerAddress::Parse(context_.peer()).client(); }
+
+  void OnDone() override {
+    NoteEnd(with_.connections, context_);
+    delete this;
+  }
   // What happens here is short: gRPC need not hand it to a thread, which costs an eighth of a small
   // call.
   bool InternalInlineable() override { return true; }
@@ -54,7 +87,10 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
     AddSharedStorages(shared, shot);
     regions_ = std::move(shared.regions);
     OPSERVE_RETURN_IF_ERROR(CheckAnswer(shot));
-    shot.deadline = absl::FromChrono(context_.deadline());
+    // What is small and quick is not worth finding out whose it is.
+    if (!RunsInline(*shot.plan) || planned_->form().max_response_bytes() > kSmallRequestBytes)
+      shot.client = client();
+    shot.deadline = DeadlineOf(context_, with_.engine.clock());
     shot.cancelled = [this] { return context_.IsCancelled(); };
     shot.done = [this](absl::StatusOr<Outputs> outputs) { Answer(std::move(outputs)); };
     return shot;
@@ -87,21 +123,56 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
     // The engine is done with them; the answer may take long to leave.
     message_.slices.clear();
     regions_.clear();
+    charge_.Clear();
     if (!outputs.ok()) return Finish(meter_.End(outputs.status(), 0));
     response_ = WriteExecuteResponse(planned_->form(), *std::move(outputs));
-    Finish(meter_.End(absl::OkStatus(), response_.Length()));
+    const size_t bytes = response_.Length();
+    // Raw bytes are leases of the device's memory.
+    const absl::Status status =
+        with_.answers.Begin(context_, bytes, planned_->form().is_raw() ? 0 : bytes, leaving_);
+    if (!status.ok()) response_.Clear();
+    Finish(meter_.End(status, response_.Length()));
   }
 
   const ExecuteContext with_;
-  const grpc::CallbackServerContext& context_;
+  grpc::CallbackServerContext& context_;
   grpc::ByteBuffer& response_;
   CallMeter meter_;
+  HostCharge charge_;
+  AnswerWatch::Watched leaving_;
   SplitMessage message_;
   std::shared_ptr<const PlannedCall> planned_;
   std::vector<std::shared_ptr<const SharedRegion>> regions_;
 };
 
 }  // namespace
+
+void NoteRequest(const ExecuteContext& with, const grpc::CallbackServerContext& context,
+                 size_t request_bytes) {
+  int64_t bytes = static_cast<int64_t>(request_bytes) + kFramingBytes;
+  if (request_bytes < kSmallRequestBytes) {
+    static thread_local int64_t requests = 0;
+    if (requests++ % kSampled != 0) return;
+    bytes *= kSampled;
+  }
+  with.connections.NoteMessage(context.peer(), bytes);
+}
+
+void ReadOnWorker(const ExecuteContext& with, const grpc::CallbackServerContext& context,
+                  size_t request_bytes, HostCharge& charge, Reading read) {
+  const ClientId client = PeerAddress::Parse(context.peer()).client();
+  const absl::Status status = charge.Add(client, static_cast<int64_t>(request_bytes), "message");
+  if (!status.ok()) return read(status);
+  RunOnWorker(with.engine, client, [&context, read = std::move(read)]() mutable {
+    read(context.IsCancelled() ? MakeError({.reason = ErrorReason::kCancelled}) : absl::OkStatus());
+  });
+}
+
+void NoteEnd(const ConnectionTable& connections, const grpc::CallbackServerContext& context) {
+  // A deadline that passed is no fault of its client's.
+  if (context.IsCancelled() && context.deadline() > std::chrono::system_clock::now())
+    connections.NoteReset(context.peer());
+}
 
 grpc::ServerUnaryReactor* StartExecute(const ExecuteContext& with,
                                        grpc::CallbackServerContext& context,

@@ -2,9 +2,10 @@
 
 #include <grpcpp/server_context.h>
 
-#include "absl/time/clock.h"
+#include "core/base/clock.h"
 #include "core/base/op_error.h"
 #include "server/services/call_meter.h"
+#include "server/services/deadline.h"
 #include "server/wire/status.h"
 
 namespace opserve::server {
@@ -17,8 +18,9 @@ absl::Status NoMessage() {
 // Owned by gRPC: lives until OnDone.
 class CallWithoutMessage final : public grpc::ServerUnaryReactor {
  public:
-  CallWithoutMessage(ServerCounters& counters, Method method, grpc::CallbackServerContext& context)
-      : context_(context), meter_(counters, method, context, 0) {
+  CallWithoutMessage(ServerCounters& counters, const ConnectionTable& connections, Method method,
+                     grpc::CallbackServerContext& context)
+      : connections_(connections), context_(context), meter_(counters, method, context, 0) {
     Finish(ToGrpcStatus(NoMessage()));
   }
 
@@ -26,26 +28,29 @@ class CallWithoutMessage final : public grpc::ServerUnaryReactor {
   // Only now gRPC says for sure whether the call was cancelled.
   void OnDone() override {
     meter_.Count(Reason(), 0);
+    if (context_.IsCancelled()) connections_.NoteReset(context_.peer());
     delete this;
   }
   bool InternalInlineable() override { return true; }
 
   absl::Status Reason() const {
     if (!context_.IsCancelled()) return NoMessage();
-    const bool expired = absl::FromChrono(context_.deadline()) <= absl::Now();
+    const bool expired = DeadlineOf(context_, Clock::Real()) <= Clock::Real().Now();
     return MakeError(
         {.reason = expired ? ErrorReason::kDeadlineExceeded : ErrorReason::kCancelled});
   }
 
+  const ConnectionTable& connections_;
   const grpc::CallbackServerContext& context_;
   CallMeter meter_;
 };
 
 }  // namespace
 
-grpc::ServerUnaryReactor* RefuseMissingMessage(ServerCounters& counters, Method method,
+grpc::ServerUnaryReactor* RefuseMissingMessage(ServerCounters& counters,
+                                               const ConnectionTable& connections, Method method,
                                                grpc::CallbackServerContext& context) {
-  return new CallWithoutMessage(counters, method, context);
+  return new CallWithoutMessage(counters, connections, method, context);
 }
 
 }  // namespace opserve::server

@@ -15,11 +15,13 @@
 #include "core/op/op_table.h"
 #include "core/tensor/shape.h"
 #include "opserve/v1/operator_service.grpc.pb.h"
+#include "server/connections/peer_address.h"
 #include "server/services/call_meter.h"
 #include "server/services/execute_batch_call.h"
 #include "server/services/execute_call.h"
 #include "server/services/missing_message.h"
 #include "server/wire/call_codec.h"
+#include "server/wire/inflate.h"
 #include "server/wire/output_codec.h"
 #include "server/wire/raw_message.h"
 #include "server/wire/schema_codec.h"
@@ -31,74 +33,88 @@ namespace {
 // Where large streams were fastest (256 KiB to 4 MiB).
 constexpr int64_t kRecommendedChunkBytes = 1 << 20;
 
-// Requests that can be large are read by us, within our bounds.
-using ExecuteMethods = v1::OperatorService::WithRawCallbackMethod_Execute<
-    v1::OperatorService::WithRawCallbackMethod_ExecuteBatch<v1::OperatorService::Service>>;
-using Methods = v1::OperatorService::WithCallbackMethod_GetServerInfo<
+// Requests are read by us, within our bounds.
+template <typename Service>
+using Methods = v1::OperatorService::WithRawCallbackMethod_GetServerInfo<
     v1::OperatorService::WithRawCallbackMethod_ListOperators<
-        v1::OperatorService::WithCallbackMethod_ListDevices<
+        v1::OperatorService::WithRawCallbackMethod_ListDevices<
             v1::OperatorService::WithRawCallbackMethod_GetWorkspaceSize<
-                v1::OperatorService::WithCallbackMethod_GetStatistics<ExecuteMethods>>>>>;
+                v1::OperatorService::WithRawCallbackMethod_GetStatistics<
+                    v1::OperatorService::WithRawCallbackMethod_Execute<
+                        v1::OperatorService::WithRawCallbackMethod_ExecuteBatch<Service>>>>>>>;
 
-class OperatorService final : public Methods {
+// A call whose answer is made in one go. Owned by gRPC: lives until OnDone.
+class PromptCall final : public grpc::ServerUnaryReactor {
+ public:
+  PromptCall(const ConnectionTable& connections, HostMemory& memory,
+             const grpc::CallbackServerContext& context)
+      : connections_(connections), context_(context), charge_(memory) {}
+
+  HostCharge& charge() { return charge_; }
+
+ private:
+  void OnDone() override {
+    NoteEnd(connections_, context_);
+    delete this;
+  }
+  bool InternalInlineable() override { return true; }
+
+  const ConnectionTable& connections_;
+  const grpc::CallbackServerContext& context_;
+  HostCharge charge_;
+};
+
+class OperatorService final : public Methods<v1::OperatorService::Service> {
  public:
   OperatorService(Engine& engine, const OperatorServiceOptions& options)
       : engine_(engine),
         options_(options),
-        execute_{engine,         *options.counters,         *options.executing,
-                 *options.plans, options.max_message_bytes, options.regions},
+        execute_{engine,
+                 *options.counters,
+                 *options.executing,
+                 *options.plans,
+                 *options.connections,
+                 *options.answers,
+                 *options.host_memory,
+                 options.max_message_bytes,
+                 options.max_inflated_bytes,
+                 options.regions},
+        schemas_(EncodeSchemas()),
         start_(options.clock->Now()) {}
 
   grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context,
-                                          const v1::GetServerInfoRequest* /*request*/,
-                                          v1::GetServerInfoResponse* response) override {
-    CallMeter meter(*options_.counters, Method::kGetServerInfo, *context, 0);
-    response->set_version(OPSERVE_VERSION);
-    response->set_max_message_bytes(options_.max_message_bytes);
-    response->set_memory_limit_bytes(engine_.memory_limit_bytes());
-    response->set_recommended_chunk_bytes(kRecommendedChunkBytes);
-    response->set_max_rank(kMaxRank);
-    response->set_shared_memory_socket(options_.shared_memory_socket);
-    if (options_.regions != nullptr)
-      response->set_shared_memory_limit_bytes(options_.regions->stats().limit_bytes);
-    return FinishNow(*context, meter, absl::OkStatus(), response->ByteSizeLong());
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) override {
+    return Answer(Method::kGetServerInfo, *context, *request, *response,
+                  &OperatorService::AnswerInfo);
   }
 
   grpc::ServerUnaryReactor* ListOperators(grpc::CallbackServerContext* context,
                                           const grpc::ByteBuffer* request,
                                           grpc::ByteBuffer* response) override {
-    if (!request->Valid()) return Refuse(Method::kListOperators, *context);
-    CallMeter meter(*options_.counters, Method::kListOperators, *context, request->Length());
-    const absl::Status status = AnswerOperators(*request, *response);
-    return FinishNow(*context, meter, status, response->Length());
+    return Answer(Method::kListOperators, *context, *request, *response,
+                  &OperatorService::AnswerOperators);
   }
 
   grpc::ServerUnaryReactor* ListDevices(grpc::CallbackServerContext* context,
-                                        const v1::ListDevicesRequest* /*request*/,
-                                        v1::ListDevicesResponse* response) override {
-    CallMeter meter(*options_.counters, Method::kListDevices, *context, 0);
-    for (const std::unique_ptr<Device>& device : engine_.devices())
-      *response->add_devices() = EncodeDevice(*device);
-    return FinishNow(*context, meter, absl::OkStatus(), response->ByteSizeLong());
+                                        const grpc::ByteBuffer* request,
+                                        grpc::ByteBuffer* response) override {
+    return Answer(Method::kListDevices, *context, *request, *response,
+                  &OperatorService::AnswerDevices);
   }
 
   grpc::ServerUnaryReactor* GetWorkspaceSize(grpc::CallbackServerContext* context,
                                              const grpc::ByteBuffer* request,
                                              grpc::ByteBuffer* response) override {
-    if (!request->Valid()) return Refuse(Method::kGetWorkspaceSize, *context);
-    CallMeter meter(*options_.counters, Method::kGetWorkspaceSize, *context, request->Length());
-    const absl::Status status = AnswerPlan(*request, *response);
-    return FinishNow(*context, meter, status, response->Length());
+    return Answer(Method::kGetWorkspaceSize, *context, *request, *response,
+                  &OperatorService::AnswerPlan);
   }
 
   grpc::ServerUnaryReactor* GetStatistics(grpc::CallbackServerContext* context,
-                                          const v1::GetStatisticsRequest* /*request*/,
-                                          v1::GetStatisticsResponse* response) override {
-    CallMeter meter(*options_.counters, Method::kGetStatistics, *context, 0);
-    *response = EncodeStatistics(options_.counters->Sum(), engine_, options_.clock->Now() - start_);
-    if (options_.regions != nullptr)
-      EncodeSharedMemory(options_.regions->stats(), *response->mutable_shared_memory());
-    return FinishNow(*context, meter, absl::OkStatus(), response->ByteSizeLong());
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) override {
+    return Answer(Method::kGetStatistics, *context, *request, *response,
+                  &OperatorService::AnswerStatistics);
   }
 
   grpc::ServerUnaryReactor* Execute(grpc::CallbackServerContext* context,
@@ -116,6 +132,17 @@ class OperatorService final : public Methods {
   }
 
  private:
+  // Of each operator a ListOperatorsResponse that has it alone.
+  static std::vector<grpc::Slice> EncodeSchemas() {
+    std::vector<grpc::Slice> schemas;
+    for (const Operator* op : AllOperators()) {
+      v1::ListOperatorsResponse response;
+      *response.add_operators() = EncodeSchema(*op);
+      schemas.emplace_back(response.SerializeAsString());
+    }
+    return schemas;
+  }
+
   static v1::CostEstimate EncodeCost(const Plan& plan) {
     const Cost& cost = plan.cost;
     v1::CostEstimate estimate;
@@ -127,18 +154,79 @@ class OperatorService final : public Methods {
   }
 
   grpc::ServerUnaryReactor* Refuse(Method method, grpc::CallbackServerContext& context) {
-    return RefuseMissingMessage(*options_.counters, method, context);
+    return RefuseMissingMessage(*options_.counters, *options_.connections, method, context);
   }
 
-  grpc::ServerUnaryReactor* FinishNow(grpc::CallbackServerContext& context, CallMeter& meter,
-                                      const absl::Status& status, size_t response_bytes) {
-    grpc::ServerUnaryReactor* reactor = context.DefaultReactor();
-    reactor->Finish(meter.End(status, response_bytes));
+  using Handler = absl::Status (OperatorService::*)(const grpc::ByteBuffer& request,
+                                                    grpc::ByteBuffer& response) const;
+
+  // A call that is answered here and now.
+  grpc::ServerUnaryReactor* Answer(Method method, grpc::CallbackServerContext& context,
+                                   const grpc::ByteBuffer& request, grpc::ByteBuffer& response,
+                                   Handler handler) {
+    if (!request.Valid()) return Refuse(method, context);
+    auto* reactor = new PromptCall(*options_.connections, *options_.host_memory, context);
+    // All of them stay until Finish.
+    const auto answer = [this, method, &context, &request, &response, handler,
+                         reactor](absl::Status status) {
+      CallMeter meter(*options_.counters, method, context, request.Length());
+      if (status.ok()) {
+        const PlainRequest plain(request, options_.max_inflated_bytes);
+        status = plain.status();
+        if (status.ok()) status = (this->*handler)(plain.bytes(), response);
+      }
+      reactor->Finish(meter.End(status, response.Length()));
+    };
+    if (request.Length() <= kInlineHeaderBytes) {
+      answer(absl::OkStatus());
+    } else {
+      ReadOnWorker(execute_, context, request.Length(), reactor->charge(), answer);
+    }
     return reactor;
   }
 
-  static absl::Status AnswerOperators(const grpc::ByteBuffer& request_bytes,
-                                      grpc::ByteBuffer& response_bytes) {
+  absl::Status AnswerInfo(const grpc::ByteBuffer& request_bytes,
+                          grpc::ByteBuffer& response_bytes) const {
+    v1::GetServerInfoRequest request;
+    OPSERVE_RETURN_IF_ERROR(ReadMessage(request_bytes, request));
+    v1::GetServerInfoResponse response;
+    response.set_version(OPSERVE_VERSION);
+    response.set_max_message_bytes(options_.max_message_bytes);
+    response.set_memory_limit_bytes(engine_.memory_limit_bytes());
+    response.set_recommended_chunk_bytes(kRecommendedChunkBytes);
+    response.set_max_rank(kMaxRank);
+    response.set_shared_memory_socket(options_.shared_memory_socket);
+    if (options_.regions != nullptr)
+      response.set_shared_memory_limit_bytes(options_.regions->stats().limit_bytes);
+    response_bytes = WriteMessage(response);
+    return absl::OkStatus();
+  }
+
+  absl::Status AnswerDevices(const grpc::ByteBuffer& request_bytes,
+                             grpc::ByteBuffer& response_bytes) const {
+    v1::ListDevicesRequest request;
+    OPSERVE_RETURN_IF_ERROR(ReadMessage(request_bytes, request));
+    v1::ListDevicesResponse response;
+    for (const std::unique_ptr<Device>& device : engine_.devices())
+      *response.add_devices() = EncodeDevice(*device);
+    response_bytes = WriteMessage(response);
+    return absl::OkStatus();
+  }
+
+  absl::Status AnswerStatistics(const grpc::ByteBuffer& request_bytes,
+                                grpc::ByteBuffer& response_bytes) const {
+    v1::GetStatisticsRequest request;
+    OPSERVE_RETURN_IF_ERROR(ReadMessage(request_bytes, request));
+    v1::GetStatisticsResponse response =
+        EncodeStatistics(options_.counters->Sum(), engine_, options_.clock->Now() - start_);
+    if (options_.regions != nullptr)
+      EncodeSharedMemory(options_.regions->stats(), *response.mutable_shared_memory());
+    response_bytes = WriteMessage(response);
+    return absl::OkStatus();
+  }
+
+  absl::Status AnswerOperators(const grpc::ByteBuffer& request_bytes,
+                               grpc::ByteBuffer& response_bytes) const {
     v1::ListOperatorsRequest request;
     OPSERVE_RETURN_IF_ERROR(ReadMessage(request_bytes, request));
     if (static_cast<size_t>(request.names_size()) > AllOperators().size()) {
@@ -147,15 +235,14 @@ class OperatorService final : public Methods {
           absl::StrCat("at most ", AllOperators().size(), " names, as many as there are operators"),
           absl::StrCat(request.names_size()));
     }
-    v1::ListOperatorsResponse response;
-    if (request.names().empty()) {
-      for (const Operator* op : AllOperators()) *response.add_operators() = EncodeSchema(*op);
-    }
+    std::vector<grpc::Slice> asked;
     for (const std::string& name : request.names()) {
       OPSERVE_ASSIGN_OR_RETURN(const Operator* op, FindCallee(name));
-      *response.add_operators() = EncodeSchema(*op);
+      asked.push_back(schemas_[OperatorIndex(*op)]);
     }
-    response_bytes = WriteMessage(response);
+    // Messages that follow each other are one with the operators of both.
+    const std::vector<grpc::Slice>& schemas = request.names().empty() ? schemas_ : asked;
+    response_bytes = grpc::ByteBuffer(schemas.data(), schemas.size());
     return absl::OkStatus();
   }
 
@@ -179,6 +266,7 @@ class OperatorService final : public Methods {
   Engine& engine_;
   const OperatorServiceOptions options_;
   const ExecuteContext execute_;
+  const std::vector<grpc::Slice> schemas_;  // as AllOperators
   const absl::Time start_;
 };
 

@@ -10,8 +10,10 @@
 
 #include "core/base/clock.h"
 #include "core/engine/engine.h"
+#include "server/connections/connection_table.h"
 #include "server/counters/server_counters.h"
 #include "server/plans/plan_cache.h"
+#include "server/services/answer_watch.h"
 #include "server/shared_memory/region_table.h"
 
 namespace opserve::server {
@@ -20,11 +22,16 @@ struct OperatorServiceOptions {
   // Largest message in either direction; told by GetServerInfo. An answer that would be larger is
   // refused before the call runs.
   int64_t max_message_bytes = 0;
+  // What a compressed request may inflate to; 0: such are refused before they come here.
+  int64_t max_inflated_bytes = 0;
   // Counts the calls of Execute and ExecuteBatch that are not over yet. Must outlive the service,
   // as must the others.
   std::atomic<int64_t>* executing = nullptr;
   PlanCache* plans = nullptr;
   ServerCounters* counters = nullptr;
+  const ConnectionTable* connections = nullptr;
+  AnswerWatch* answers = nullptr;
+  HostMemory* host_memory = nullptr;
   // nullptr where shared memory is not allowed.
   const RegionTable* regions = nullptr;
   // Absolute path of its socket; told by GetServerInfo.

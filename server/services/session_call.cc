@@ -1,5 +1,6 @@
 #include "server/services/session_call.h"
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -8,7 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
-#include "server/services/session_messages.h"
+#include "server/services/worker_task.h"
+#include "server/wire/inflate.h"
 #include "server/wire/status.h"
 
 namespace opserve::server {
@@ -17,15 +19,29 @@ namespace {
 // How long a session that drains must have nothing under way: shorter than StreamEnder's patience.
 constexpr absl::Duration kDrainGrace = absl::Milliseconds(100);
 
+// How long a message's commands may keep a thread of the network from other messages.
+constexpr absl::Duration kTakeTime = absl::Microseconds(200);
+
 // Of the answers in one message.
 constexpr int64_t kGroupBytes = int64_t{64} << 10;
+
+absl::Status IdleForLong(absl::Duration timeout) {
+  return MakeError(
+      {.reason = ErrorReason::kDeadlineExceeded,
+       .op = {},
+       .parameter = "session",
+       .want = absl::StrCat("a command, or an answer that is due, within ",
+                            absl::FormatDuration(timeout), " (--session-idle-timeout)"),
+       .got = "none"});
+}
 
 }  // namespace
 
 std::shared_ptr<SessionCall> SessionCall::Start(Engine& engine,
                                                 const SessionServiceOptions& options,
+                                                SessionOwner owner,
                                                 grpc::CallbackServerContext& context) {
-  std::shared_ptr<SessionCall> call(new SessionCall(engine, options, context));
+  std::shared_ptr<SessionCall> call(new SessionCall(engine, options, std::move(owner), context));
   call->self_ = call;
   using Wake = absl::AnyInvocable<void() const>;
   call->flow_->Attach(std::make_shared<const Wake>([weak = std::weak_ptr<SessionCall>(call)] {
@@ -35,49 +51,92 @@ std::shared_ptr<SessionCall> SessionCall::Start(Engine& engine,
   return call;
 }
 
-SessionCall::SessionCall(Engine& engine, const SessionServiceOptions& options,
+SessionCall::SessionCall(Engine& engine, const SessionServiceOptions& options, SessionOwner owner,
                          grpc::CallbackServerContext& context)
-    : options_(options),
+    : engine_(engine),
+      options_(options),
+      owner_(std::move(owner)),
       context_(context),
-      flow_(std::make_shared<Flow>(options.limits.window_bytes)),
-      session_(engine, *options.plans, *options.clock, options.limits, flow_) {
+      flow_(std::make_shared<Flow>(
+          options.limits.window_bytes,
+          std::make_shared<SessionMemory>(options.host_memory, owner_.client,
+                                          options.limits.host_memory_bytes))),
+      session_(engine, *options.plans, *options.clock, options.limits, flow_),
+      idle_since_(options.clock->Now()) {
   options_.counters->SessionOpened();
 }
 
-SessionCall::~SessionCall() { options_.counters->SessionClosed(); }
+SessionCall::~SessionCall() {
+  options_.counters->SessionClosed();
+  if (owner_.on_end) owner_.on_end();
+}
 
 void SessionCall::OnReadDone(bool ok) {
   {
     MutexLock lock(mutex_);
-    taking_ = true;
+    taking_ = Taking::kNow;
+    has_read_ = has_read_ || ok;
+    if (!counted_) idle_since_ = options_.clock->Now();
   }
-  if (ok) {
-    const absl::Status status = TakeRead();
-    if (!status.ok()) End(ToGrpcStatus(status));
-  } else {
+  is_unopened_ = ok;
+  if (ok && HasLongHeader(in_, v1::SessionRequest::kRawFieldNumber, kMaxRawEntries)) {
+    MutexLock lock(mutex_);
+    taking_ = Taking::kQueued;
+    return RunOnWorker(engine_, owner_.client, [self = shared_from_this()] { self->TakeTurn(); });
+  }
+  if (!ok) {
     session_.EndOfCommands();
+    MutexLock lock(mutex_);
+    half_closed_ = true;
+  }
+  TakeCommands(kTakeTime);
+}
+
+absl::Status SessionCall::OpenRead() {
+  const size_t message_bytes = in_.Length();
+  OPSERVE_RETURN_IF_ERROR(Inflate(in_, options_.max_inflated_bytes));
+  OPSERVE_ASSIGN_OR_RETURN(reader_, CommandReader::Open(in_));
+  in_.Clear();
+  if (owner_.connection != nullptr)
+    owner_.connection->NoteMessages(static_cast<int64_t>(message_bytes));
+  options_.counters->CommandsCame(reader_.size(), message_bytes);
+  MutexLock lock(mutex_);
+  grouped_ = grouped_ || reader_.is_grouped();
+  return absl::OkStatus();
+}
+
+void SessionCall::TakeCommands(absl::Duration time) {
+  const absl::Time end = options_.clock->Now() + time;
+  if (std::exchange(is_unopened_, false)) {
+    const absl::Status status = OpenRead();
+    if (!status.ok()) End(ToGrpcStatus(status));
+  }
+  bool more = reader_.size() > 0;
+  while (more && flow_->MayRead() && options_.clock->Now() < end) {
+    absl::StatusOr<Command> command = reader_.Next();
+    const absl::Status status =
+        command.ok() ? session_.Take(*std::move(command)) : command.status();
+    if (!status.ok()) {
+      End(ToGrpcStatus(status));
+      reader_ = CommandReader();
+    }
+    more = reader_.size() > 0;
   }
   {
     MutexLock lock(mutex_);
-    taking_ = false;
-    reading_ = false;
-    half_closed_ = half_closed_ || !ok;
+    taking_ = more ? Taking::kWaitsForRoom : Taking::kDone;
+    reading_ = more;
   }
   Advance();
 }
 
-absl::Status SessionCall::TakeRead() {
-  const size_t message_bytes = in_.Length();
-  OPSERVE_ASSIGN_OR_RETURN(IncomingCommands incoming, ReadCommands(in_));
-  in_.Clear();
-  if (incoming.grouped) {
+void SessionCall::TakeTurn() {
+  {
     MutexLock lock(mutex_);
-    grouped_ = true;
+    if (finished_) return;
+    taking_ = Taking::kNow;
   }
-  options_.counters->CommandsCame(incoming.commands.size(), message_bytes);
-  for (Command& command : incoming.commands)
-    OPSERVE_RETURN_IF_ERROR(session_.Take(std::move(command)));
-  return absl::OkStatus();
+  TakeCommands(kTinyTime);
 }
 
 void SessionCall::OnWriteDone(bool ok) {
@@ -104,14 +163,25 @@ void SessionCall::OnDone() {
     done_ = true;
     if (std::exchange(counted_, false)) --*options_.executing;
   }
+  if (!HasRead() && context_.IsCancelled() && owner_.connection != nullptr)
+    options_.connections->NoteResets(*owner_.connection, 1);
   const std::shared_ptr<SessionCall> self = std::move(self_);
+}
+
+bool SessionCall::HasRead() {
+  MutexLock lock(mutex_);
+  return has_read_;
 }
 
 void SessionCall::Advance() {
   MutexLock lock(mutex_);
-  if (finished_ || taking_) return;
+  if (finished_ || taking_ == Taking::kNow) return;
   CountWork();
   AdvanceWrite();
+  if (taking_ == Taking::kWaitsForRoom && flow_->MayRead()) {
+    taking_ = Taking::kQueued;
+    RunOnWorker(engine_, owner_.client, [self = shared_from_this()] { self->TakeTurn(); });
+  }
   if (!reading_ && !half_closed_ && flow_->MayRead()) {
     reading_ = true;
     StartRead(&in_);
@@ -147,7 +217,7 @@ void SessionCall::AdvanceWrite() {
 }
 
 void SessionCall::CountWork() {
-  const bool works = !flow_->IsIdle();
+  const bool works = taking_ != Taking::kDone || !flow_->IsIdle();
   if (works == counted_) return;
   counted_ = works;
   *options_.executing += works ? 1 : -1;
@@ -176,15 +246,22 @@ void SessionCall::Drain() {
 }
 
 void SessionCall::Tick(absl::Time now) {
-  bool drained = false;
+  absl::Status end;
   {
     MutexLock lock(mutex_);
     if (done_) return;  // the context is gone
     const absl::Time since = finished_ ? finish_start_ : writing_ ? write_start_ : now;
     if (now - since > options_.stall_timeout) return Cut();
-    drained = !finished_ && draining_ && now - idle_since_ >= kDrainGrace;
+    if (finished_) return;
+    const absl::Duration idle = now - idle_since_;  // negative where something is under way
+    if (draining_ && idle >= kDrainGrace) end = MakeError({.reason = ErrorReason::kDraining});
+    if (end.ok() && options_.idle_timeout > absl::ZeroDuration() && idle >= options_.idle_timeout)
+      end = IdleForLong(options_.idle_timeout);
   }
-  if (drained) End(ToGrpcStatus(MakeError({.reason = ErrorReason::kDraining})));
+  if (!end.ok()) return End(ToGrpcStatus(end));
+  // Others may have made room.
+  flow_->LookAgain();
+  Advance();
 }
 
 }  // namespace opserve::server

@@ -7,6 +7,7 @@
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "google/protobuf/io/coded_stream.h"
+#include "server/wire/message_scanner.h"
 #include "server/wire/raw_message.h"
 #include "server/wire/varint.h"
 
@@ -14,37 +15,50 @@ namespace opserve::server {
 namespace {
 
 using google::protobuf::io::CodedOutputStream;
-using Entries = google::protobuf::RepeatedPtrField<std::string>;
-
 constexpr uint32_t kAnswersTag = BytesTag(v1::SessionResponse::kAnswersFieldNumber);
 constexpr uint32_t kRawTag = BytesTag(v1::SessionResponse::kRawFieldNumber);
 
-// A command of a group: its bulk lies in the message that was parsed.
-Command TakeCommand(v1::SessionRequest& member) {
-  Command command;
-  if (member.raw_size() > 0) {
-    const auto entries = std::make_shared<Entries>(std::move(*member.mutable_raw()));
-    member.clear_raw();
-    for (const std::string& entry : *entries)
-      command.raw.emplace_back(std::as_bytes(std::span(entry)));
-    command.owner = entries;
-  }
-  command.header = std::move(member);
-  return command;
+// Up to here a command's bytes are copied: a message, however small, may keep a large block of the
+// transport's.
+constexpr size_t kCopiedBulkBytes = size_t{4} << 10;
+
+absl::Status BesideCommands() {
+  return InvalidParameter("commands", "nothing beside them in their message",
+                          "id, quiet, a command or raw");
 }
 
-absl::Status CheckGroup(const RawSessionRequest& group) {
-  const v1::SessionRequest& header = group.header;
-  if (header.id() != 0 || header.quiet() || !group.raw.empty() ||
-      header.command_case() != v1::SessionRequest::COMMAND_NOT_SET) {
-    return InvalidParameter("commands", "nothing beside them in their message",
-                            "id, quiet, a command or raw");
+// Whether to look for commands of a group. Parsing the header of one command that has some beside
+// it, which is wrong, finds a few of them as well, but takes much memory for many.
+bool MayBeGroup(const std::string& header) {
+  constexpr size_t kShortestCommand = 2;
+  std::string tag;
+  AppendVarint(BytesTag(v1::SessionRequest::kCommandsFieldNumber), tag);
+  return header.starts_with(tag) || header.size() > CommandReader::kMaxCommands * kShortestCommand;
+}
+
+// Fields that nobody knows may be there.
+absl::Status CheckBesideGroup(const std::string& header) {
+  v1::SessionRequest beside;
+  OPSERVE_RETURN_IF_ERROR(ParseHeader(header, beside));
+  if (beside.id() == 0 && !beside.quiet() &&
+      beside.command_case() == v1::SessionRequest::COMMAND_NOT_SET) {
+    return absl::OkStatus();
   }
-  for (const v1::SessionRequest& member : header.commands()) {
-    if (member.commands_size() > 0)
-      return InvalidParameter("commands", "commands that hold none themselves", "some that do");
+  return BesideCommands();
+}
+
+// Puts the `bytes` that `raw` points to into one block, which it returns.
+std::shared_ptr<const void> CopyBulk(std::vector<Fragments>& raw, size_t bytes) {
+  if (bytes == 0) return nullptr;
+  const std::shared_ptr<std::byte[]> block(new std::byte[bytes]);
+  size_t at = 0;
+  for (Fragments& entry : raw) {
+    const size_t size = entry.size_bytes();
+    entry.CopyTo(block.get() + at, 0, size);
+    entry = Fragments({block.get() + at, size});
+    at += size;
   }
-  return absl::OkStatus();
+  return block;
 }
 
 size_t RawBytes(const Answer& answer) {
@@ -69,22 +83,60 @@ void AppendMember(const Answer& answer, std::string& group) {
 
 }  // namespace
 
-absl::StatusOr<IncomingCommands> ReadCommands(const grpc::ByteBuffer& message) {
-  IncomingCommands incoming;
-  auto request = std::make_shared<RawSessionRequest>();
-  OPSERVE_ASSIGN_OR_RETURN(*request, ReadSessionRequest(message));
-  incoming.grouped = request->header.commands_size() > 0;
-  if (incoming.grouped) {
-    OPSERVE_RETURN_IF_ERROR(CheckGroup(*request));
-    for (v1::SessionRequest& member : *request->header.mutable_commands())
-      incoming.commands.push_back(TakeCommand(member));
-    return incoming;
+absl::StatusOr<CommandReader> CommandReader::Open(const grpc::ByteBuffer& message) {
+  CommandReader reader;
+  reader.message_ = std::make_unique<SplitMessage>();
+  SplitMessage& split = *reader.message_;
+  OPSERVE_ASSIGN_OR_RETURN(
+      split, ReadSplitMessage(message, v1::SessionRequest::kRawFieldNumber, kMaxRawEntries));
+  if (!MayBeGroup(split.header)) return reader;
+  const std::span<const std::byte> header = std::as_bytes(std::span(split.header));
+  OPSERVE_ASSIGN_OR_RETURN(ScannedMessage scanned,
+                           ScanMessage({&header, 1}, v1::SessionRequest::kCommandsFieldNumber,
+                                       {.max_header_bytes = kMaxHeaderBytes,
+                                        .max_bulk_entries = kMaxCommands,
+                                        .bulk_name = "commands"}));
+  if (scanned.bulk.empty()) return reader;
+  if (!split.raw.empty()) return BesideCommands();
+  OPSERVE_RETURN_IF_ERROR(CheckBesideGroup(scanned.header));
+  reader.commands_ = std::move(scanned.bulk);
+  return reader;
+}
+
+absl::StatusOr<Command> CommandReader::Next() { return is_grouped() ? NextOfGroup() : TakeOnly(); }
+
+absl::StatusOr<Command> CommandReader::TakeOnly() {
+  const std::unique_ptr<SplitMessage> message = std::move(message_);
+  Command command;
+  OPSERVE_RETURN_IF_ERROR(ParseHeader(message->header, command.header));
+  if (command.header.commands_size() > 0) return BesideCommands();
+  command.raw = std::move(message->raw);
+  size_t bytes = 0;
+  for (const Fragments& entry : command.raw) bytes += entry.size_bytes();
+  if (bytes <= kCopiedBulkBytes) {
+    command.owner = CopyBulk(command.raw, bytes);
+  } else {
+    command.owner = std::make_shared<const std::vector<grpc::Slice>>(std::move(message->slices));
   }
-  Command& command = incoming.commands.emplace_back();
-  command.header = std::move(request->header);
-  command.raw = std::move(request->raw);
-  if (!command.raw.empty()) command.owner = std::move(request);
-  return incoming;
+  return command;
+}
+
+absl::StatusOr<Command> CommandReader::NextOfGroup() {
+  const std::span<const std::span<const std::byte>> pieces = commands_[next_++].pieces();
+  OPSERVE_ASSIGN_OR_RETURN(
+      ScannedMessage scanned,
+      ScanMessage(pieces, v1::SessionRequest::kRawFieldNumber,
+                  {.max_header_bytes = kMaxHeaderBytes, .max_bulk_entries = kMaxRawEntries}));
+  Command command;
+  OPSERVE_RETURN_IF_ERROR(ParseHeader(scanned.header, command.header));
+  if (command.header.commands_size() > 0)
+    return InvalidParameter("commands", "commands that hold none themselves", "some that do");
+  command.raw = std::move(scanned.bulk);
+  size_t bytes = 0;
+  for (const Fragments& entry : command.raw) bytes += entry.size_bytes();
+  command.owner = CopyBulk(command.raw, bytes);
+  if (next_ == commands_.size()) message_.reset();
+  return command;
 }
 
 grpc::ByteBuffer WriteAnswers(std::vector<Answer> answers) {

@@ -8,7 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/mutex.h"
 #include "core/base/op_error.h"
+#include "core/base/shared_limit.h"
+#include "core/base/thread.h"
 #include "opserve/v1/session.grpc.pb.h"
+#include "server/connections/peer_address.h"
 #include "server/services/session_call.h"
 #include "server/wire/status.h"
 #include "server/wire/status_details.h"
@@ -23,7 +26,9 @@ using Calls = std::vector<std::shared_ptr<SessionCall>>;
 // The sessions there are, and a thread that looks at them now and then.
 class SessionKeeper {
  public:
-  explicit SessionKeeper(const Clock& clock) : clock_(clock), thread_([this] { Run(); }) {}
+  explicit SessionKeeper(const Clock& clock)
+      : clock_(clock),
+        thread_(StartThread("the thread that looks at sessions", [this] { Run(); })) {}
 
   ~SessionKeeper() {
     {
@@ -82,10 +87,52 @@ class SessionKeeper {
 // A session that is refused.
 class RefusedCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  explicit RefusedCall(const absl::Status& status) { Finish(ToGrpcStatus(status)); }
+  RefusedCall(const absl::Status& status, const ConnectionTable& connections,
+              const grpc::CallbackServerContext& context)
+      : connections_(connections), context_(context) {
+    Finish(ToGrpcStatus(status));
+  }
 
  private:
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    if (context_.IsCancelled()) connections_.NoteReset(context_.peer());
+    delete this;
+  }
+
+  const ConnectionTable& connections_;
+  const grpc::CallbackServerContext& context_;
+};
+
+// How many sessions there are, and whose they are. Thread-safe.
+class SessionPlaces {
+ public:
+  SessionPlaces(int64_t most, double client_share) : places_(most, client_share) {}
+
+  absl::Status Take(ClientId client) {
+    const MutexLock lock(mutex_);
+    const SharedLimit::Verdict verdict = places_.Take(client, 1);
+    if (verdict == SharedLimit::Verdict::kGranted) return absl::OkStatus();
+    return MakeError(
+        {.reason = ErrorReason::kResourceLimit,
+         .op = {},
+         .parameter = "session",
+         .want = verdict == SharedLimit::Verdict::kFull
+                     ? absl::StrCat("at most ", places_.limit(), " sessions")
+                     : absl::StrCat("at most ", places_.MostOf(client), " sessions of one client"),
+         .got = "one more"});
+  }
+  void Return(ClientId client) {
+    const MutexLock lock(mutex_);
+    places_.Return(client, 1);
+  }
+  int64_t taken() const {
+    const MutexLock lock(mutex_);
+    return places_.used();
+  }
+
+ private:
+  mutable Mutex mutex_;
+  SharedLimit places_ ABSL_GUARDED_BY(mutex_);
 };
 
 using Methods = v1::SessionService::WithRawCallbackMethod_Session<v1::SessionService::Service>;
@@ -93,7 +140,10 @@ using Methods = v1::SessionService::WithRawCallbackMethod_Session<v1::SessionSer
 class SessionService final : public Methods, public SessionServer {
  public:
   SessionService(Engine& engine, const SessionServiceOptions& options)
-      : engine_(engine), options_(options), keeper_(*options.clock) {}
+      : engine_(engine),
+        options_(options),
+        places_(options.max_sessions, options.client_share),
+        keeper_(*options.clock) {}
 
   grpc::Service& service() override { return *this; }
 
@@ -102,36 +152,36 @@ class SessionService final : public Methods, public SessionServer {
     for (const std::shared_ptr<SessionCall>& call : keeper_.Living()) call->Drain();
   }
 
-  int64_t num_sessions() const override { return static_cast<int64_t>(keeper_.Living().size()); }
+  int64_t num_sessions() const override { return places_.taken(); }
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Session(
       grpc::CallbackServerContext* context) override {
-    const absl::Status status = Admit();
+    // Before anything is made: clients may open sessions only to take them back.
+    const std::string peer = context->peer();
+    const ClientId client = PeerAddress::Parse(peer).client();
+    const absl::Status status =
+        draining_ ? MakeError({.reason = ErrorReason::kDraining}) : places_.Take(client);
     if (!status.ok()) {
       options_.counters->SessionRefused();
       options_.counters->Failed(ReasonOf(status));
-      return new RefusedCall(status);
+      return new RefusedCall(status, *options_.connections, *context);
     }
-    const std::shared_ptr<SessionCall> call = SessionCall::Start(engine_, options_, *context);
+    const std::shared_ptr<SessionCall> call =
+        SessionCall::Start(engine_, options_,
+                           {.client = client,
+                            .connection = options_.connections->Find(peer),
+                            .on_end = [this, client] { places_.Return(client); }},
+                           *context);
     keeper_.Add(call);
     if (draining_) call->Drain();
     return call.get();
   }
 
  private:
-  absl::Status Admit() const {
-    if (draining_) return MakeError({.reason = ErrorReason::kDraining});
-    if (num_sessions() < options_.max_sessions) return absl::OkStatus();
-    return MakeError({.reason = ErrorReason::kResourceLimit,
-                      .op = {},
-                      .parameter = "session",
-                      .want = absl::StrCat("at most ", options_.max_sessions, " sessions"),
-                      .got = "one more"});
-  }
-
   Engine& engine_;
   const SessionServiceOptions options_;
   std::atomic<bool> draining_ = false;
+  SessionPlaces places_;  // before the sessions, which give them back
   SessionKeeper keeper_;
 };
 

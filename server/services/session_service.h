@@ -10,8 +10,10 @@
 #include "absl/time/time.h"
 #include "core/base/clock.h"
 #include "core/engine/engine.h"
+#include "server/connections/connection_table.h"
 #include "server/counters/server_counters.h"
 #include "server/plans/plan_cache.h"
+#include "server/session/host_memory.h"
 #include "server/session/session_limits.h"
 
 namespace opserve::server {
@@ -19,13 +21,21 @@ namespace opserve::server {
 struct SessionServiceOptions {
   SessionLimits limits;
   int64_t max_sessions = 1024;
+  // What one client may have of them; see SharedLimit.
+  double client_share = 1;
+  // What a compressed message may inflate to; 0: such are refused before they come here.
+  int64_t max_inflated_bytes = 0;
   // How long a client may leave an answer untaken.
   absl::Duration stall_timeout = absl::Seconds(30);
+  // How long a session may have nothing under way before it is ended; 0: for ever.
+  absl::Duration idle_timeout;
   // Counts the sessions that have something under way. Must outlive the service.
   std::atomic<int64_t>* executing = nullptr;
   // These must outlive the service, too.
   PlanCache* plans = nullptr;
   ServerCounters* counters = nullptr;
+  ConnectionTable* connections = nullptr;
+  std::shared_ptr<HostMemory> host_memory;
   const Clock* clock = &Clock::Real();
 };
 

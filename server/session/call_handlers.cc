@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
-#include "core/engine/piecewise.h"
+#include "core/op/op_table.h"
 #include "server/session/handlers.h"
 #include "server/wire/call_codec.h"
 #include "server/wire/output_codec.h"
@@ -64,6 +64,7 @@ absl::StatusOr<std::shared_ptr<InlineCall>> PrepareInline(SessionState& state,
   auto call = std::make_shared<InlineCall>();
   OPSERVE_ASSIGN_OR_RETURN(call->planned, FindPlan(state, command, taken.command.raw));
   call->shot.plan = call->planned->plan();
+  call->shot.client = state.client;
   call->shot.storages = std::move(taken.command.raw);
   call->shot.storages.insert(call->shot.storages.end(), call->planned->values().begin(),
                              call->planned->values().end());
@@ -99,6 +100,10 @@ absl::Status EnqueueInline(SessionState& state, uint64_t stream_id,
     return InvalidParameter("device", (*context)->device().info().name + ", the stream's",
                             call->shot.plan->device->info().name);
   }
+  call->shot.cancelled = [ticket, weak = std::weak_ptr<Stream>(stream->object)] {
+    const std::shared_ptr<Stream> own = weak.lock();
+    return ticket->flow().is_closed() || own == nullptr || own->is_abandoned();
+  };
   auto run = [call, ticket, &engine = state.engine] {
     absl::Status result;
     call->shot.done = [&](absl::StatusOr<Outputs> outputs) {
@@ -137,16 +142,19 @@ absl::StatusOr<ChunkedCall::Declared> Declare(SessionState& state, const v1::Cal
                                               Taken& taken) {
   ChunkedCall::Declared declared;
   OPSERVE_ASSIGN_OR_RETURN(const NamedCall named, DecodeChunkedCall(call, taken.command.raw));
-  OPSERVE_ASSIGN_OR_RETURN(declared.plan, state.engine.MakePlan(named));
-  declared.chunked = FindChunked(call, *declared.plan.call.op);
-  OPSERVE_RETURN_IF_ERROR(CheckPiecewise(declared.plan, declared.chunked));
+  OPSERVE_ASSIGN_OR_RETURN(const Operator* op, FindOperator(named.op));
+  declared.chunked = FindChunked(call, *op);
+  OPSERVE_ASSIGN_OR_RETURN(declared.plan, state.engine.MakePiecewisePlan(named, declared.chunked));
   OPSERVE_ASSIGN_OR_RETURN(declared.storages, DecodeStorages(call, std::move(taken.command.raw)));
   OPSERVE_RETURN_IF_ERROR(CheckWholeInputs(declared));
-  OPSERVE_ASSIGN_OR_RETURN(
-      declared.share,
-      state.budget->Take(ChunkedCall::HeldBytes(declared, state.limits.max_skew_bytes),
-                         "max_skew_bytes"));
+  const int64_t held = ChunkedCall::HeldBytes(declared, state.limits.max_skew_bytes);
+  OPSERVE_ASSIGN_OR_RETURN(declared.share, state.budget->Take(held, "max_skew_bytes"));
+  // It is the host's memory as well.
+  OPSERVE_RETURN_IF_ERROR(state.memory->Take(held, "max_skew_bytes"));
+  declared.chunks = HostShare(state.memory, held);
+  OPSERVE_ASSIGN_OR_RETURN(declared.memory, state.TakeMemoryFor(declared.plan, "command"));
   declared.owner = taken.command.owner;
+  OPSERVE_RETURN_IF_ERROR(declared.GatherWholeInputs());
   return declared;
 }
 

@@ -89,13 +89,27 @@ struct ChunkedCall::Piece {
   }
 };
 
+absl::Status ChunkedCall::Declared::GatherWholeInputs() {
+  for (Fragments& storage : storages.fragments) {
+    if (storage.pieces().size() <= 1) continue;
+    OPSERVE_ASSIGN_OR_RETURN(PooledBuffer buffer,
+                             plan.device->host_memory().Acquire(storage.size_bytes()));
+    storage.CopyTo(buffer.data(), 0, buffer.size());
+    storage = Fragments({buffer.data(), buffer.size()});
+    gathered.push_back(std::move(buffer));
+  }
+  return absl::OkStatus();
+}
+
 ChunkedCall::ChunkedCall(Declared declared, const Limits& limits, std::shared_ptr<Ticket> ticket,
                          const Clock& clock)
     : shared_(std::make_shared<Shared>(Shared{
           std::move(declared.plan), std::move(declared.chunked), std::move(declared.storages),
-          std::move(declared.owner), std::move(declared.share), std::move(ticket)})),
+          std::move(declared.owner), std::move(declared.share), std::move(declared.chunks),
+          std::move(declared.memory), std::move(declared.gathered), std::move(ticket)})),
       limits_(limits),
-      stream_(Stream::Create(shared_->plan.device->workers(), clock, Stream::OnFailure::kStop)),
+      stream_(Stream::Create(shared_->plan.device->workers(), clock, Stream::OnFailure::kStop,
+                             shared_->ticket->flow().memory()->client())),
       total_(shared_->plan.call.outputs[0].desc.num_elements()),
       inputs_(shared_->plan.call.inputs.size()) {
   size_t largest = DTypeSize(shared_->plan.call.outputs[0].desc.dtype);

@@ -13,6 +13,7 @@
 #include "core/base/clock.h"
 #include "core/base/fragments.h"
 #include "core/device/memory_budget.h"
+#include "core/device/memory_pool.h"
 #include "core/device/stream.h"
 #include "core/engine/engine.h"
 #include "server/session/ticket.h"
@@ -44,10 +45,16 @@ class ChunkedCall {
     ChunkedInputs chunked;
     CallStorages storages;
     std::shared_ptr<const void> owner;
+    std::vector<PooledBuffer> gathered;
     MemoryBudget::Share share;
+    HostShare chunks;  // likewise of the host's memory
+    HostShare memory;  // of the plan
+
+    // Puts each whole input into one piece: every piece of the output reads all of it.
+    absl::Status GatherWholeInputs();
   };
 
-  // `declared` was accepted by CheckPiecewise. Answers go through `ticket`, which it ends.
+  // Of a plan of Engine::MakePiecewisePlan's. Answers go through `ticket`, which it ends.
   ChunkedCall(Declared declared, const Limits& limits, std::shared_ptr<Ticket> ticket,
               const Clock& clock);
   ChunkedCall(const ChunkedCall&) = delete;
@@ -75,6 +82,9 @@ class ChunkedCall {
     CallStorages storages;
     std::shared_ptr<const void> owner;
     MemoryBudget::Share share;
+    HostShare chunks;
+    HostShare memory;
+    std::vector<PooledBuffer> gathered;  // what `storages` point to, some of them
     std::shared_ptr<Ticket> ticket;
   };
   struct Input {

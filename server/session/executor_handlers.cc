@@ -24,8 +24,8 @@ absl::StatusOr<StorageView> ResolveView(SessionState& state, const v1::BufferVie
   return StorageView{buffer->object, view.offset_bytes()};
 }
 
-absl::StatusOr<std::shared_ptr<Executor>> MakeExecutor(SessionState& state,
-                                                       const v1::CreateExecutor& command) {
+absl::StatusOr<Owned<Executor>> MakeExecutor(SessionState& state,
+                                             const v1::CreateExecutor& command) {
   OPSERVE_RETURN_IF_ERROR(state.CheckHandles("executor"));
   OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<Context> * context,
                            state.contexts.Find(command.context()));
@@ -38,7 +38,12 @@ absl::StatusOr<std::shared_ptr<Executor>> MakeExecutor(SessionState& state,
     storages.push_back(*storage);
   }
   const auto use = command.repeatable() ? Executor::Use::kRepeatable : Executor::Use::kOnce;
-  return Executor::Create(state.engine, *context, call.named, storages, use);
+  Owned<Executor> executor{.context = command.context()};
+  OPSERVE_ASSIGN_OR_RETURN(executor.object,
+                           Executor::Create(state.engine, *context, call.named, storages, use));
+  OPSERVE_ASSIGN_OR_RETURN(executor.memory,
+                           state.TakeMemoryFor(executor.object->plan(), "executor"));
+  return executor;
 }
 
 Answer DescribePlan(const Plan& plan) {
@@ -129,13 +134,13 @@ void EnqueueAndSend(Stream& stream, Execution execution, const std::shared_ptr<T
 
 absl::Status Handle(SessionState& state, const v1::CreateExecutor& command, Taken& taken) {
   OPSERVE_RETURN_IF_ERROR(state.executors.CheckNew(command.executor()));
-  absl::StatusOr<std::shared_ptr<Executor>> executor = MakeExecutor(state, command);
+  absl::StatusOr<Owned<Executor>> executor = MakeExecutor(state, command);
   if (!executor.ok()) {
     state.executors.AddFailed(command.executor(), taken.ticket->id());
     return executor.status();
   }
-  taken.ticket->Finish(absl::OkStatus(), DescribePlan((*executor)->plan()));
-  state.executors.Add(command.executor(), {command.context(), *std::move(executor)});
+  taken.ticket->Finish(absl::OkStatus(), DescribePlan(executor->object->plan()));
+  state.executors.Add(command.executor(), *std::move(executor));
   return absl::OkStatus();
 }
 

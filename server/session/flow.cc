@@ -46,7 +46,7 @@ bool Flow::HasAnswer() const {
 
 bool Flow::MayRead() const {
   MutexLock lock(mutex_);
-  return held_bytes_ <= window_bytes_ && unsent_bytes_ <= window_bytes_;
+  return held_bytes_ <= window_bytes_ && unsent_bytes_ <= window_bytes_ && memory_->HasRoom();
 }
 
 bool Flow::IsIdle() const {
@@ -69,13 +69,9 @@ void Flow::Close() {
     waiters.swap(waiters_);
     dropped.swap(answers_);
     wake.swap(wake_);
+    for (const Answer& answer : dropped) AddUnsent(-answer.size_bytes());
   }
   for (Waiter& waiter : waiters) waiter.ready(false);
-}
-
-bool Flow::is_closed() const {
-  MutexLock lock(mutex_);
-  return closed_;
 }
 
 void Flow::Send(Answer answer) { SendReserved(std::move(answer), 0); }
@@ -89,12 +85,31 @@ void Flow::Post(Answer answer, int64_t reserved) {
   const int64_t bytes = answer.size_bytes();
   MutexLock lock(mutex_);
   if (closed_) return;
-  unsent_bytes_ += bytes - reserved;
+  AddUnsent(bytes - reserved);
   answers_.push_back(std::move(answer));
 }
 
 bool Flow::HasRoom(int64_t bytes) const {
-  return unsent_bytes_ == 0 || bytes <= window_bytes_ - unsent_bytes_;
+  return (unsent_bytes_ == 0 || bytes <= window_bytes_ - unsent_bytes_) && memory_->HasRoom();
+}
+
+void Flow::AddUnsent(int64_t bytes) {
+  unsent_bytes_ += bytes;
+  memory_->Note(bytes);
+}
+
+void Flow::AddHeld(int64_t bytes) {
+  held_bytes_ += bytes;
+  memory_->Note(bytes);
+}
+
+void Flow::LookAgain() {
+  std::vector<Waiter> ready;
+  {
+    MutexLock lock(mutex_);
+    ready = TakeReady();
+  }
+  for (Waiter& waiter : ready) waiter.ready(true);
 }
 
 void Flow::Reserve(int64_t bytes, absl::AnyInvocable<void(bool)> ready) {
@@ -107,7 +122,7 @@ void Flow::Reserve(int64_t bytes, absl::AnyInvocable<void(bool)> ready) {
         waiters_.push_back({bytes, std::move(ready)});
         return;
       }
-      unsent_bytes_ += bytes;
+      AddUnsent(bytes);
     }
   }
   ready(!closed);
@@ -116,7 +131,7 @@ void Flow::Reserve(int64_t bytes, absl::AnyInvocable<void(bool)> ready) {
 std::vector<Flow::Waiter> Flow::TakeReady() {
   std::vector<Waiter> ready;
   while (!waiters_.empty() && HasRoom(waiters_.front().bytes)) {
-    unsent_bytes_ += waiters_.front().bytes;
+    AddUnsent(waiters_.front().bytes);
     ready.push_back(std::move(waiters_.front()));
     waiters_.pop_front();
   }
@@ -127,7 +142,7 @@ void Flow::Unreserve(int64_t bytes) {
   std::vector<Waiter> ready;
   {
     MutexLock lock(mutex_);
-    unsent_bytes_ -= bytes;
+    AddUnsent(-bytes);
     ready = TakeReady();
   }
   for (Waiter& waiter : ready) waiter.ready(true);
@@ -136,14 +151,14 @@ void Flow::Unreserve(int64_t bytes) {
 
 void Flow::Hold(int64_t bytes) {
   MutexLock lock(mutex_);
-  held_bytes_ += bytes;
+  AddHeld(bytes);
 }
 
 void Flow::Release(int64_t bytes) {
   if (bytes == 0) return;
   {
     MutexLock lock(mutex_);
-    held_bytes_ -= bytes;
+    AddHeld(-bytes);
   }
   Wake();
 }
@@ -160,9 +175,9 @@ void Flow::EndCommand(std::optional<Answer> answer, int64_t released_bytes) {
   {
     MutexLock lock(mutex_);
     --commands_;
-    held_bytes_ -= released_bytes;
+    AddHeld(-released_bytes);
     if (answer.has_value() && !closed_) {
-      unsent_bytes_ += bytes;
+      AddUnsent(bytes);
       answers_.push_back(*std::move(answer));
     }
   }

@@ -3,6 +3,7 @@
 // when to read and the senders when to make more.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "core/base/mutex.h"
 #include "core/device/memory_pool.h"
 #include "opserve/v1/session.pb.h"
+#include "server/session/host_memory.h"
 
 namespace opserve::server {
 
@@ -29,8 +31,13 @@ struct Answer {
 // Thread-safe. No callback is called with a lock held.
 class Flow {
  public:
-  // Reading stops above `window_bytes` of uploads, or of answers.
-  explicit Flow(int64_t window_bytes) : window_bytes_(window_bytes) {}
+  // Reading stops above `window_bytes` of uploads, or of answers, and while the client has no host
+  // memory left.
+  Flow(int64_t window_bytes, std::shared_ptr<SessionMemory> memory)
+      : window_bytes_(window_bytes), memory_(std::move(memory)) {}
+
+  // The session's, where what waits is counted.
+  const std::shared_ptr<SessionMemory>& memory() const { return memory_; }
 
   // ---- for the transport ----
 
@@ -49,9 +56,11 @@ class Flow {
   bool IsIdle() const;
   // Answers that are not sent yet.
   int64_t unsent_bytes() const;
+  // Now and then: looks again whether there is room, which others may have made.
+  void LookAgain();
   // Nothing is sent any more; who waits for room is told that there will be none. `wake` is let go.
   void Close();
-  bool is_closed() const;
+  bool is_closed() const { return closed_.load(std::memory_order_relaxed); }
 
   // ---- for commands ----
 
@@ -87,7 +96,12 @@ class Flow {
   // Who may go on now; call them without the lock.
   std::vector<Waiter> TakeReady() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  // Both count with the session's memory, too.
+  void AddUnsent(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AddHeld(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   const int64_t window_bytes_;
+  const std::shared_ptr<SessionMemory> memory_;
   mutable Mutex mutex_;
   std::shared_ptr<const absl::AnyInvocable<void() const>> wake_ ABSL_GUARDED_BY(mutex_);
   std::deque<Answer> answers_ ABSL_GUARDED_BY(mutex_);
@@ -96,7 +110,7 @@ class Flow {
   int64_t held_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t commands_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t sending_ ABSL_GUARDED_BY(mutex_) = 0;  // answers that Next gave and Sent has not seen
-  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> closed_ = false;            // changes under the mutex
 };
 
 }  // namespace opserve::server

@@ -51,6 +51,23 @@ bool Overlap(const BufferRegion& a, const BufferRegion& b) {
                     {DescOf(b.memory), b.memory.start - start});
 }
 
+// In the stream's turn. One that was begun goes on to its end, unless the session ends.
+void EnqueueTransfer(const std::shared_ptr<Stream>& stream, const Taken& taken,
+                     absl::AnyInvocable<absl::Status(const Workers&)> transfer) {
+  auto run = [own = std::weak_ptr<Stream>(stream), ticket = taken.ticket,
+              transfer = std::move(transfer)]() mutable {
+    const std::shared_ptr<Stream> alive = own.lock();
+    const auto stop = [&] { return ticket->flow().is_closed(); };
+    if (alive == nullptr || stop()) return MakeError({.reason = ErrorReason::kCancelled});
+    const Workers workers(alive->workers(), stop);
+    absl::Status status = transfer(workers);
+    if (status.ok() && workers.stopped()) status = MakeError({.reason = ErrorReason::kCancelled});
+    return status;
+  };
+  stream->Enqueue(Stream::Command{
+      .id = taken.ticket->id(), .run = std::move(run), .done = FinishWith(taken.ticket)});
+}
+
 absl::Status CheckPattern(const std::string& pattern, const MemoryRegion& region) {
   const size_t size = pattern.size();
   if (size != 1 && size != 2 && size != 4 && size != 8) {
@@ -108,13 +125,11 @@ absl::Status Handle(SessionState& state, const v1::Upload& command, Taken& taken
                             absl::StrCat("the region's ", to.region.memory.size_bytes(), " bytes"),
                             absl::StrCat(size));
   }
-  to.stream->Enqueue(Stream::Command{
-      .id = taken.ticket->id(),
-      .run =
-          [region = to.region, bytes = std::move(bytes), owner = taken.command.owner] {
-            return region.buffer->device().Upload(region.memory, bytes);
-          },
-      .done = FinishWith(taken.ticket)});
+  EnqueueTransfer(to.stream, taken,
+                  [region = to.region, bytes = std::move(bytes),
+                   owner = taken.command.owner](const Workers& workers) {
+                    return region.buffer->device().Upload(region.memory, bytes, workers);
+                  });
   return absl::OkStatus();
 }
 
@@ -155,11 +170,9 @@ absl::Status Handle(SessionState& state, const v1::Copy& command, Taken& taken) 
   }
   if (Overlap(from.region, to.region))
     return InvalidParameter("to", "a region that from does not overlap", "one that it does");
-  from.stream->Enqueue(Stream::Command{
-      .id = taken.ticket->id(),
-      .run = [from = from.region,
-              to = to.region] { return to.buffer->device().Copy(from.memory, to.memory); },
-      .done = FinishWith(taken.ticket)});
+  EnqueueTransfer(from.stream, taken, [from = from.region, to = to.region](const Workers& workers) {
+    return to.buffer->device().Copy(from.memory, to.memory, workers);
+  });
   return absl::OkStatus();
 }
 
@@ -167,13 +180,11 @@ absl::Status Handle(SessionState& state, const v1::Fill& command, Taken& taken) 
   OPSERVE_ASSIGN_OR_RETURN(const StreamAndRegion to,
                            Resolve(state, command.stream(), command.to(), "to"));
   OPSERVE_RETURN_IF_ERROR(CheckPattern(command.pattern(), to.region.memory));
-  to.stream->Enqueue(Stream::Command{.id = taken.ticket->id(),
-                                     .run =
-                                         [region = to.region, pattern = command.pattern()] {
-                                           return region.buffer->device().Fill(
-                                               region.memory, std::as_bytes(std::span(pattern)));
-                                         },
-                                     .done = FinishWith(taken.ticket)});
+  EnqueueTransfer(to.stream, taken,
+                  [region = to.region, pattern = command.pattern()](const Workers& workers) {
+                    return region.buffer->device().Fill(region.memory,
+                                                        std::as_bytes(std::span(pattern)), workers);
+                  });
   return absl::OkStatus();
 }
 

@@ -56,7 +56,8 @@ void Pump::Proceed() {
 
 void Pump::OnRoom(bool granted, int64_t bytes) {
   if (!granted) return End(MakeError({.reason = ErrorReason::kCancelled}));
-  device_.workers().Enqueue(std::make_unique<Turn>(shared_from_this(), bytes));
+  device_.workers().Enqueue(std::make_unique<Turn>(shared_from_this(), bytes),
+                            WorkerPool::Size::kAny, ticket_->flow().memory()->client());
 }
 
 absl::Status Pump::SendChunk(int64_t bytes) {

@@ -9,6 +9,9 @@
 namespace opserve::server {
 namespace {
 
+// What a synchronization takes on each stream.
+constexpr int64_t kSynchronizeBytes = 256;
+
 // Puts what `make` returns into `table`, or remembers that it failed.
 template <typename T, typename Make>
 absl::Status Create(SessionState& state, ObjectTable<T>& table, uint64_t id, Taken& taken,
@@ -65,12 +68,12 @@ absl::Status CheckReached(const Event& event, std::string_view parameter) {
 }  // namespace
 
 absl::Status Handle(SessionState& state, const v1::CreateContext& command, Taken& taken) {
-  return Create(state, state.contexts, command.context(), taken,
-                [&]() -> absl::StatusOr<std::shared_ptr<Context>> {
-                  OPSERVE_ASSIGN_OR_RETURN(Device * device,
-                                           state.engine.FindDevice(command.device()));
-                  return std::make_shared<Context>(*device, state.budget, state.clock);
-                });
+  return Create(
+      state, state.contexts, command.context(), taken,
+      [&]() -> absl::StatusOr<std::shared_ptr<Context>> {
+        OPSERVE_ASSIGN_OR_RETURN(Device * device, state.engine.FindDevice(command.device()));
+        return std::make_shared<Context>(*device, state.budget, state.clock, state.client);
+      });
 }
 
 absl::Status Handle(SessionState& state, const v1::DestroyContext& command, Taken& taken) {
@@ -177,6 +180,8 @@ absl::Status Handle(SessionState& state, const v1::Synchronize& command, Taken& 
     case v1::Synchronize::kContext: {
       OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<Context> * context,
                                state.contexts.Find(command.context()));
+      // Something waits on each of its streams until then.
+      taken.ticket->Hold(kSynchronizeBytes * static_cast<int64_t>((*context)->num_streams()));
       (*context)->Synchronize(TellFailure(taken.ticket));
       return absl::OkStatus();
     }

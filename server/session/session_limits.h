@@ -13,6 +13,7 @@ struct SessionLimits {
   int64_t max_skew_bytes = int64_t{4} << 20;
   int64_t chunk_bytes = int64_t{1} << 20;
   int64_t max_message_bytes = int64_t{256} << 20;
+  int64_t host_memory_bytes = int64_t{128} << 20;  // of its objects
 };
 
 }  // namespace opserve::server

@@ -15,7 +15,11 @@ namespace {
 constexpr int64_t kSmallHeader = 1024;
 constexpr int64_t kSpacePerByte = 6;
 
-constexpr int64_t kUnbounded = int64_t{1} << 60;
+// What a command takes while it waits, besides its message.
+constexpr int64_t kCommandBytes = 512;
+// What an object takes, whatever it is, and how many are paid for at a time.
+constexpr int64_t kHandleBytes = 1024;
+constexpr size_t kHandlesAtOnce = 16;
 
 // Bytes from the start of a region to its end; nullopt when they do not fit.
 std::optional<int64_t> ReachOf(const MemoryRegion& region) {
@@ -48,7 +52,7 @@ int64_t Command::held_bytes() const {
   int64_t bytes = header_bytes <= kSmallHeader ? kSpacePerByte * header_bytes
                                                : static_cast<int64_t>(header.SpaceUsedLong());
   for (const Fragments& entry : raw) bytes += static_cast<int64_t>(entry.size_bytes());
-  return bytes;
+  return kCommandBytes + bytes;
 }
 
 SessionState::SessionState(Engine& the_engine, PlanCache& the_plans, const Clock& the_clock,
@@ -58,18 +62,31 @@ SessionState::SessionState(Engine& the_engine, PlanCache& the_plans, const Clock
       clock(the_clock),
       limits(the_limits),
       flow(std::move(the_flow)),
+      memory(flow->memory()),
+      client(memory->client()),
       budget(std::make_shared<MemoryBudget>(limits.memory_limit_bytes)),
-      staging(std::make_shared<MemoryPool>(kUnbounded, MemorySource::Host(), clock)) {}
+      staging(memory->staging()) {}
 
-absl::Status SessionState::CheckHandles(std::string_view kind) const {
+absl::Status SessionState::CheckHandles(std::string_view kind) {
   const size_t handles = contexts.size() + streams.size() + events.size() + buffers.size() +
                          executors.size() + chunked_calls.size();
-  if (handles < static_cast<size_t>(limits.max_handles)) return absl::OkStatus();
+  if (handles < static_cast<size_t>(limits.max_handles)) {
+    if (handles < paid_handles_) return absl::OkStatus();
+    OPSERVE_RETURN_IF_ERROR(memory->Take(kHandleBytes * kHandlesAtOnce, kind));
+    paid_handles_ += kHandlesAtOnce;
+    return absl::OkStatus();
+  }
   return MakeError({.reason = ErrorReason::kResourceLimit,
                     .op = {},
                     .parameter = std::string(kind),
                     .want = absl::StrCat("at most ", limits.max_handles, " handles in the session"),
                     .got = "one more"});
+}
+
+absl::StatusOr<HostShare> SessionState::TakeMemoryFor(const Plan& plan, std::string_view kind) {
+  const int64_t bytes = HostBytes(plan);
+  OPSERVE_RETURN_IF_ERROR(memory->Take(bytes, kind));
+  return HostShare(memory, bytes);
 }
 
 absl::Status SessionState::EraseContext(uint64_t context) {

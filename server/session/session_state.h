@@ -55,14 +55,17 @@ template <typename T>
 struct Owned {
   uint64_t context = 0;
   std::shared_ptr<T> object;
+  HostShare memory = {};  // besides what every handle takes
 };
 
 struct SessionState {
   SessionState(Engine& the_engine, PlanCache& the_plans, const Clock& the_clock,
                const SessionLimits& the_limits, std::shared_ptr<Flow> the_flow);
 
-  // RESOURCE_EXHAUSTED naming `kind` when there is no room for one more object.
-  absl::Status CheckHandles(std::string_view kind) const;
+  // RESOURCE_EXHAUSTED naming `kind` when there is no room for one more object; else there is.
+  absl::Status CheckHandles(std::string_view kind);
+  // Host memory for a plan that the session keeps. RESOURCE_EXHAUSTED naming `kind`.
+  absl::StatusOr<HostShare> TakeMemoryFor(const Plan& plan, std::string_view kind);
   // With all that it owns. 161002 when there is none.
   absl::Status EraseContext(uint64_t context);
   void Clear();
@@ -72,7 +75,9 @@ struct SessionState {
   const Clock& clock;
   const SessionLimits limits;
   const std::shared_ptr<Flow> flow;
-  const std::shared_ptr<MemoryBudget> budget;
+  const std::shared_ptr<SessionMemory> memory;  // of the host
+  const ClientId client;
+  const std::shared_ptr<MemoryBudget> budget;  // of devices
   // Chunks on their way out: host memory, kept warm. `flow` bounds how much of it is in use.
   const std::shared_ptr<MemoryPool> staging;
 
@@ -83,6 +88,9 @@ struct SessionState {
   ObjectTable<Owned<Executor>> executors{"executor"};
   ObjectTable<std::shared_ptr<ChunkedCall>> chunked_calls{"command"};
   RecentIds failed_calls;  // chunked ones
+
+ private:
+  size_t paid_handles_ = 0;  // as many as there ever were at once: their host memory is taken
 };
 
 // A command in the hands of its handler: an error that the handler returns is the command's answer;

@@ -14,13 +14,13 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
+#include "core/base/thread.h"
 
 namespace opserve::server {
 namespace {
 
 constexpr int kBacklog = 64;
 constexpr int kPauseMilliseconds = 100;
-constexpr mode_t kOfUserAndGroup = 0660;
 
 absl::Status CannotBind(const std::string& path) {
   return InvalidParameter("--allow-shared-memory", "a path for a new socket",
@@ -66,14 +66,16 @@ MemorySocket::~MemorySocket() {
 }
 
 absl::StatusOr<std::unique_ptr<MemorySocket>> MemorySocket::Listen(const std::string& path,
+                                                                   mode_t mode,
                                                                    RegionTable& table) {
   std::unique_ptr<MemorySocket> socket(new MemorySocket(path, table));
-  OPSERVE_RETURN_IF_ERROR(socket->Bind());
-  socket->thread_ = std::thread([raw = socket.get()] { raw->Serve(); });
+  OPSERVE_RETURN_IF_ERROR(socket->Bind(mode));
+  socket->thread_ =
+      StartThread("the thread of shared memory", [raw = socket.get()] { raw->Serve(); });
   return socket;
 }
 
-absl::Status MemorySocket::Bind() {
+absl::Status MemorySocket::Bind(mode_t mode) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   if (path_.size() >= sizeof(address.sun_path)) {
@@ -88,7 +90,7 @@ absl::Status MemorySocket::Bind() {
     return CannotBind(path_);
   is_bound_ = true;
   // Before anyone can connect.
-  if (::chmod(path_.c_str(), kOfUserAndGroup) != 0 || ::listen(listener_.get(), kBacklog) != 0)
+  if (::chmod(path_.c_str(), mode) != 0 || ::listen(listener_.get(), kBacklog) != 0)
     return CannotBind(path_);
   return absl::OkStatus();
 }

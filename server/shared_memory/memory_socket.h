@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <poll.h>
+#include <sys/types.h>
 
 #include "absl/status/statusor.h"
 #include "core/base/unique_fd.h"
@@ -24,9 +25,9 @@ inline constexpr size_t kMaxMemoryClients = 256;
 // is cut, packets come whole, and nothing waits for the rest of anything.
 class MemorySocket {
  public:
-  // Binds `path`, where no file may be, for this user and group. 161002 naming
-  // --allow-shared-memory where that fails. `table` must outlive it.
-  static absl::StatusOr<std::unique_ptr<MemorySocket>> Listen(const std::string& path,
+  // Binds `path`, where no file may be, and gives it `mode`. 161002 naming --allow-shared-memory
+  // where that fails; throws ThreadError where there is no thread for it. `table` must outlive it.
+  static absl::StatusOr<std::unique_ptr<MemorySocket>> Listen(const std::string& path, mode_t mode,
                                                               RegionTable& table);
   // Ends all connections. What clients have mapped stays theirs. Removes the socket.
   ~MemorySocket();
@@ -41,7 +42,7 @@ class MemorySocket {
   };
 
   MemorySocket(const std::string& path, RegionTable& table);
-  absl::Status Bind();
+  absl::Status Bind(mode_t mode);
   void Serve();
   // What to wait for: the end, the listener, the clients.
   std::vector<pollfd> Waited() const;

@@ -21,7 +21,7 @@ namespace opserve::server {
 // A name longer than this is nobody's.
 inline constexpr size_t kMaxNameBytes = 256;
 // Entries of an attribute that comes as a tensor.
-inline constexpr int64_t kMaxAttributeTensorElements = int64_t{1} << 24;
+inline constexpr int64_t kMaxAttributeTensorElements = int64_t{1} << 16;
 
 // The operator of that name; NOT_FOUND otherwise, at once for a name that is too long to be one.
 absl::StatusOr<const Operator*> FindCallee(std::string_view name);

@@ -125,7 +125,8 @@ class Scanner {
   // ScanField must read what comes next.
   bool ScanSmallBulk() {
     const std::span<const std::byte> rest = cursor_.rest_of_piece();
-    if (rest.size() < 2 || std::to_integer<uint32_t>(rest[0]) != BulkTag()) return false;
+    if (rest.size() < 2 || BulkTag() >= 0x80 || std::to_integer<uint32_t>(rest[0]) != BulkTag())
+      return false;
     const auto length = std::to_integer<size_t>(rest[1]);
     if (length >= 0x80 || rest.size() <= 2 + length) return false;
     if (header_start_.position() != cursor_.position()) return false;
@@ -136,7 +137,7 @@ class Scanner {
     return true;
   }
 
-  // Tags of one byte are all that ScanSmallBulk compares with.
+  // Of one byte below 0x80, the only tags that ScanSmallBulk looks for; or more than a byte.
   uint32_t BulkTag() const { return bulk_field_ << 3 | kLengthDelimited; }
 
   absl::Status ScanField() {
@@ -197,8 +198,9 @@ class Scanner {
 
   absl::Status ScanBulk() {
     if (message_.bulk.size() == limits_.max_bulk_entries) {
-      return Malformed(absl::StrCat("at most ", limits_.max_bulk_entries, " raw entries"),
-                       "one more", cursor_.position());
+      return Malformed(
+          absl::StrCat("at most ", limits_.max_bulk_entries, " ", std::string(limits_.bulk_name)),
+          "one more", cursor_.position());
     }
     OPSERVE_ASSIGN_OR_RETURN(const size_t length, ReadLength());
     if (message_.bulk.empty()) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,6 +29,7 @@ struct ScannedMessage {
 struct ScanLimits {
   size_t max_header_bytes = 0;
   size_t max_bulk_entries = 0;
+  std::string_view bulk_name = "raw entries";  // for errors
 };
 
 // Cuts the top-level fields of number `bulk_field` with wire type 2 out of the message; a field of

@@ -37,13 +37,13 @@ std::vector<grpc::Slice> SlicesOf(const grpc::ByteBuffer& buffer) {
 }
 
 absl::StatusOr<ScannedMessage> Scan(const std::vector<grpc::Slice>& slices, uint32_t bulk_field,
-                                    size_t max_entries) {
+                                    size_t max_entries, size_t max_header_bytes = kMaxHeaderBytes) {
   std::vector<std::span<const std::byte>> pieces;
   pieces.reserve(slices.size());
   for (const grpc::Slice& slice : slices)
     pieces.push_back(std::as_bytes(std::span(slice.begin(), slice.size())));
   return ScanMessage(pieces, bulk_field,
-                     {.max_header_bytes = kMaxHeaderBytes, .max_bulk_entries = max_entries});
+                     {.max_header_bytes = max_header_bytes, .max_bulk_entries = max_entries});
 }
 
 }  // namespace
@@ -66,6 +66,13 @@ absl::StatusOr<SplitMessage> ReadSplitMessage(const grpc::ByteBuffer& buffer, ui
   split.header = std::move(scanned.header);
   split.raw = std::move(scanned.bulk);
   return split;
+}
+
+bool HasLongHeader(const grpc::ByteBuffer& buffer, uint32_t raw_field, size_t max_raw_entries) {
+  if (!buffer.Valid() || buffer.Length() <= kInlineHeaderBytes) return false;
+  const absl::StatusOr<ScannedMessage> scanned =
+      Scan(SlicesOf(buffer), raw_field, max_raw_entries, kInlineHeaderBytes);
+  return scanned.status().code() == absl::StatusCode::kResourceExhausted;
 }
 
 void RawWriter::AppendStart(size_t entry_bytes) {
@@ -104,17 +111,6 @@ grpc::ByteBuffer WriteSplitMessage(std::string header, uint32_t raw_field,
   RawWriter writer(raw_field);
   for (PooledBuffer& entry : raw) writer.Add(std::move(entry));
   return std::move(writer).WriteAfter(std::move(header));
-}
-
-absl::StatusOr<RawSessionRequest> ReadSessionRequest(const grpc::ByteBuffer& buffer) {
-  RawSessionRequest request;
-  OPSERVE_ASSIGN_OR_RETURN(
-      SplitMessage split,
-      ReadSplitMessage(buffer, v1::SessionRequest::kRawFieldNumber, kMaxRawEntries));
-  OPSERVE_RETURN_IF_ERROR(ParseHeader(split.header, request.header));
-  request.slices = std::move(split.slices);
-  request.raw = std::move(split.raw);
-  return request;
 }
 
 absl::Status ReadMessage(const grpc::ByteBuffer& buffer, google::protobuf::MessageLite& message) {

@@ -22,15 +22,11 @@ namespace opserve::server {
 
 // What a request may hold besides `raw`: protobuf turns two bytes into objects of a hundred, so
 // this bounds memory. Without it, a message of 256 MiB could take 15 GiB.
-inline constexpr size_t kMaxHeaderBytes = size_t{4} << 20;
+inline constexpr size_t kMaxHeaderBytes = size_t{2} << 20;
 inline constexpr size_t kMaxRawEntries = 4096;
-
-// A request whose bulk bytes lie where the transport put them. Movable: moving keeps every address.
-struct RawSessionRequest {
-  v1::SessionRequest header;   // all but `raw`
-  std::vector<Fragments> raw;  // points into `slices`
-  std::vector<grpc::Slice> slices;
-};
+// Up to here a header is read on the thread that brings it: more takes milliseconds, and other
+// messages would wait.
+inline constexpr size_t kInlineHeaderBytes = size_t{64} << 10;
 
 // A message before its header is parsed. Movable: moving keeps every address.
 struct SplitMessage {
@@ -44,14 +40,14 @@ struct SplitMessage {
 absl::StatusOr<SplitMessage> ReadSplitMessage(const grpc::ByteBuffer& buffer, uint32_t raw_field,
                                               size_t max_raw_entries);
 
+// Whether it has more than kInlineHeaderBytes besides its raw entries.
+bool HasLongHeader(const grpc::ByteBuffer& buffer, uint32_t raw_field, size_t max_raw_entries);
+
 // 161002: a header that is no `type` ("opserve.v1.ExecuteRequest").
 absl::Status NotAMessage(std::string_view type);
 
 // 161002 when `header` is no such message.
 absl::Status ParseHeader(const std::string& header, google::protobuf::MessageLite& message);
-
-// Errors as ScanMessage's and ParseHeader's.
-absl::StatusOr<RawSessionRequest> ReadSessionRequest(const grpc::ByteBuffer& buffer);
 
 // Reads a message that has no bulk. Errors: RESOURCE_EXHAUSTED above kMaxHeaderBytes; 161002 when
 // it is no such message.

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "core/base/op_error.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "server/wire/shared_codec.h"
 #include "server/wire/varint.h"
@@ -27,6 +29,7 @@ ResultForm::ResultForm(const OpCall& call, const v1::Call* sharing, v1::TensorEn
   Describe(tensors);
   const OutputEncoder encoder(call, encoding, tensors);
   max_response_bytes_ = ExecuteResponseBytes(described, encoder.raw_sizes());
+  values_bytes_ = encoder.values_bytes();
   max_response_bytes_ += encoder.values_bytes();
   max_batched_bytes_ += encoder.values_bytes();
   for (const size_t raw : encoder.raw_sizes()) max_batched_bytes_ += kMaxFramingBytes + raw;
@@ -85,6 +88,16 @@ void ResultForm::AddRaw(const SeriesOutputs& outputs, size_t index, RawWriter& r
 std::vector<PooledBuffer> ResultForm::FillTensors(Outputs outputs, TensorList& tensors) const {
   Describe(tensors);
   return OutputEncoder(*call_, encoding_, tensors).Fill(std::move(outputs), tensors);
+}
+
+absl::Status CheckValues(const OpCall& call, size_t values_bytes, size_t left) {
+  if (values_bytes <= left) return absl::OkStatus();
+  return MakeError({.reason = ErrorReason::kResourceLimit,
+                    .op = std::string(call.op->name),
+                    .parameter = "output_encoding",
+                    .want = absl::StrCat("at most ", left,
+                                         " bytes of values in an answer (RAW has no such bound)"),
+                    .got = absl::StrCat(values_bytes)});
 }
 
 grpc::ByteBuffer WriteExecuteResponse(const ResultForm& form, Outputs outputs) {

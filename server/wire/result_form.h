@@ -9,6 +9,7 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
 #include "core/engine/engine.h"
 #include "opserve/v1/operator_service.pb.h"
 #include "server/wire/output_codec.h"
@@ -26,6 +27,8 @@ class ResultForm {
 
   // Whether outputs are raw entries of the message; else they are values of their tensors.
   bool is_raw() const { return encoding_ == v1::TENSOR_ENCODING_RAW; }
+  // What the values take, at most; 0 for RAW.
+  size_t values_bytes() const { return values_bytes_; }
   // The most that such a result takes among those of a batch.
   size_t max_batched_bytes() const { return max_batched_bytes_; }
   // The most that an ExecuteResponse of it takes; RAW: exactly that.
@@ -57,9 +60,17 @@ class ResultForm {
   const v1::Call* sharing_ = nullptr;
   v1::TensorEncoding encoding_ = v1::TENSOR_ENCODING_RAW;
   absl::InlinedVector<Output, 1> outputs_;
+  size_t values_bytes_ = 0;
   size_t max_batched_bytes_ = 0;
   size_t max_response_bytes_ = 0;
 };
+
+// Values are for small tensors: while they are encoded they take several times their size.
+inline constexpr size_t kMaxValuesBytes = size_t{4} << 20;
+
+// RESOURCE_EXHAUSTED naming output_encoding where `values_bytes` are more than kMaxValuesBytes, or
+// than `left` of them.
+absl::Status CheckValues(const OpCall& call, size_t values_bytes, size_t left = kMaxValuesBytes);
 
 // The ExecuteResponse with these outputs of a call of that form. Large outputs are not copied.
 grpc::ByteBuffer WriteExecuteResponse(const ResultForm& form, Outputs outputs);

@@ -1,56 +1,8 @@
 """Messages of opserve.v1 by hand: what protobuf would not write, too."""
 
-import struct
+from protobuf_wire import field, fields, floats
 
 FLOAT32, INT8 = 1, 5
-
-
-def varint(number):
-    number &= (1 << 64) - 1
-    out = bytearray()
-    while number >= 0x80:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes(out) + bytes([number])
-
-
-def field(number, content):
-    if isinstance(content, float):
-        return varint(number << 3 | 1) + struct.pack("<d", content)
-    if isinstance(content, int):
-        return varint(number << 3) + varint(content)
-    content = content.encode() if isinstance(content, str) else content
-    return varint(number << 3 | 2) + varint(len(content)) + content
-
-
-def fields(message):
-    """Number and content of each top-level field."""
-    found, at = [], 0
-
-    def take():
-        nonlocal at
-        number = shift = 0
-        while True:
-            byte = message[at]
-            at += 1
-            number |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return number
-
-    while at < len(message):
-        tag = take()
-        if tag & 7 == 0:
-            found.append((tag >> 3, take()))
-        else:
-            size = take() if tag & 7 == 2 else 8 if tag & 7 == 1 else 4
-            found.append((tag >> 3, message[at:at + size]))
-            at += size
-    return found
-
-
-def floats(*values):
-    return struct.pack(f"<{len(values)}f", *values)
 
 
 def tensor(name="grad_input", dtype=FLOAT32, shape=(8,), more=b""):
@@ -104,12 +56,11 @@ ALLOCATE, SYNCHRONIZE, DOWNLOAD, GET_WORKSPACE_SIZE, EXECUTE, CHUNKED_EXECUTE, C
 def commands(message):
     """Id and kind of each command in a SessionRequest that wants an answer."""
     found = fields(message)
-    members = [content for number, content in found if number == COMMANDS]
-    if members:
-        return [command for member in members for command in commands(member)]
-    if dict(found).get(QUIET):
+    if COMMANDS in found:
+        return [command for member in found[COMMANDS] for command in commands(member)]
+    if any(found.get(QUIET, [])):
         return []
-    return [(dict(found)[1], number) for number, _ in found if 3 <= number <= 28][:1]
+    return [(found[1][-1], number) for number in found if 3 <= number <= 28][:1]
 
 
 def session(call, react, info=None):

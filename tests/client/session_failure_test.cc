@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "client/cpp/session.h"
 #include "client/cpp/waiter.h"
+#include "core/base/clock.h"
 #include "core/base/op_error.h"
 #include "core/base/strings.h"
 #include "tests/client/fake_session_server.h"
@@ -217,9 +217,9 @@ TEST(SessionFailureTest, CancelReleasesBorrowedMemory) {
   EXPECT_TRUE(
       stream.UploadAsync(x, TensorView::Of(large, {4 << 20}), [&] { released.Set(true); }).ok());
   server.WaitUntil([](const std::vector<Request>& received) { return received.size() >= 4; });
-  EXPECT_FALSE(released.Wait(absl::Now() + absl::Milliseconds(50)).has_value());
+  EXPECT_FALSE(released.Wait(Clock::Real().Now() + absl::Milliseconds(50)).has_value());
   session.Cancel();
-  EXPECT_TRUE(released.Wait(absl::Now() + absl::Seconds(30)).has_value());
+  EXPECT_TRUE(released.Wait(Clock::Real().Now() + absl::Seconds(30)).has_value());
   stop.Set(true);
 }
 

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "client/cpp/waiter.h"
+#include "core/base/clock.h"
 #include "core/base/op_error.h"
 #include "core/base/strings.h"
 #include "tests/client/fake_session_server.h"
@@ -349,7 +349,7 @@ TEST(SessionTest, BothDirectionsMayBeFull) {
                            if (++all == kCalls) ended.Set(true);
                          });
   }
-  EXPECT_TRUE(ended.Wait(absl::Now() + absl::Seconds(60)).has_value());
+  EXPECT_TRUE(ended.Wait(Clock::Real().Now() + absl::Seconds(60)).has_value());
 }
 
 TEST(SessionTest, InlineCallsOnStreamsNameThem) {

@@ -10,6 +10,7 @@
 #include "client/cpp/session.h"
 #include "client/cpp/transfer.h"
 #include "client/cpp/waiter.h"
+#include "core/base/clock.h"
 #include "core/base/strings.h"
 #include "tests/client/fake_session_server.h"
 
@@ -150,7 +151,7 @@ TEST_F(SessionTransferTest, ReleasedIsCalledWhateverBecomesOfTheUpload) {
     const std::vector<int64_t> shape = {count};
     absl::Status status =
         stream_.UploadAsync(x, TensorView::Of(values, shape), [released] { released.Set(true); });
-    EXPECT_TRUE(released.Wait(absl::Now() + absl::Seconds(30)).has_value());
+    EXPECT_TRUE(released.Wait(Clock::Real().Now() + absl::Seconds(30)).has_value());
     return status;
   };
   EXPECT_EQ(upload(5000), absl::OkStatus());

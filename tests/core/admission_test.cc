@@ -109,5 +109,81 @@ TEST_F(AdmissionTest, WaitsThatWereLongerThanExpectedMakeItExpectMore) {
   EXPECT_GT(admission.load().expected_wait, 1.5 * before);
 }
 
+constexpr ClientId kGreedy{1};
+constexpr ClientId kOther{2};
+
+Admission::Demand Of(ClientId client, int64_t bytes, absl::Duration time) {
+  Admission::Demand demand = Demand(bytes, time);
+  demand.client = client;
+  return demand;
+}
+
+class SharedAdmissionTest : public AdmissionTest {
+ protected:
+  absl::Status AdmitTo(Admission& shared, const Admission::Demand& demand) {
+    absl::StatusOr<Admission::Place> place = shared.Admit(demand, refusal);
+    absl::Status status = place.status();
+    if (place.ok()) places_.push_back(*std::move(place));
+    return status;
+  }
+
+  Admission shared_{
+      {.max_calls = 8, .max_bytes = 100, .max_wait = absl::Milliseconds(10), .client_share = 0.5},
+      /*threads=*/2};
+  std::vector<Admission::Place> places_;
+};
+
+TEST_F(SharedAdmissionTest, OneClientsLongCallsKeepNoOtherOut) {
+  EXPECT_TRUE(AdmitTo(shared_, Of(kGreedy, 1, absl::Hours(100))).ok());
+  EXPECT_EQ(AdmitTo(shared_, Of(kGreedy, 1, absl::Milliseconds(1))).code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(refusal, Refusal::kWait);
+  EXPECT_TRUE(AdmitTo(shared_, Of(kOther, 1, absl::Milliseconds(8))).ok());
+  // Its own work, and as much of the other's, take their turns on two threads.
+  EXPECT_TRUE(AdmitTo(shared_, Of(kOther, 1, absl::Milliseconds(8))).ok());
+  EXPECT_EQ(AdmitTo(shared_, Of(kOther, 1, absl::Milliseconds(8))).code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(refusal, Refusal::kWait);
+}
+
+TEST_F(SharedAdmissionTest, NoClientHasAllCalls) {
+  for (int i = 0; i < 4; ++i)
+    EXPECT_TRUE(AdmitTo(shared_, Of(kGreedy, 1, absl::ZeroDuration())).ok());
+  const absl::Status status = AdmitTo(shared_, Of(kGreedy, 1, absl::ZeroDuration()));
+  EXPECT_EQ(refusal, Refusal::kCalls);
+  EXPECT_EQ(GetErrorDetail(status)->want, "at most 4 calls of one client, of 8");
+  EXPECT_TRUE(AdmitTo(shared_, Of(kOther, 1, absl::ZeroDuration())).ok());
+}
+
+TEST_F(SharedAdmissionTest, NoClientHasAllBytes) {
+  EXPECT_TRUE(AdmitTo(shared_, Of(kGreedy, 50, absl::ZeroDuration())).ok());
+  const absl::Status status = AdmitTo(shared_, Of(kGreedy, 1, absl::ZeroDuration()));
+  EXPECT_EQ(refusal, Refusal::kBytes);
+  EXPECT_EQ(GetErrorDetail(status)->want,
+            "at most 0 bytes more, of 100 for inputs, outputs and workspaces");
+  EXPECT_TRUE(AdmitTo(shared_, Of(kOther, 25, absl::ZeroDuration())).ok());
+  places_.clear();
+  EXPECT_EQ(shared_.load().bytes, 0);
+}
+
+TEST_F(SharedAdmissionTest, WorkOnStreamsIsWaitedFor) {
+  const Admission::Place entered = shared_.Enter(Of(kGreedy, 1, absl::Milliseconds(30)));
+  EXPECT_EQ(shared_.load().expected_wait, absl::Milliseconds(15));
+  EXPECT_EQ(AdmitTo(shared_, Of(kGreedy, 1, absl::Milliseconds(1))).code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(AdmissionTest, OneWaitDoesNotSpoilTheEstimates) {
+  EXPECT_TRUE(Admit(Demand(1, absl::Milliseconds(10))).ok());
+  const absl::Duration before = admission.load().expected_wait;
+  {
+    absl::StatusOr<Admission::Place> place =
+        admission.Admit(Demand(1, absl::ZeroDuration()), refusal);
+    ASSERT_TRUE(place.ok());
+    place->Start(kNow + absl::Hours(1));
+  }
+  EXPECT_LT(admission.load().expected_wait, 1.2 * before);
+}
+
 }  // namespace
 }  // namespace opserve

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/engine/engine.h"
 #include "gtest/gtest.h"
 #include "tests/support/calls.h"
@@ -71,7 +72,7 @@ class ConcatenationTest : public ::testing::Test {
     shot.deadline = deadline;
     shot.cancelled = [&pending] { return pending.cancelled; };
     shot.done = [this, &pending](absl::StatusOr<Outputs> outputs) {
-      ended_.push_back(&pending);
+      NoteEnd(pending);
       pending.outputs = std::move(outputs);
       pending.ended.set_value();
     };
@@ -102,13 +103,23 @@ class ConcatenationTest : public ::testing::Test {
     EXPECT_EQ(device().host_memory().stats().used_bytes, 0);
   }
 
+  void NoteEnd(const Pending& pending) {
+    MutexLock lock(mutex_);
+    ended_.push_back(&pending);
+  }
+  std::vector<const Pending*> Ended() {
+    MutexLock lock(mutex_);
+    return ended_;
+  }
+
   ManualDevice& device() { return *made_.device; }
   int64_t launches() { return device().begun(Work::kKernel); }
 
   Rng rng_ = MakeRng(17);
   FakeClock clock_;
   std::vector<std::unique_ptr<Pending>> pending_;
-  std::vector<const Pending*> ended_;  // by the one worker
+  Mutex mutex_;
+  std::vector<const Pending*> ended_ ABSL_GUARDED_BY(mutex_);
   ManualEngine made_;
 };
 
@@ -186,7 +197,7 @@ TEST_F(ConcatenationTest, NothingIsOvertakenButByGoingAlong) {
   order.insert(order.end(), {&first, &along, &other, &last});
   device().Release(Work::kKernel);
   for (const auto& pending : pending_) ExpectRight(*pending);
-  EXPECT_EQ(ended_, order);
+  EXPECT_EQ(Ended(), order);
   ExpectNothingLeft();
 }
 

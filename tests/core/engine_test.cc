@@ -222,12 +222,47 @@ TEST_F(EngineTest, PlanningAHugeCallIsPureAndQuick) {
   EXPECT_GT(plan->workspace_bytes, 0u);
 }
 
+// A call of `elements` elements, of which the client sent one.
+NamedCall RepeatedSum(int64_t elements) {
+  TensorDesc desc = TensorDesc::Dense(DType::kFloat32, Dims{elements});
+  desc.strides = {0};
+  NamedCall call;
+  call.op = "L1Loss";
+  call.inputs = {{"self", desc}, {"target", desc}};
+  call.attributes = {{"reduction", int64_t{2}}};
+  return call;
+}
+
+TEST(MaxCallTimeTest, LongerCallsAreNotPlanned) {
+  EngineOptions options;
+  options.max_call_time = absl::Seconds(60);
+  const std::unique_ptr<Engine> engine = *Engine::Create(options);
+  EXPECT_TRUE(engine->MakePlan(RepeatedSum(int64_t{1} << 30)).ok());
+  const absl::Status status = engine->MakePlan(RepeatedSum(int64_t{1} << 45)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  ExpectError(status, ErrorReason::kResourceLimit, "max_call_time");
+  const std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  EXPECT_EQ(detail->op, "L1Loss");
+  EXPECT_EQ(detail->want, "a call that takes at most 1m by estimate");
+  EXPECT_NE(detail->got.find("h"), std::string::npos) << detail->got;
+  // Another try would end no better.
+  EXPECT_FALSE(detail->retry_after.has_value());
+}
+
+TEST(MaxCallTimeTest, ThereIsNoneUnlessItIsSaid) {
+  const std::unique_ptr<Engine> engine = *Engine::Create(EngineOptions());
+  EXPECT_TRUE(engine->MakePlan(RepeatedSum(int64_t{1} << 55)).ok());
+}
+
 TEST(EngineCreateTest, RefusesWhatCannotWork) {
   EngineOptions options;
   options.devices.clear();
   EXPECT_FALSE(Engine::Create(options).ok());
   options = EngineOptions();
   options.memory_limit_bytes = 0;
+  EXPECT_FALSE(Engine::Create(options).ok());
+  options = EngineOptions();
+  options.max_call_time = absl::ZeroDuration();
   EXPECT_FALSE(Engine::Create(options).ok());
 }
 

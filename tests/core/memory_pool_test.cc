@@ -1,5 +1,6 @@
 #include "core/device/memory_pool.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <thread>
@@ -26,7 +27,15 @@ class CountingSource final : public MemorySource {
     live -= static_cast<int64_t>(bytes);
     MemorySource::Host().Free(data, bytes);
   }
+  absl::Status Clear(std::byte* data, size_t bytes) override {
+    ++cleared;
+    return MemorySource::Host().Clear(data, bytes);
+  }
+  bool allocates_zeros(size_t bytes) const override {
+    return MemorySource::Host().allocates_zeros(bytes);
+  }
   int64_t live = 0;
+  int cleared = 0;
   bool exhausted = false;
 };
 
@@ -153,6 +162,80 @@ TEST(MemoryPoolTest, ManyThreadsShareIt) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(pool.stats().used_bytes, 0);
+}
+
+// Writes all of a lease of `bytes`, and gives it back.
+void LeaveSecrets(MemoryPool& pool, size_t bytes, const Lessee& lessee = {}) {
+  const PooledBuffer lease = *pool.Acquire(bytes, lessee);
+  std::memset(lease.data(), 0x5e, bytes);
+}
+
+bool IsAll(const PooledBuffer& lease, std::byte value) {
+  return std::all_of(lease.data(), lease.data() + lease.size(),
+                     [value](std::byte byte) { return byte == value; });
+}
+
+class MemoryPoolReaders : public ::testing::TestWithParam<size_t> {
+ protected:
+  FakeClock clock_;
+  CountingSource source_;
+  MemoryPool pool_{64 << 20, source_, clock_};
+};
+
+TEST_P(MemoryPoolReaders, NobodyReadsWhatOthersLeft) {
+  LeaveSecrets(pool_, GetParam());
+  LeaveSecrets(pool_, GetParam(), {.reader = 1});
+  const PooledBuffer lease = *pool_.Acquire(GetParam(), {.reader = 2});
+  EXPECT_EQ(pool_.stats().hits, 2);
+  EXPECT_TRUE(IsAll(lease, std::byte{0}));
+}
+
+TEST_P(MemoryPoolReaders, NobodyReadsWhatLayThereBefore) {
+  EXPECT_TRUE(IsAll(*pool_.Acquire(GetParam(), {.reader = 1}), std::byte{0}));
+}
+
+TEST_P(MemoryPoolReaders, WhatAReaderLeftNeedsNoClearing) {
+  LeaveSecrets(pool_, GetParam(), {.reader = 1});
+  const int before = source_.cleared;
+  EXPECT_TRUE(IsAll(*pool_.Acquire(GetParam(), {.reader = 1}), std::byte{0x5e}));
+  EXPECT_EQ(source_.cleared, before);
+}
+
+TEST_P(MemoryPoolReaders, ALargerLeaseOfTheSameReaderIsClearToItsEnd) {
+  const size_t size_class = MemoryPool::SizeClass(GetParam());
+  LeaveSecrets(pool_, size_class);
+  pool_.Acquire(size_class - 8, {.reader = 1})->Release();
+  EXPECT_TRUE(IsAll(*pool_.Acquire(size_class, {.reader = 1}), std::byte{0}));
+}
+
+TEST_P(MemoryPoolReaders, WhoReadsNothingUnwrittenCostsNoClearing) {
+  LeaveSecrets(pool_, GetParam());
+  pool_.Acquire(GetParam())->Release();
+  EXPECT_EQ(source_.cleared, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, MemoryPoolReaders,
+                         ::testing::Values(64, 1000, 100'000, 3 << 20, (5 << 20) + 123));
+
+TEST(MemoryPoolTest, NoClientHoldsAll) {
+  FakeClock clock;
+  MemoryPool pool(1 << 20, MemorySource::Host(), clock, 0.5);
+  const Lessee first = {.client = ClientId{1}};
+  const Lessee second = {.client = ClientId{2}};
+  std::vector<PooledBuffer> leases;
+  leases.push_back(*pool.Acquire(512 << 10, first));
+  const absl::Status refused = pool.Acquire(64, first).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(refused.message(),
+            "memory limit: want at most 524288 bytes in use by one client, got 64 bytes more with "
+            "524288 in use");
+  leases.push_back(*pool.Acquire(256 << 10, second));
+  EXPECT_FALSE(pool.Acquire(64, second).ok());
+  leases.push_back(*pool.Acquire(256 << 10));
+  EXPECT_EQ(pool.Acquire(64).status().code(), absl::StatusCode::kResourceExhausted);
+  leases.clear();
+  EXPECT_EQ(pool.stats().used_bytes, 0);
+  EXPECT_TRUE(pool.Acquire(512 << 10, second).ok());
 }
 
 }  // namespace

@@ -259,19 +259,25 @@ TEST(PiecewiseCallsTest, LargePiecesGiveTheBitsOfTheWhole) {
       0);
 }
 
-// A call that no memory holds.
+// A call that no memory holds, and that takes too long for a call in one piece.
 TEST(PiecewiseCallsTest, HugeCallsNeedNoHugeMemory) {
-  const std::unique_ptr<Engine> engine = MakeEngine(1);
+  EngineOptions options;
+  options.max_call_time = absl::Seconds(1);
+  const std::unique_ptr<Engine> engine = *Engine::Create(options);
   NamedCall call;
   call.op = "Hardshrink";
   const Dims shape = {int64_t{1} << 55};
   call.inputs.push_back({"self", TensorDesc::Dense(DType::kFloat32, shape), -1});
   call.attributes.push_back({"lambd", 0.5});
-  const absl::StatusOr<Plan> plan = engine->MakePlan(call);
+  const bool chunked[] = {true};
+  ExpectError(engine->MakePlan(call).status(), ErrorReason::kResourceLimit, "max_call_time");
+  const bool none[] = {false};
+  ExpectError(engine->MakePiecewisePlan(call, none).status(), ErrorReason::kParamInvalid,
+              "chunked");
+  const absl::StatusOr<Plan> plan = engine->MakePiecewisePlan(call, chunked);
   ASSERT_TRUE(plan.ok()) << plan.status();
   const float values[] = {1, 0.25, -2};
   const Fragments input(std::as_bytes(std::span(values)));
-  const bool chunked[] = {true};
   const auto piece = RunPiece(*plan, {shape[0] - 3, 3}, chunked, {&input, 1});
   ASSERT_TRUE(piece.ok()) << piece.status();
   float got[3];

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "server/config.h"
+#include "server/listen_flags.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace opserve::fuzz {

@@ -35,11 +35,15 @@ server::SessionLimits SmallLimits(uint8_t look) {
           .window_bytes = int64_t{512} << look % 4,
           .max_skew_bytes = 256,
           .chunk_bytes = 128,
-          .max_message_bytes = 16384};
+          .max_message_bytes = 16384,
+          .host_memory_bytes = int64_t{48} << 10};
 }
 
 // Of the answers that are taken together.
 constexpr int64_t kGroupBytes = 1024;
+
+// A few scripts' commands take more.
+constexpr int64_t kHostBytes = int64_t{64} << 10;
 
 template <typename Condition>
 void YieldUntil(Condition condition) {
@@ -50,7 +54,10 @@ void YieldUntil(Condition condition) {
 class Client {
  public:
   explicit Client(const server::SessionLimits& limits)
-      : flow_(std::make_shared<server::Flow>(limits.window_bytes)),
+      : host_memory_(std::make_shared<server::HostMemory>(kHostBytes, 1, Clock::Real())),
+        flow_(std::make_shared<server::Flow>(
+            limits.window_bytes, std::make_shared<server::SessionMemory>(
+                                     host_memory_, ClientId(1), limits.host_memory_bytes))),
         session_(std::in_place, SmallEngine(), plans_, Clock::Real(), limits, flow_) {
     sent_[0] = {.answered = true};
     Require(TakeAnswer() && saw_info_, "SessionInfo comes first");
@@ -64,6 +71,7 @@ class Client {
     YieldUntil([&] { return flow.expired(); });
     const MemoryPool& memory = SmallEngine().devices().front()->memory();
     YieldUntil([&] { return memory.stats().used_bytes == 0; });
+    YieldUntil([&] { return host_memory_->used_bytes() == 0; });
   }
 
   bool may_send() const { return flow_->MayRead(); }
@@ -142,6 +150,7 @@ class Client {
   }
 
   server::PlanCache plans_;
+  const std::shared_ptr<server::HostMemory> host_memory_;
   std::shared_ptr<server::Flow> flow_;
   std::optional<server::Session> session_;
   std::map<uint64_t, State> sent_;
@@ -188,39 +197,43 @@ bool IsQuick(const v1::Call& call) {
   return elements <= kMaxElements;
 }
 
-// Stops where protobuf reads other commands. False when running them may take long.
-bool IsAsExpected(const server::IncomingCommands& incoming, const v1::SessionRequest& expected) {
-  const auto count = static_cast<size_t>(std::max(expected.commands_size(), 1));
-  Require(incoming.commands.size() == count, "as many commands");
-  bool quick = true;
-  for (size_t i = 0; i < count; ++i) {
-    const v1::SessionRequest& header = incoming.commands[i].header;
-    const v1::SessionRequest& want =
-        incoming.grouped ? expected.commands(static_cast<int>(i)) : expected;
-    Require(header.id() == want.id() && header.command_case() == want.command_case(),
-            "the command");
-    Require(incoming.commands[i].raw.size() == static_cast<size_t>(want.raw_size()), "its entries");
-    quick = quick && IsQuick(header.inline_execute().call()) &&
-            IsQuick(header.chunked_execute().call());
-  }
-  return quick;
+// Stops where protobuf reads another command.
+void RequireSame(const server::Command& command, const v1::SessionRequest& want) {
+  const v1::SessionRequest& header = command.header;
+  Require(header.id() == want.id() && header.command_case() == want.command_case(), "the command");
+  Require(command.raw.size() == static_cast<size_t>(want.raw_size()), "its entries");
 }
 
-void TakeMessage(const Pieces& pieces, std::string_view bytes) {
-  absl::StatusOr<server::IncomingCommands> incoming = server::ReadCommands(BufferOf(pieces));
-  if (!incoming.ok()) return RequireDetail(incoming.status());
-  v1::SessionRequest expected;
-  Require(expected.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())),
-          "protobuf reads what the scanner accepts");
-  if (!IsAsExpected(*incoming, expected)) return;
-  Client client(SmallLimits(0));
+bool IsQuick(const v1::SessionRequest& command) {
+  return IsQuick(command.inline_execute().call()) && IsQuick(command.chunked_execute().call());
+}
+
+void SendPrelude(Client& client) {
   SessionScript prelude("");
   for (auto command = prelude.Next(); command.has_value(); command = prelude.Next())
     SendScripted(client, *std::move(command)).IgnoreError();
-  for (server::Command& command : incoming->commands) {
-    const absl::Status status = client.Send(std::move(command));
+}
+
+void TakeMessage(const Pieces& pieces, std::string_view bytes) {
+  absl::StatusOr<server::CommandReader> reader = server::CommandReader::Open(BufferOf(pieces));
+  if (!reader.ok()) return RequireDetail(reader.status());
+  // Of a group whose second command is none, the first is read all the same.
+  v1::SessionRequest expected;
+  const bool is_message = expected.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  const bool grouped = reader->is_grouped();
+  const auto count = static_cast<size_t>(grouped ? expected.commands_size() : 1);
+  Require(!is_message || reader->size() == count, "as many commands");
+  Client client(SmallLimits(0));
+  SendPrelude(client);
+  for (int i = 0; reader->size() > 0; ++i) {
+    absl::StatusOr<server::Command> command = reader->Next();
+    if (!command.ok()) return RequireDetail(command.status());
+    if (is_message) RequireSame(*command, grouped ? expected.commands(i) : expected);
+    if (!IsQuick(command->header)) return;
+    const absl::Status status = client.Send(*std::move(command));
     if (!status.ok()) return RequireDetail(status);
   }
+  Require(is_message, "protobuf reads what the reader accepts");
   client.HalfClose();
 }
 

@@ -57,6 +57,23 @@ TEST(GroupNormBackwardTest, EachGroupHasItsOwnMoments) {
   EXPECT_THAT(outputs[2].Values(), ElementsAre(10, 10));
 }
 
+// N * C overflows, N * C * HxW does not.
+TEST(GroupNormBackwardTest, NoElementsOfHugeExtents) {
+  constexpr int64_t kN = int64_t{1} << 59;
+  const TestTensor nothing = TestTensor::Of(DType::kFloat32, {kN, 32, 0}, {});
+  TensorDesc repeated = TensorDesc::Dense(DType::kFloat32, Dims{1, 1});
+  repeated.shape = {kN, 1};
+  repeated.strides = {0, 0};
+  const TestTensor moments(repeated);
+  const auto outputs = Outputs(GroupNormBackwardCall({.grad_out = nothing,
+                                                      .input = nothing,
+                                                      .mean = moments,
+                                                      .rstd = moments,
+                                                      .gamma = std::nullopt},
+                                                     {kN, 32, 0, 1}));
+  EXPECT_THAT(outputs[1].Values(), Each(0));
+}
+
 TEST(GroupNormBackwardTest, MissingGammaIsOne) {
   GroupNormTensors tensors = GoodGradient();
   tensors.gamma = std::nullopt;

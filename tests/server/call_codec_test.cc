@@ -164,7 +164,7 @@ TEST(CallCodecTest, AttributeTensorsAreCheckedLikeOthers) {
             }).want,
             "a dense tensor for an attribute");
   EXPECT_EQ(refusal([](v1::Tensor& t) { t.add_shape(int64_t{1} << 40); }).want,
-            "at most 16777216 elements for an attribute");
+            "at most 65536 elements for an attribute");
 }
 
 }  // namespace

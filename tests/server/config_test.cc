@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/base/usable_memory.h"
+
 namespace opserve::server {
 namespace {
 
@@ -80,14 +82,14 @@ TEST(ConfigTest, AllFlags) {
   const ServerConfig config = Accepted(
       {"--listen", "0.0.0.0:0", "--listen=unix:/tmp/s", "--listen", "[::1]:65535", "--port-file",
        "p", "--device", "cpu,threads=2,profile=atlas-a2", "--device", "cpu", "--max-message-bytes",
-       "64MiB", "--memory-limit=2GiB", "--log-level", "error", "--drain-timeout", "1.5"});
+       "64MiB", "--memory-limit=96MiB", "--log-level", "error", "--drain-timeout", "1.5"});
   EXPECT_EQ(config.listen, (std::vector<std::string>{"0.0.0.0:0", "unix:/tmp/s", "[::1]:65535"}));
   EXPECT_EQ(config.port_file, "p");
   ASSERT_EQ(config.devices.size(), 2u);
   EXPECT_EQ(config.devices[0].threads, 2);
   EXPECT_EQ(config.devices[0].profile, Profile::kAtlasA2);
   EXPECT_EQ(config.max_message_bytes, int64_t{64} << 20);
-  EXPECT_EQ(config.memory_limit_bytes, int64_t{2} << 30);
+  EXPECT_EQ(config.memory_limit_bytes, int64_t{96} << 20);
   EXPECT_EQ(config.log_level, LogLevel::kError);
   EXPECT_EQ(config.drain_timeout, absl::Milliseconds(1500));
 }
@@ -171,6 +173,51 @@ TEST(ConfigTest, BadFlagsSayWhichWantedAndCame) {
   ExpectRefused({"--drain-timeout", "-1s"}, "--drain-timeout: want a time such as");
   ExpectRefused({"--drain-timeout", "inf"}, "--drain-timeout: want a time such as");
   ExpectRefused({"--drain-timeout", ""}, "--drain-timeout: want a time such as");
+}
+
+TEST(ConfigTest, MemoryThatIsNotThereIsRefused) {
+  const int64_t usable = UsableMemoryBytes();
+  const std::string all = std::to_string(usable);
+  EXPECT_EQ(Accepted({"--memory-limit", all.c_str()}).memory_limit_bytes, usable);
+  const std::string want =
+      "want at most " + std::to_string(usable >> 20) + "MiB, which is what this process may use";
+  const std::string more = std::to_string(usable + 1);
+  ExpectRefused({"--memory-limit", more.c_str()}, "--memory-limit: " + want + ", got " + more);
+  ExpectRefused({"--memory-limit", "100TiB"}, want + ", got 100TiB");
+  // An NPU's memory is its own.
+  EXPECT_EQ(Accepted({"--memory-limit", "1TiB", "--device", "ascend"}).memory_limit_bytes,
+            int64_t{1} << 40);
+}
+
+TEST(ConfigTest, MemoryBesideTheLimitMustBeThereToo) {
+  ExpectRefused({"--memory-limit", "16MiB", "--session-memory-limit", "17MiB"},
+                "--session-memory-limit: want at most --memory-limit (16MiB), got 17MiB");
+  const int64_t left = UsableMemoryBytes() - (int64_t{16} << 20);
+  const std::string most = std::to_string(left);
+  const std::string more = std::to_string(left + 1);
+  const std::vector<const char*> flags = {"--memory-limit", "16MiB", "--allow-shared-memory",
+                                          "unix:/m", "--shared-memory-limit"};
+  std::vector<const char*> fits = flags;
+  fits.push_back(most.c_str());
+  EXPECT_EQ(Accepted(fits).shared_memory.limit_bytes, left);
+  std::vector<const char*> too_much = flags;
+  too_much.push_back(more.c_str());
+  ExpectRefused(too_much,
+                "--shared-memory-limit: want at most " + std::to_string(left >> 20) +
+                    "MiB, which --memory-limit (16MiB) leaves of what this process may use, got " +
+                    more);
+}
+
+TEST(ConfigTest, SocketModes) {
+  EXPECT_EQ(Accepted({}).unix_socket_mode, 0600u);
+  EXPECT_EQ(Accepted({"--unix-socket-mode", "0660"}).unix_socket_mode, 0660u);
+  EXPECT_EQ(Accepted({"--unix-socket-mode=777"}).unix_socket_mode, 0777u);
+  for (const char* mode : {"", "0", "0400", "0060", "1600", "00600", "0x1ff", "rw", "-1", "0680"}) {
+    ExpectRefused({"--unix-socket-mode", mode},
+                  "--unix-socket-mode: want an octal mode from 0600 to 0777 that has 0600, such as "
+                  "0660, got \"" +
+                      std::string(mode) + "\"");
+  }
 }
 
 TEST(SessionConfigTest, Defaults) {

@@ -23,7 +23,8 @@ class DrainingServer : public ServerProcess {
  public:
   explicit DrainingServer(const std::string& drain_timeout, const std::string& grace_period = "0")
       : ServerProcess({"--listen", "localhost:0", "--device", "cpu,threads=1", "--max-queue-wait",
-                       "10m", "--drain-timeout", drain_timeout, "--grace-period", grace_period}) {
+                       "10m", "--drain-timeout", drain_timeout, "--grace-period", grace_period,
+                       "--max-call-time", "0"}) {
     if (!WaitForLine("msg=serving")) return;
     const size_t start = output().find("localhost:");
     address_ = output().substr(start, output().find(' ', start) - start);

@@ -75,6 +75,38 @@ TEST_F(SmallMemoryTest, CallsBeyondItAreRefused) {
   ExpectAliveAndEmpty();
 }
 
+class LittleHostMemoryTest : public ServerTest {
+ protected:
+  LittleHostMemoryTest() { config_.clients.host_memory_limit_bytes = 1 << 20; }
+};
+
+TEST_F(LittleHostMemoryTest, LongHeadersBeyondItAreRefused) {
+  v1::ExecuteRequest request = SampleRequest();
+  for (int round = 0; round < 20; ++round) {
+    request.mutable_call()->set_operator_(std::string(100 << 10, 'x'));
+    EXPECT_EQ(tcp().Execute(request).code, "NOT_FOUND");
+  }
+  request.mutable_call()->set_operator_(std::string(1 << 20, 'x'));
+  const auto answer = tcp().Execute(request);
+  EXPECT_EQ(answer.code, "RESOURCE_EXHAUSTED") << answer.message;
+  EXPECT_EQ(answer.parameter(), "message") << answer.message;
+  v1::ListOperatorsRequest list;
+  list.add_names(std::string(1 << 20, 'x'));
+  EXPECT_EQ(tcp().ListOperators(list).code, "RESOURCE_EXHAUSTED");
+  ExpectAliveAndEmpty();
+}
+
+TEST_F(LittleHostMemoryTest, BatchesThatTakeMoreAreRefused) {
+  v1::ExecuteBatchRequest batch;
+  for (int i = 0; i < 500; ++i) AddToBatch(batch, SampleRequest());
+  for (int round = 0; round < 20; ++round) EXPECT_TRUE(tcp().ExecuteBatch(batch).ok());
+  for (int i = 0; i < 3500; ++i) batch.add_calls();
+  const auto answer = tcp().ExecuteBatch(batch);
+  EXPECT_EQ(answer.code, "RESOURCE_EXHAUSTED") << answer.message;
+  EXPECT_EQ(answer.parameter(), "message") << answer.message;
+  ExpectAliveAndEmpty();
+}
+
 class LifeTest : public ServerTest {};
 
 TEST_F(LifeTest, ExpiredDeadline) {

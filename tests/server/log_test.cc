@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "tests/support/fake_clock.h"
+
 namespace opserve::server {
 namespace {
 
@@ -33,6 +35,16 @@ TEST(LogTest, LevelsHaveNames) {
     EXPECT_EQ(ParseLogLevel(LogLevelName(level)), level);
   }
   EXPECT_FALSE(ParseLogLevel("loud").has_value());
+}
+
+TEST(LogTest, WhatClientsCauseIsLimited) {
+  testing::FakeClock clock;
+  LimitedLog log(clock);
+  for (int i = 0; i < LimitedLog::kLinesPerSecond; ++i) EXPECT_EQ(log.Admit(), 0);
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(log.Admit(), std::nullopt);
+  clock.Advance(absl::Seconds(1));
+  EXPECT_EQ(log.Admit(), 1000);
+  EXPECT_EQ(log.Admit(), 0);
 }
 
 }  // namespace

@@ -12,7 +12,6 @@ import pathlib
 import random
 import re
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 import running_server  # noqa: E402
+from protobuf_wire import field, floats, varint  # noqa: E402
 from raw_connection import DATA, STREAM, Broken, RawConnection, frame, framed  # noqa: E402
 
 CLIENTS = int(os.environ.get("OPSERVE_LOST_CLIENTS", "400"))
@@ -36,20 +36,6 @@ MOST_POOLED_THREADS = 16 + 3 * (os.cpu_count() or 1)
 FLOAT32 = 1
 
 
-def varint(number):
-    out = bytearray()
-    while number >= 0x80:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes(out) + bytes([number])
-
-
-def field(number, content):
-    if isinstance(content, int):
-        return varint(number << 3) + varint(content)
-    return varint(number << 3 | 2) + varint(len(content)) + content
-
-
 def gradient(elements, first_raw=0):
     """L1LossBackward, reduction none: a serialized Call."""
     call = field(1, b"L1LossBackward")
@@ -59,7 +45,7 @@ def gradient(elements, first_raw=0):
 
 
 def raw_of(elements):
-    return b"".join(field(15, struct.pack("<f", value) * elements) for value in (1.0, 2.0, 3.0))
+    return b"".join(field(15, floats(value) * elements) for value in (1.0, 2.0, 3.0))
 
 
 def batch(calls, elements):

@@ -39,7 +39,8 @@ class MemorySocketTest : public ::testing::Test {
   }
 
   void Listen() {
-    absl::StatusOr<std::unique_ptr<MemorySocket>> socket = MemorySocket::Listen(path_, table_);
+    absl::StatusOr<std::unique_ptr<MemorySocket>> socket =
+        MemorySocket::Listen(path_, 0600, table_);
     ASSERT_TRUE(socket.ok()) << socket.status();
     socket_ = *std::move(socket);
   }
@@ -115,7 +116,7 @@ TEST_F(MemorySocketTest, ErrorsComeInTheirParts) {
 TEST_F(MemorySocketTest, OnlyUserAndGroupMayConnect) {
   struct stat file = {};
   ASSERT_EQ(::stat(path_.c_str(), &file), 0);
-  EXPECT_EQ(file.st_mode & 0777, 0660u);
+  EXPECT_EQ(file.st_mode & 0777, 0600u);
 }
 
 TEST_F(MemorySocketTest, WhatIsNoRequestEndsItsConnectionAlone) {
@@ -211,10 +212,10 @@ TEST_F(MemorySocketTest, AStopLeavesClientsWhatTheyMapped) {
 TEST_F(MemorySocketTest, APathThatIsTakenIsRefusedAndLeft) {
   const std::string other = (folder_ / "file").string();
   std::ofstream(other) << "precious";
-  const absl::Status status = MemorySocket::Listen(other, table_).status();
+  const absl::Status status = MemorySocket::Listen(other, 0600, table_).status();
   EXPECT_NE(std::string(status.message()).find("--allow-shared-memory"), std::string::npos);
   EXPECT_TRUE(std::filesystem::exists(other));
-  EXPECT_FALSE(MemorySocket::Listen(std::string(200, 'x'), table_).ok());
+  EXPECT_FALSE(MemorySocket::Listen(std::string(200, 'x'), 0600, table_).ok());
 }
 
 }  // namespace

@@ -196,6 +196,18 @@ TEST(MessageScannerTest, BulkIsNotCopied) {
   EXPECT_EQ(scanned->bulk[0].pieces()[1].data(), pieces[1].data());
 }
 
+// The tag's first byte is no tag of its own.
+TEST(MessageScannerTest, BulkWithATagOfTwoBytes) {
+  constexpr uint32_t kField = 29;
+  const std::string entry = "\xea\x01\x02\x08\x07";
+  const Pieces pieces(entry + entry + entry);
+  const absl::StatusOr<ScannedMessage> message = ScanMessage(pieces.spans(), kField, kLimits);
+  ASSERT_TRUE(message.ok()) << message.status();
+  EXPECT_EQ(message->header, "");
+  ASSERT_EQ(message->bulk.size(), 3u);
+  for (const Fragments& bulk : message->bulk) EXPECT_EQ(Flatten(bulk), "\x08\x07");
+}
+
 TEST(MessageScannerTest, EmptyMessageIsEmpty) {
   const absl::StatusOr<ScannedMessage> scanned = ScanMessage({}, kRaw, kLimits);
   ASSERT_TRUE(scanned.ok());

@@ -6,7 +6,7 @@
 #include <google/protobuf/wrappers.pb.h>
 
 #include "absl/status/status.h"
-#include "core/base/clock.h"
+#include "server/services/deadline.h"
 
 namespace opserve::testing {
 namespace {
@@ -30,7 +30,7 @@ std::shared_ptr<grpc::Channel> OwnChannel(const std::string& address) {
 }
 
 void SetTimeout(grpc::ClientContext& context, absl::Duration timeout) {
-  context.set_deadline(absl::ToChronoTime(Clock::Real().Now() + timeout));
+  context.set_deadline(server::TimeFromNow(timeout));
 }
 
 void Describe(const grpc::Status& status, Outcome& outcome) {

@@ -14,6 +14,7 @@ namespace opserve::testing {
 namespace {
 
 constexpr std::chrono::minutes kPatience{1};
+constexpr int64_t kHostBytes = int64_t{1} << 30;
 
 struct OwnedEntries {
   std::vector<std::string> entries;
@@ -111,7 +112,10 @@ SessionHarness::SessionHarness(Engine& engine, const server::SessionLimits& limi
                                const Clock& clock)
     : engine_(engine),
       bell_(std::make_shared<Bell>()),
-      flow_(std::make_shared<server::Flow>(limits.window_bytes)),
+      host_memory_(std::make_shared<server::HostMemory>(kHostBytes, 1, clock)),
+      flow_(std::make_shared<server::Flow>(
+          limits.window_bytes, std::make_shared<server::SessionMemory>(host_memory_, ClientId(1),
+                                                                       limits.host_memory_bytes))),
       session_(std::make_unique<server::Session>(engine, plans_, clock, limits, flow_)) {
   using Wake = absl::AnyInvocable<void() const>;
   flow_->Attach(std::make_shared<const Wake>([bell = bell_] { bell->Ring(); }));
@@ -243,6 +247,9 @@ void SessionHarness::ExpectNothingLeft() {
   EXPECT_TRUE(YieldUntil([&] { return flow.expired(); })) << flow.use_count() << " tickets";
   EXPECT_TRUE(YieldUntil([&] { return UsedBytes(engine_) == 0; }))
       << UsedBytes(engine_) << " bytes";
+  EXPECT_TRUE(YieldUntil([&] { return host_memory_->used_bytes() == 0; }))
+      << host_memory_->used_bytes() << " bytes of the host";
+  EXPECT_EQ(host_memory_->staging()->stats().used_bytes, 0);
 }
 
 std::string Noise(size_t count, uint64_t seed) {

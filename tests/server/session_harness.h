@@ -91,9 +91,11 @@ class SessionHarness {
 
   server::Session& session() { return *session_; }
   server::Flow& flow() { return *flow_; }
+  // Of this session alone.
+  server::HostMemory& host_memory() { return *host_memory_; }
 
-  // Ends the session: the devices' pools are empty then, and nothing holds on to its flow. Waits
-  // for what still runs.
+  // Ends the session: the devices' pools are empty then, no host memory is taken, and nothing holds
+  // on to its flow. Waits for what still runs.
   void ExpectNothingLeft();
 
  private:
@@ -104,6 +106,7 @@ class SessionHarness {
   Engine& engine_;
   server::PlanCache plans_;
   const std::shared_ptr<Bell> bell_;
+  const std::shared_ptr<server::HostMemory> host_memory_;
   std::shared_ptr<server::Flow> flow_;
   std::unique_ptr<server::Session> session_;
   std::optional<int64_t> sending_;

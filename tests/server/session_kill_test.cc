@@ -56,6 +56,7 @@ class SessionKillTest : public ServerTest {
  protected:
   SessionKillTest() {
     config_.max_sessions = kMaxSessions;
+    config_.clients.share = 1;
     config_.session_stall_timeout = absl::Seconds(2);
   }
 

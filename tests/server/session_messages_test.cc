@@ -54,14 +54,30 @@ TEST_F(SessionMessagesTest, OneCommand) {
   request.set_id(7);
   request.mutable_upload()->set_stream(3);
   request.add_raw("bytes");
-  absl::StatusOr<IncomingCommands> incoming = ReadCommands(BufferOf(request));
-  ASSERT_TRUE(incoming.ok()) << incoming.status();
-  EXPECT_FALSE(incoming->grouped);
-  ASSERT_EQ(incoming->commands.size(), 1u);
-  const Command command = std::move(incoming->commands[0]);
-  incoming = IncomingCommands();
-  EXPECT_EQ(command.header.upload().stream(), 3u);
-  EXPECT_EQ(BytesOf(command.raw[0]), "bytes");
+  absl::StatusOr<CommandReader> reader = CommandReader::Open(BufferOf(request));
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  EXPECT_FALSE(reader->is_grouped());
+  EXPECT_EQ(reader->size(), 1u);
+  const absl::StatusOr<Command> command = reader->Next();
+  ASSERT_TRUE(command.ok()) << command.status();
+  EXPECT_EQ(reader->size(), 0u);
+  reader = CommandReader();
+  EXPECT_EQ(command->header.upload().stream(), 3u);
+  EXPECT_EQ(BytesOf(command->raw[0]), "bytes");
+}
+
+TEST_F(SessionMessagesTest, ALargeCommandKeepsItsMessage) {
+  const std::string bytes(1 << 20, 'b');
+  v1::SessionRequest request;
+  request.set_id(7);
+  request.mutable_upload();
+  request.add_raw(bytes);
+  absl::StatusOr<CommandReader> reader = CommandReader::Open(BufferOf(request));
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  const absl::StatusOr<Command> command = reader->Next();
+  reader = CommandReader();
+  ASSERT_TRUE(command.ok()) << command.status();
+  EXPECT_EQ(BytesOf(command->raw[0]), bytes);
 }
 
 TEST_F(SessionMessagesTest, ACommandOfAGroupKeepsItsBytesAlone) {
@@ -72,26 +88,57 @@ TEST_F(SessionMessagesTest, ACommandOfAGroupKeepsItsBytesAlone) {
     command.mutable_upload();
     for (uint64_t i = 1; i < id; ++i) command.add_raw(absl::StrCat("bytes ", id, ".", i));
   }
-  absl::StatusOr<IncomingCommands> incoming = ReadCommands(BufferOf(group));
-  ASSERT_TRUE(incoming.ok()) << incoming.status();
-  EXPECT_TRUE(incoming->grouped);
-  ASSERT_EQ(incoming->commands.size(), 3u);
-  EXPECT_TRUE(incoming->commands[0].raw.empty());
-  const std::weak_ptr<const void> second = incoming->commands[1].owner;
-  const Command third = std::move(incoming->commands[2]);
-  incoming = IncomingCommands();
-  EXPECT_TRUE(second.expired());
-  EXPECT_EQ(third.header.id(), 3u);
-  EXPECT_EQ(third.header.raw_size(), 0);
-  ASSERT_EQ(third.raw.size(), 2u);
-  EXPECT_EQ(BytesOf(third.raw[1]), "bytes 3.2");
+  absl::StatusOr<CommandReader> opened = CommandReader::Open(BufferOf(group));
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_TRUE(opened->is_grouped());
+  EXPECT_EQ(opened->size(), 3u);
+  EXPECT_TRUE(opened->Next()->raw.empty());
+  CommandReader reader = *std::move(opened);  // moving it changes nothing
+  absl::StatusOr<Command> second = reader.Next();
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(reader.size(), 1u);
+  const absl::StatusOr<Command> third = reader.Next();
+  ASSERT_TRUE(third.ok()) << third.status();
+  EXPECT_EQ(reader.size(), 0u);
+  const std::weak_ptr<const void> bytes_of_second = second->owner;
+  second = absl::CancelledError();
+  reader = CommandReader();
+  EXPECT_TRUE(bytes_of_second.expired());
+  EXPECT_EQ(third->header.id(), 3u);
+  EXPECT_EQ(third->header.raw_size(), 0);
+  ASSERT_EQ(third->raw.size(), 2u);
+  EXPECT_EQ(BytesOf(third->raw[1]), "bytes 3.2");
+}
+
+TEST_F(SessionMessagesTest, RefusesMoreCommandsThanItKeeps) {
+  v1::SessionRequest group;
+  for (size_t i = 0; i < CommandReader::kMaxCommands; ++i) group.add_commands();
+  EXPECT_TRUE(CommandReader::Open(BufferOf(group)).ok());
+  group.add_commands();
+  const absl::Status status = CommandReader::Open(BufferOf(group)).status();
+  ASSERT_TRUE(GetErrorDetail(status).has_value()) << status;
+  EXPECT_EQ(GetErrorDetail(status)->parameter, "message");
+}
+
+TEST_F(SessionMessagesTest, RefusesCommandsInCommands) {
+  v1::SessionRequest group;
+  group.add_commands()->set_id(1);
+  group.add_commands()->add_commands()->set_id(2);
+  absl::StatusOr<CommandReader> reader = CommandReader::Open(BufferOf(group));
+  if (reader.ok()) {
+    ASSERT_TRUE(reader->Next().ok());
+  }
+  const absl::Status status = reader.ok() ? reader->Next().status() : reader.status();
+  ASSERT_TRUE(GetErrorDetail(status).has_value()) << status;
+  EXPECT_EQ(GetErrorDetail(status)->parameter, "commands");
 }
 
 TEST_F(SessionMessagesTest, NothingGoesBesideAGroup) {
   v1::SessionRequest group;
   group.add_commands()->set_id(1);
   group.set_id(1);
-  const absl::Status status = ReadCommands(BufferOf(group)).status();
+  absl::StatusOr<CommandReader> reader = CommandReader::Open(BufferOf(group));
+  const absl::Status status = reader.ok() ? reader->Next().status() : reader.status();
   ASSERT_TRUE(GetErrorDetail(status).has_value()) << status;
   EXPECT_EQ(GetErrorDetail(status)->parameter, "commands");
 }

@@ -214,7 +214,10 @@ TEST_F(SessionServiceTest, AFailureIsAnAnswer) {
 
 class FewSessionsTest : public SessionServiceTest {
  protected:
-  FewSessionsTest() { config_.max_sessions = 2; }
+  FewSessionsTest() {
+    config_.max_sessions = 2;
+    config_.clients.share = 1;
+  }
 };
 
 TEST_F(FewSessionsTest, OneMoreIsRefused) {

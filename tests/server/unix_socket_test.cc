@@ -1,4 +1,4 @@
-#include "server/unix_socket.h"
+#include "server/connections/unix_socket.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

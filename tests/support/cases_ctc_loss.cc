@@ -31,6 +31,7 @@ const std::vector<Sizes>& AllSizes() {
       {"many_classes", 9, 300, {9, 7}, {3, 4}},
       {"long", 70, 30, {70, 64}, {20, 31}},
       {"nobody", 5, 4, {}, {}},
+      {"few_samples", 40, 900, {40, 33}, {5, 9}},  // threads share the steps of each
   };
   return sizes;
 }

@@ -52,11 +52,18 @@ class ManualDevice final : public Device {
   const Concatenation* concatenation() const override { return concatenation_; }
   MemoryPool& memory() override { return device_->memory(); }
   MemoryPool& host_memory() override { return device_->host_memory(); }
-  absl::Status Upload(const MemoryRegion& to, const Fragments& from) override;
-  absl::Status Download(const MemoryRegion& from, int64_t offset_bytes,
-                        std::span<std::byte> to) override;
-  absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to) override;
-  absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern) override;
+  using Device::Copy;
+  using Device::Download;
+  using Device::Fill;
+  using Device::Upload;
+  absl::Status Upload(const MemoryRegion& to, const Fragments& from,
+                      const Workers& workers) override;
+  absl::Status Download(const MemoryRegion& from, int64_t offset_bytes, std::span<std::byte> to,
+                        const Workers& workers) override;
+  absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to,
+                    const Workers& workers) override;
+  absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern,
+                    const Workers& workers) override;
 
  private:
   struct Gate {

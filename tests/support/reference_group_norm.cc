@@ -114,10 +114,9 @@ void AddTo(Reference& reference, int64_t at, const Sum& sum) {
   reference.magnitudes[static_cast<size_t>(at)] += sum.magnitude;
 }
 
-// c1·dy + c2·x + c3 over one row.
-void WriteRow(const OpCase& op_case, const Sizes& size, const RowSums& sums, int64_t row,
-              Reference& grad_input) {
-  const int64_t group = row / size.per_group();
+// c1·dy + c2·x + c3 over the rows of one group.
+void WriteGroup(const OpCase& op_case, const Sizes& size, const RowSums& sums, int64_t group,
+                Reference& grad_input) {
   const double s = 1 / static_cast<double>(size.per_group() * size.area);
   const double mean = op_case.inputs[2]->At(group);
   const double rstd = op_case.inputs[3]->At(group);
@@ -132,12 +131,14 @@ void WriteRow(const OpCase& op_case, const Sizes& size, const RowSums& sums, int
   c2.Add(group_ds, -rstd * rstd * rstd * s);
   c3.Add(c2, -mean);
   c3.Add(group_db, -rstd * s);
-  const double c1 = rstd * ChannelOf(op_case.inputs[4], row % size.channels, 1);
-  for (int64_t i = row * size.area; i < (row + 1) * size.area; ++i) {
-    Sum out = c3;
-    out.Add(c1 * op_case.inputs[0]->At(i));
-    out.Add(c2, op_case.inputs[1]->At(i));
-    AddTo(grad_input, i, out);
+  for (int64_t row = group * size.per_group(); row < (group + 1) * size.per_group(); ++row) {
+    const double c1 = rstd * ChannelOf(op_case.inputs[4], row % size.channels, 1);
+    for (int64_t i = row * size.area; i < (row + 1) * size.area; ++i) {
+      Sum out = c3;
+      out.Add(c1 * op_case.inputs[0]->At(i));
+      out.Add(c2, op_case.inputs[1]->At(i));
+      AddTo(grad_input, i, out);
+    }
   }
 }
 
@@ -159,7 +160,10 @@ std::vector<Reference> GroupNormBackwardReference(const OpCase& op_case) {
     gamma.Add(sums.db[static_cast<size_t>(row)], -mean * rstd);
     if (mask[1]) AddTo(outputs[1], channel, gamma);
     if (mask[2]) AddTo(outputs[2], channel, sums.db[static_cast<size_t>(row)]);
-    if (mask[0]) WriteRow(op_case, size, sums, row, outputs[0]);
+  }
+  if (mask[0]) {
+    for (int64_t group = 0; group * size.per_group() < size.batch * size.channels; ++group)
+      WriteGroup(op_case, size, sums, group, outputs[0]);
   }
   return outputs;
 }

@@ -19,11 +19,12 @@ constexpr std::byte kCanary{0xC5};
 // Memory between canaries.
 class Guarded {
  public:
-  Guarded(size_t size, std::byte fill)
-      : size_(size), bytes_(size + 2 * kCanaryBytes + kAlignment, kCanary) {
+  // `shift` bytes beyond a multiple of 64.
+  Guarded(size_t size, std::span<const std::byte> fill, size_t shift = 0)
+      : size_(size), bytes_(size + 2 * kCanaryBytes + 2 * kAlignment, kCanary) {
     const auto address = reinterpret_cast<uintptr_t>(bytes_.data()) + kCanaryBytes;
-    offset_ = kCanaryBytes + (kAlignment - address % kAlignment) % kAlignment;
-    std::memset(data(), static_cast<int>(fill), size_);
+    offset_ = kCanaryBytes + (kAlignment - address % kAlignment) % kAlignment + shift;
+    Repeat(fill, {data(), size_});
   }
 
   std::byte* data() { return bytes_.data() + offset_; }
@@ -85,18 +86,74 @@ absl::StatusOr<std::vector<Placed>> PutAll(Device& device, std::span<Guarded> al
   return placed;
 }
 
-absl::StatusOr<std::vector<Placed>> PutInputs(Device& device, const OpCase& op_case) {
-  std::vector<Placed> placed;
-  for (const std::optional<TestTensor>& input : op_case.inputs) {
-    std::span<const std::byte> bytes;
-    if (input.has_value()) bytes = input->bytes();
-    // Inputs are not written.
-    OPSERVE_ASSIGN_OR_RETURN(
-        Placed put, Placed::Put(device, {const_cast<std::byte*>(bytes.data()), bytes.size()}));
-    placed.push_back(std::move(put));
+// All that a kernel works on, on the host.
+struct KernelMemory {
+  KernelMemory(const Device& device, const OpCall& call, const OpCase& op_case,
+               const KernelTrial& trial)
+      : workspace(device.FindKernel(*call.op)->workspace_bytes(call), trial.scratch),
+        control(ControlBytes(*device.FindKernel(*call.op), call), trial.scratch) {
+    for (const std::optional<TestTensor>& input : op_case.inputs) {
+      const auto bytes = input.has_value() ? input->bytes() : std::vector<std::byte>();
+      inputs.emplace_back(bytes.size(), bytes, kInputShift);
+    }
+    for (const OutputSlot& slot : call.outputs) {
+      const int64_t bytes = slot.wanted ? slot.desc.reach_bytes() : 0;
+      outputs.emplace_back(static_cast<size_t>(bytes), trial.outputs);
+    }
   }
-  return placed;
-}
+
+  absl::Status Execute(Device& device, const OpCall& call, const KernelTrial& trial) {
+    if (call.makes_nothing()) return absl::OkStatus();
+    OPSERVE_ASSIGN_OR_RETURN(std::vector<Placed> placed_inputs, PutAll(device, inputs));
+    OPSERVE_ASSIGN_OR_RETURN(std::vector<Placed> placed_outputs, PutAll(device, outputs));
+    OPSERVE_ASSIGN_OR_RETURN(Placed placed_workspace, Placed::Put(device, workspace.all()));
+    OPSERVE_ASSIGN_OR_RETURN(Placed placed_control, Placed::Put(device, control.all()));
+    std::vector<const std::byte*> ins;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      ins.push_back(call.inputs[i].has_value() ? placed_inputs[i].Find(inputs[i].data()) : nullptr);
+    std::vector<std::byte*> outs;
+    for (size_t i = 0; i < outputs.size(); ++i)
+      outs.push_back(call.outputs[i].wanted ? placed_outputs[i].Find(outputs[i].data()) : nullptr);
+    const ClientMemory clients = Clients();
+    const auto stop = [&] { return trial.stop(clients); };
+    const Workers workers(device.workers(), stop);
+    OPSERVE_RETURN_IF_ERROR(
+        device.Execute(*device.FindKernel(*call.op),
+                       {.call = call,
+                        .inputs = ins,
+                        .outputs = outs,
+                        .workspace = {placed_workspace.Find(workspace.data()), workspace.size()},
+                        .control = {placed_control.Find(control.data()), control.size()},
+                        .workers = workers}));
+    for (std::vector<Placed>* all : {&placed_inputs, &placed_outputs}) {
+      for (Placed& placed : *all) OPSERVE_RETURN_IF_ERROR(placed.Fetch());
+    }
+    OPSERVE_RETURN_IF_ERROR(placed_workspace.Fetch());
+    return placed_control.Fetch();
+  }
+
+  ClientMemory Clients() {
+    ClientMemory clients;
+    for (Guarded& input : inputs) clients.inputs.emplace_back(input.data(), input.size());
+    clients.workspace = {workspace.data(), workspace.size()};
+    return clients;
+  }
+
+  void ExpectIntact() const {
+    EXPECT_TRUE(workspace.Intact()) << "the kernel wrote beyond its workspace";
+    EXPECT_TRUE(control.Intact()) << "the kernel wrote beyond its control memory";
+    for (size_t i = 0; i < inputs.size(); ++i)
+      EXPECT_TRUE(inputs[i].Intact()) << "the kernel wrote around input " << i;
+  }
+
+  // Of inputs, from a multiple of 64: kernels want them aligned to their elements only.
+  static constexpr size_t kInputShift = 16;
+
+  std::vector<Guarded> inputs;
+  std::vector<Guarded> outputs;
+  Guarded workspace;
+  Guarded control;
+};
 
 // What a strided output's storage should be after the call: its elements as they came, all else as
 // it was.
@@ -127,6 +184,21 @@ std::vector<TestTensor> Collect(const OpCall& call, std::span<const Guarded> bef
 }
 
 }  // namespace
+
+void Repeat(std::span<const std::byte> pattern, std::span<std::byte> memory) {
+  if (pattern.empty()) return;
+  for (size_t i = 0; i < memory.size(); i += pattern.size()) {
+    std::memcpy(memory.data() + i, pattern.data(), std::min(pattern.size(), memory.size() - i));
+  }
+}
+
+std::vector<std::byte> DirtOf(uint64_t seed) {
+  Rng rng(seed);
+  // So many that no type's size divides it.
+  std::vector<std::byte> dirt(1021);
+  for (std::byte& byte : dirt) byte = static_cast<std::byte>(rng());
+  return dirt;
+}
 
 std::unique_ptr<Engine> MakeEngine(int threads, Profile profile) {
   EngineOptions options;
@@ -179,39 +251,17 @@ absl::StatusOr<OpCall> PlanCase(const OpCase& op_case, Profile profile) {
 }
 
 absl::StatusOr<std::vector<TestTensor>> RunKernel(Device& device, const OpCall& call,
+                                                  const OpCase& op_case, const KernelTrial& trial) {
+  KernelMemory memory(device, call, op_case, trial);
+  const std::vector<Guarded> before = memory.outputs;
+  OPSERVE_RETURN_IF_ERROR(memory.Execute(device, call, trial));
+  memory.ExpectIntact();
+  return Collect(call, before, memory.outputs);
+}
+
+absl::StatusOr<std::vector<TestTensor>> RunKernel(Device& device, const OpCall& call,
                                                   const OpCase& op_case, std::byte dirt) {
-  const Kernel& kernel = *device.FindKernel(*call.op);
-  std::vector<Guarded> storages;
-  for (const OutputSlot& slot : call.outputs)
-    storages.emplace_back(slot.wanted ? static_cast<size_t>(slot.desc.reach_bytes()) : 0, dirt);
-  const std::vector<Guarded> before = storages;
-  Guarded workspace(kernel.workspace_bytes(call), dirt);
-  OPSERVE_ASSIGN_OR_RETURN(std::vector<Placed> placed_inputs, PutInputs(device, op_case));
-  OPSERVE_ASSIGN_OR_RETURN(std::vector<Placed> placed_outputs, PutAll(device, storages));
-  OPSERVE_ASSIGN_OR_RETURN(Placed placed_workspace, Placed::Put(device, workspace.all()));
-  std::byte* const scratch = placed_workspace.Find(workspace.data());
-  std::vector<const std::byte*> inputs;
-  for (size_t i = 0; i < op_case.inputs.size(); ++i) {
-    const std::optional<TestTensor>& input = op_case.inputs[i];
-    // An empty tensor has an address too.
-    inputs.push_back(!input.has_value()       ? nullptr
-                     : input->bytes().empty() ? scratch
-                                              : placed_inputs[i].Find(input->bytes().data()));
-  }
-  std::vector<std::byte*> outputs;
-  for (size_t i = 0; i < storages.size(); ++i)
-    outputs.push_back(call.outputs[i].wanted ? placed_outputs[i].Find(storages[i].data())
-                                             : nullptr);
-  const Workers workers(device.workers());
-  OPSERVE_RETURN_IF_ERROR(device.Execute(kernel, {.call = call,
-                                                  .inputs = inputs,
-                                                  .outputs = outputs,
-                                                  .workspace = {scratch, workspace.size()},
-                                                  .workers = workers}));
-  OPSERVE_RETURN_IF_ERROR(placed_workspace.Fetch());
-  for (Placed& output : placed_outputs) OPSERVE_RETURN_IF_ERROR(output.Fetch());
-  EXPECT_TRUE(workspace.Intact()) << "the kernel wrote beyond its workspace";
-  return Collect(call, before, storages);
+  return RunKernel(device, call, op_case, KernelTrial{.outputs = {dirt}, .scratch = {dirt}});
 }
 
 }  // namespace opserve::testing

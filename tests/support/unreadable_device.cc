@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <iterator>
 #include <memory>
 #include <vector>
@@ -79,6 +80,13 @@ void UnreadableMemory::Free(std::byte* data, size_t bytes) {
   free_.erase(range);
 }
 
+absl::Status UnreadableMemory::Clear(std::byte* data, size_t bytes) {
+  std::byte* real = Real(data, static_cast<int64_t>(bytes));
+  if (real == nullptr) return NotTheDevices("data");
+  std::memset(real, 0, bytes);
+  return absl::OkStatus();
+}
+
 std::byte* UnreadableMemory::Real(const std::byte* address, int64_t bytes) const {
   const auto at = reinterpret_cast<uintptr_t>(address);
   const auto start = reinterpret_cast<uintptr_t>(shown_);
@@ -114,26 +122,29 @@ absl::StatusOr<MemoryRegion> UnreadableDevice::Real(const MemoryRegion& region) 
   return real;
 }
 
-absl::Status UnreadableDevice::Upload(const MemoryRegion& to, const Fragments& from) {
+absl::Status UnreadableDevice::Upload(const MemoryRegion& to, const Fragments& from,
+                                      const Workers& workers) {
   OPSERVE_ASSIGN_OR_RETURN(const MemoryRegion real, Real(to));
-  return cpu::Upload(real, from, workers_);
+  return cpu::Upload(real, from, workers);
 }
 
 absl::Status UnreadableDevice::Download(const MemoryRegion& from, int64_t offset_bytes,
-                                        std::span<std::byte> to) {
+                                        std::span<std::byte> to, const Workers& workers) {
   OPSERVE_ASSIGN_OR_RETURN(const MemoryRegion real, Real(from));
-  return cpu::Download(real, offset_bytes, to, workers_);
+  return cpu::Download(real, offset_bytes, to, workers);
 }
 
-absl::Status UnreadableDevice::Copy(const MemoryRegion& from, const MemoryRegion& to) {
+absl::Status UnreadableDevice::Copy(const MemoryRegion& from, const MemoryRegion& to,
+                                    const Workers& workers) {
   OPSERVE_ASSIGN_OR_RETURN(const MemoryRegion real_from, Real(from));
   OPSERVE_ASSIGN_OR_RETURN(const MemoryRegion real_to, Real(to));
-  return cpu::Copy(real_from, real_to, workers_);
+  return cpu::Copy(real_from, real_to, workers);
 }
 
-absl::Status UnreadableDevice::Fill(const MemoryRegion& to, std::span<const std::byte> pattern) {
+absl::Status UnreadableDevice::Fill(const MemoryRegion& to, std::span<const std::byte> pattern,
+                                    const Workers& workers) {
   OPSERVE_ASSIGN_OR_RETURN(const MemoryRegion real, Real(to));
-  return cpu::Fill(real, pattern, workers_);
+  return cpu::Fill(real, pattern, workers);
 }
 
 absl::Status UnreadableDevice::Execute(const Kernel& kernel, const KernelArgs& args) {
@@ -159,10 +170,13 @@ absl::Status UnreadableDevice::Execute(const Kernel& kernel, const KernelArgs& a
   }
   std::byte* workspace = real(args.workspace.data(), static_cast<int64_t>(args.workspace.size()));
   if (workspace == nullptr && !args.workspace.empty()) return NotTheDevices("workspace");
+  std::byte* control = real(args.control.data(), static_cast<int64_t>(args.control.size()));
+  if (control == nullptr && !args.control.empty()) return NotTheDevices("control memory");
   return kernel.execute({.call = args.call,
                          .inputs = inputs,
                          .outputs = outputs,
                          .workspace = {workspace, args.workspace.size()},
+                         .control = {control, args.control.size()},
                          .workers = args.workers,
                          .range = args.range,
                          .windowed = args.windowed});

@@ -25,6 +25,7 @@ class UnreadableMemory final : public MemorySource {
 
   std::byte* Allocate(size_t bytes) override;
   void Free(std::byte* data, size_t bytes) override;
+  absl::Status Clear(std::byte* data, size_t bytes) override;
 
   // Where the `bytes` from `address` on really are; nullptr when they are not all of this memory.
   std::byte* Real(const std::byte* address, int64_t bytes) const;
@@ -47,11 +48,18 @@ class UnreadableDevice final : public Device {
   WorkerPool& workers() override { return workers_; }
   MemoryPool& memory() override { return memory_; }
   MemoryPool& host_memory() override { return host_memory_; }
-  absl::Status Upload(const MemoryRegion& to, const Fragments& from) override;
-  absl::Status Download(const MemoryRegion& from, int64_t offset_bytes,
-                        std::span<std::byte> to) override;
-  absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to) override;
-  absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern) override;
+  using Device::Copy;
+  using Device::Download;
+  using Device::Fill;
+  using Device::Upload;
+  absl::Status Upload(const MemoryRegion& to, const Fragments& from,
+                      const Workers& workers) override;
+  absl::Status Download(const MemoryRegion& from, int64_t offset_bytes, std::span<std::byte> to,
+                        const Workers& workers) override;
+  absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to,
+                    const Workers& workers) override;
+  absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern,
+                    const Workers& workers) override;
 
  private:
   absl::StatusOr<MemoryRegion> Real(const MemoryRegion& region) const;

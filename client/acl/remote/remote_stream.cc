@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "absl/time/clock.h"
 #include "client/acl/remote/remote_event.h"
 #include "client/acl/remote/remote_memory.h"
 #include "client/acl/remote/remote_plan.h"
+#include "core/base/clock.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 
@@ -87,7 +87,7 @@ absl::Status RemoteStream::Wait(const ProvidedEvent& event) {
 RemoteStream::Synchronized RemoteStream::Synchronize(absl::Duration timeout) {
   absl::Status failure = Enter();
   if (!failure.ok()) return {.in_time = true, .failure = std::move(failure)};
-  const absl::Time end = absl::Now() + timeout;
+  const absl::Time end = Clock::Real().Now() + timeout;
   if (timeout != absl::InfiniteDuration()) {
     const client::Event tail = context_.CreateEvent();
     stream_.Record(tail);
@@ -95,7 +95,7 @@ RemoteStream::Synchronized RemoteStream::Synchronize(absl::Duration timeout) {
     if (!reached.ok()) return {.in_time = true, .failure = reached.status()};
     if (!*reached) return {.in_time = false, .failure = {}};
   }
-  failure = stream_.Synchronize({.timeout = std::max(end - absl::Now(), kLastWord)});
+  failure = stream_.Synchronize({.timeout = std::max(end - Clock::Real().Now(), kLastWord)});
   if (IsTooLate(failure) && session_.CheckAlive().ok()) return {.in_time = false, .failure = {}};
   const absl::Status damage = damage_->Take();
   if (failure.ok()) failure = damage;

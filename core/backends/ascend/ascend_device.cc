@@ -1,6 +1,5 @@
 #include "core/backends/ascend/ascend_device.h"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -46,21 +45,16 @@ bool IsOfElements(const OpCall& call) {
 constexpr Concatenation kConcatenation = {
     .is_of_elements = IsOfElements, .max_calls = 64, .max_bytes = int64_t{1} << 20};
 
-bool WantsOutput(const OpCall& call) {
-  return std::any_of(call.outputs.begin(), call.outputs.end(),
-                     [](const OutputSlot& slot) { return slot.wanted; });
-}
-
 class AscendDevice final : public Device {
  public:
-  AscendDevice(DeviceInfo info, std::unique_ptr<Npu> npu, int64_t memory_limit_bytes,
+  AscendDevice(DeviceInfo info, std::unique_ptr<Npu> npu, const AscendDeviceOptions& options,
                const Clock& clock)
       : info_(std::move(info)),
         npu_(std::move(npu)),
         device_memory_(*npu_),
         pinned_memory_(*npu_),
-        memory_(memory_limit_bytes, device_memory_, clock),
-        host_memory_(memory_limit_bytes, pinned_memory_, clock),
+        memory_(options.memory_limit_bytes, device_memory_, clock, options.client_share),
+        host_memory_(options.memory_limit_bytes, pinned_memory_, clock, options.client_share),
         workers_(info_.threads) {
     for (const Operator* op : AllOperators())
       operators_.push_back(FindPhaseOne(*op) == nullptr ? std::nullopt
@@ -77,27 +71,29 @@ class AscendDevice final : public Device {
   MemoryPool& memory() override { return memory_; }
   MemoryPool& host_memory() override { return host_memory_; }
 
-  absl::Status Upload(const MemoryRegion& to, const Fragments& from) override {
-    return ascend::Upload(*npu_, to, from);
+  using Device::Copy;
+  using Device::Download;
+  using Device::Fill;
+  using Device::Upload;
+  absl::Status Upload(const MemoryRegion& to, const Fragments& from,
+                      const Workers& workers) override {
+    return ascend::Upload(*npu_, to, from, workers);
   }
-  absl::Status Download(const MemoryRegion& from, int64_t offset_bytes,
-                        std::span<std::byte> to) override {
-    return ascend::Download(*npu_, from, offset_bytes, to);
+  absl::Status Download(const MemoryRegion& from, int64_t offset_bytes, std::span<std::byte> to,
+                        const Workers& workers) override {
+    return ascend::Download(*npu_, from, offset_bytes, to, workers);
   }
-  absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to) override {
-    return ascend::Copy(*npu_, from, to);
+  absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to,
+                    const Workers& workers) override {
+    return ascend::Copy(*npu_, from, to, workers);
   }
-  absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern) override {
-    return ascend::Fill(*npu_, to, pattern);
+  absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern,
+                    const Workers& workers) override {
+    return ascend::Fill(*npu_, to, pattern, workers);
   }
 
   bool runs_ranges() const override { return false; }
   absl::Status Execute(const Kernel& /*kernel*/, const KernelArgs& args) override {
-    return WantsOutput(args.call) ? Run(args) : absl::OkStatus();
-  }
-
- private:
-  absl::Status Run(const KernelArgs& args) {
     OPSERVE_RETURN_IF_ERROR(npu_->Enter());
     OPSERVE_ASSIGN_OR_RETURN(const PooledBuffer nothing, memory_.Acquire(kNothingBytes));
     CallObjects objects(*npu_);
@@ -122,6 +118,7 @@ class AscendDevice final : public Device {
     return status;
   }
 
+ private:
   const DeviceInfo info_;
   // Each uses those above it.
   const std::unique_ptr<Npu> npu_;
@@ -162,8 +159,8 @@ absl::StatusOr<std::unique_ptr<Device>> MakeAscendDevice(std::shared_ptr<const A
   info.description =
       absl::StrCat(soc == nullptr ? "an NPU of unknown kind" : soc, ", ", info.threads,
                    info.threads == 1 ? " thread waits for it" : " threads wait for it");
-  return std::unique_ptr<Device>(std::make_unique<AscendDevice>(std::move(info), std::move(npu),
-                                                                options.memory_limit_bytes, clock));
+  return std::unique_ptr<Device>(
+      std::make_unique<AscendDevice>(std::move(info), std::move(npu), options, clock));
 }
 
 }  // namespace opserve::ascend

@@ -23,6 +23,7 @@ struct AscendDeviceOptions {
   int threads = 0;  // of the host, each waits for one call at a time; 0 = 4
   Profile profile = Profile::kHost;
   int64_t memory_limit_bytes = 0;
+  double client_share = 1;  // of it; see SharedLimit
   // A device on which one call takes longer is not used any more.
   absl::Duration synchronize_timeout = absl::Minutes(2);
 };

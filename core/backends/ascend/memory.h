@@ -14,6 +14,7 @@ class DeviceMemory final : public MemorySource {
   explicit DeviceMemory(Npu& npu) : npu_(npu) {}
   std::byte* Allocate(size_t bytes) override;
   void Free(std::byte* data, size_t bytes) override;
+  absl::Status Clear(std::byte* data, size_t bytes) override;
 
  private:
   Npu& npu_;
@@ -25,6 +26,7 @@ class PinnedMemory final : public MemorySource {
   explicit PinnedMemory(Npu& npu) : npu_(npu) {}
   std::byte* Allocate(size_t bytes) override;
   void Free(std::byte* data, size_t bytes) override;
+  absl::Status Clear(std::byte* data, size_t bytes) override;
   bool is_host_memory() const override { return true; }
 
  private:

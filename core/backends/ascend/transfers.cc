@@ -47,9 +47,10 @@ bool IsOneByte(std::span<const std::byte> pattern) {
                      [&pattern](std::byte byte) { return byte == pattern[0]; });
 }
 
-absl::Status FillWithByte(Npu& npu, const MemoryRegion& to, std::byte byte) {
+absl::Status FillWithByte(Npu& npu, const MemoryRegion& to, std::byte byte,
+                          const Workers& workers) {
   Cursor target(to);
-  for (int64_t left = to.size_bytes(); left > 0;) {
+  for (int64_t left = to.size_bytes(); left > 0 && !workers.ShouldStop();) {
     const auto run = static_cast<size_t>(target.run());
     OPSERVE_RETURN_IF_ERROR(npu.Check(
         npu.acl().memset(target.at(), run, std::to_integer<int32_t>(byte), run), "aclrtMemset"));
@@ -61,13 +62,14 @@ absl::Status FillWithByte(Npu& npu, const MemoryRegion& to, std::byte byte) {
 
 }  // namespace
 
-absl::Status Upload(Npu& npu, const MemoryRegion& to, const Fragments& from) {
+absl::Status Upload(Npu& npu, const MemoryRegion& to, const Fragments& from,
+                    const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(CheckUpload(to, from));
   OPSERVE_RETURN_IF_ERROR(npu.Enter());
   Cursor target(to);
   for (const std::span<const std::byte> piece : from.pieces()) {
     const auto size = static_cast<int64_t>(piece.size());
-    for (int64_t done = 0; done < size;) {
+    for (int64_t done = 0; done < size && !workers.ShouldStop();) {
       const int64_t run = std::min(size - done, target.run());
       OPSERVE_RETURN_IF_ERROR(Move(npu, target.at(), piece.data() + done, run, kAclHostToDevice));
       done += run;
@@ -78,13 +80,13 @@ absl::Status Upload(Npu& npu, const MemoryRegion& to, const Fragments& from) {
 }
 
 absl::Status Download(Npu& npu, const MemoryRegion& from, int64_t offset_bytes,
-                      std::span<std::byte> to) {
+                      std::span<std::byte> to, const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(CheckDownload(from, offset_bytes, to));
   OPSERVE_RETURN_IF_ERROR(npu.Enter());
   const auto size = static_cast<int64_t>(to.size());
   Cursor source(from);
   source.Skip(offset_bytes);
-  for (int64_t done = 0; done < size;) {
+  for (int64_t done = 0; done < size && !workers.ShouldStop();) {
     const int64_t run = std::min(size - done, source.run());
     OPSERVE_RETURN_IF_ERROR(Move(npu, to.data() + done, source.at(), run, kAclDeviceToHost));
     done += run;
@@ -94,12 +96,13 @@ absl::Status Download(Npu& npu, const MemoryRegion& from, int64_t offset_bytes,
   return npu.health();
 }
 
-absl::Status Copy(Npu& npu, const MemoryRegion& from, const MemoryRegion& to) {
+absl::Status Copy(Npu& npu, const MemoryRegion& from, const MemoryRegion& to,
+                  const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(CheckCopy(from, to));
   OPSERVE_RETURN_IF_ERROR(npu.Enter());
   Cursor source(from);
   Cursor target(to);
-  for (int64_t left = from.size_bytes(); left > 0;) {
+  for (int64_t left = from.size_bytes(); left > 0 && !workers.ShouldStop();) {
     const int64_t run = std::min(source.run(), target.run());
     OPSERVE_RETURN_IF_ERROR(Move(npu, target.at(), source.at(), run, kAclDeviceToDevice));
     left -= run;
@@ -109,16 +112,17 @@ absl::Status Copy(Npu& npu, const MemoryRegion& from, const MemoryRegion& to) {
   return absl::OkStatus();
 }
 
-absl::Status Fill(Npu& npu, const MemoryRegion& to, std::span<const std::byte> pattern) {
+absl::Status Fill(Npu& npu, const MemoryRegion& to, std::span<const std::byte> pattern,
+                  const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(CheckFill(to, pattern));
   OPSERVE_RETURN_IF_ERROR(npu.Enter());
-  if (IsOneByte(pattern)) return FillWithByte(npu, to, pattern[0]);
+  if (IsOneByte(pattern)) return FillWithByte(npu, to, pattern[0], workers);
   std::vector<std::byte> staged(static_cast<size_t>(std::min(to.size_bytes(), kPatternBytes)));
   for (size_t i = 0; i < staged.size(); ++i) staged[i] = pattern[i % pattern.size()];
   const auto size = static_cast<int64_t>(staged.size());
   // A row is a whole number of patterns, and so is the staged piece.
   Cursor target(to);
-  for (int64_t left = to.size_bytes(); left > 0;) {
+  for (int64_t left = to.size_bytes(); left > 0 && !workers.ShouldStop();) {
     const int64_t run = std::min(size, target.run());
     OPSERVE_RETURN_IF_ERROR(Move(npu, target.at(), staged.data(), run, kAclHostToDevice));
     left -= run;

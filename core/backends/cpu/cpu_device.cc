@@ -25,9 +25,9 @@ constexpr const Kernel* kKernels[] = {
 
 class CpuDevice final : public Device {
  public:
-  CpuDevice(DeviceInfo info, int64_t memory_limit_bytes, const Clock& clock)
+  CpuDevice(DeviceInfo info, const CpuDeviceOptions& options, const Clock& clock)
       : info_(std::move(info)),
-        memory_(memory_limit_bytes, MemorySource::Host(), clock),
+        memory_(options.memory_limit_bytes, MemorySource::Host(), clock, options.client_share),
         workers_(info_.threads) {}
 
   const DeviceInfo& info() const override { return info_; }
@@ -39,18 +39,25 @@ class CpuDevice final : public Device {
   MemoryPool& host_memory() override { return memory_; }
   bool uses_host_memory() const override { return true; }
 
-  absl::Status Upload(const MemoryRegion& to, const Fragments& from) override {
-    return cpu::Upload(to, from, workers_);
+  using Device::Copy;
+  using Device::Download;
+  using Device::Fill;
+  using Device::Upload;
+  absl::Status Upload(const MemoryRegion& to, const Fragments& from,
+                      const Workers& workers) override {
+    return cpu::Upload(to, from, workers);
   }
-  absl::Status Download(const MemoryRegion& from, int64_t offset_bytes,
-                        std::span<std::byte> to) override {
-    return cpu::Download(from, offset_bytes, to, workers_);
+  absl::Status Download(const MemoryRegion& from, int64_t offset_bytes, std::span<std::byte> to,
+                        const Workers& workers) override {
+    return cpu::Download(from, offset_bytes, to, workers);
   }
-  absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to) override {
-    return cpu::Copy(from, to, workers_);
+  absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to,
+                    const Workers& workers) override {
+    return cpu::Copy(from, to, workers);
   }
-  absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern) override {
-    return cpu::Fill(to, pattern, workers_);
+  absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern,
+                    const Workers& workers) override {
+    return cpu::Fill(to, pattern, workers);
   }
 
  private:
@@ -74,7 +81,7 @@ std::unique_ptr<Device> MakeCpuDevice(const CpuDeviceOptions& options, const Clo
   info.threads = options.threads > 0 ? options.threads : UsableCores();
   info.description =
       absl::StrCat(info.threads, info.threads == 1 ? " thread, " : " threads, ", SimdTargetName());
-  return std::make_unique<CpuDevice>(std::move(info), options.memory_limit_bytes, clock);
+  return std::make_unique<CpuDevice>(std::move(info), options, clock);
 }
 
 }  // namespace opserve::cpu

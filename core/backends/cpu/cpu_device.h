@@ -15,6 +15,7 @@ struct CpuDeviceOptions {
   int threads = 0;  // 0 = every core that this process may use
   Profile profile = Profile::kHost;
   int64_t memory_limit_bytes = 0;
+  double client_share = 1;  // of it; see SharedLimit
 };
 
 std::unique_ptr<Device> MakeCpuDevice(const CpuDeviceOptions& options, const Clock& clock);

@@ -2,10 +2,13 @@
 // its labels in rows of their own (s = 2j and s = 2j + 1), in log space. Included once a SIMD
 // target.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "core/backends/cpu/ctc_plan.h"
+#include "core/backends/cpu/pace.h"
+#include "core/backends/cpu/read_once.h"
 #include "core/backends/cpu/scratch.h"
 
 #if defined(OPSERVE_CPU_CTC_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -28,14 +31,15 @@ using VecOf = hn::Vec<Tag<T>>;
 template <typename T>
 constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
 
-// Vectors past the end, as LoadFirst and StoreFirst.
+// Vectors past the end, as LoadFirst and StoreFirst. `count` is at most a vector's lanes, which
+// compilers do not see.
 template <typename T>
 HWY_INLINE VecOf<T> LoadPart(Tag<T> d, const T* from, size_t count) {
 #if HWY_TARGET <= HWY_AVX2
   return hn::MaskedLoad(hn::FirstN(d, count), d, from);
 #else
   HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)] = {};
-  std::memcpy(lanes, from, count * sizeof(T));
+  std::memcpy(lanes, from, std::min(count, hn::Lanes(d)) * sizeof(T));
   return hn::Load(d, lanes);
 #endif
 }
@@ -47,7 +51,7 @@ HWY_INLINE void StorePart(VecOf<T> v, Tag<T> d, T* to, size_t count) {
 #else
   HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)];
   hn::Store(v, d, lanes);
-  std::memcpy(to, lanes, count * sizeof(T));
+  std::memcpy(to, lanes, std::min(count, hn::Lanes(d)) * sizeof(T));
 #endif
 }
 
@@ -146,12 +150,12 @@ Rows<T> OutputRows(const KernelArgs& args, int output) {
   return {first, desc.strides[0], desc.strides[1], desc.shape[2] > 1 ? desc.strides[2] : 1};
 }
 
-// Element b of a rank-1 input.
+// Element b of a rank-1 input, read once.
 template <typename T>
 T InputAt(const KernelArgs& args, int input, int64_t b) {
   const TensorDesc& desc = args.call.input(input);
-  return reinterpret_cast<const T*>(
-      args.inputs[static_cast<size_t>(input)])[desc.storage_offset + b * desc.strides[0]];
+  const T* first = reinterpret_cast<const T*>(args.inputs[static_cast<size_t>(input)]);
+  return ReadOnce(first + desc.storage_offset + b * desc.strides[0]);
 }
 
 struct CtcSample {
@@ -165,8 +169,18 @@ inline CtcSample SampleAt(const KernelArgs& args, const CtcPlan& plan, int64_t b
   const auto i = static_cast<size_t>(b);
   return {b, args.call.attribute<std::vector<int64_t>>(0)[i],
           args.call.attribute<std::vector<int64_t>>(1)[i],
-          ScratchAt<int64_t>(args.workspace, plan.labels) +
-              ScratchAt<int64_t>(args.workspace, plan.starts)[b]};
+          ScratchAt<int64_t>(args.control, plan.labels) +
+              ScratchAt<int64_t>(args.control, plan.starts)[b]};
+}
+
+template <typename T>
+void FillPaced(T* to, int64_t count, T value, Pace& pace) {
+  for (const auto [begin, end] : pace.InBlocks(count)) std::fill_n(to + begin, end - begin, value);
+}
+
+// Of a step of a sample that reads or writes so many classes, or cells of a row.
+inline int64_t StepCost(const CtcSample& sample, int64_t row) {
+  return kStepCost + kLatticeCost * sample.num_labels + kLabelCost * row;
 }
 
 // The scratch rows of a chunk: row(i)[j] for −kRowMargin <= j < plan.row − kRowMargin.
@@ -177,7 +191,9 @@ class ScratchRows {
       : first_(ScratchAt<T>(args.workspace, plan.rows) + chunk * rows * plan.row), row_(plan.row) {}
 
   T* row(int64_t i) const { return first_ + i * row_ + kRowMargin; }
-  void Fill(int64_t i, T value) const { std::fill_n(first_ + i * row_, row_, value); }
+  void Fill(int64_t i, T value, Pace& pace) const {
+    FillPaced(first_ + i * row_, row_, value, pace);
+  }
 
  private:
   T* const first_;
@@ -186,18 +202,23 @@ class ScratchRows {
 
 // Writes 1 where a path may skip the blank between label j and label j + distance, 0 elsewhere.
 template <typename T>
-void MarkSkips(const CtcSample& sample, int64_t distance, T* skips) {
-  for (int64_t j = 0; j < sample.num_labels; ++j) {
-    const int64_t other = j + distance;
-    const bool inside = other >= 0 && other < sample.num_labels;
-    skips[j] = inside && sample.labels[j] != sample.labels[other] ? T{1} : T{0};
+void MarkSkips(const CtcSample& sample, int64_t distance, T* skips, Pace& pace) {
+  for (const auto [begin, end] : pace.InBlocks(sample.num_labels)) {
+    for (int64_t j = begin; j < end; ++j) {
+      const int64_t other = j + distance;
+      const bool inside = other >= 0 && other < sample.num_labels;
+      skips[j] = inside && sample.labels[j] != sample.labels[other] ? T{1} : T{0};
+    }
   }
 }
 
 // Gathers the labels' entries of a row of classes.
 template <typename T>
-HWY_INLINE void GatherLabels(const CtcSample& sample, const T* classes, int64_t stride, T* out) {
-  for (int64_t j = 0; j < sample.num_labels; ++j) out[j] = classes[sample.labels[j] * stride];
+HWY_INLINE void GatherLabels(const CtcSample& sample, const T* classes, int64_t stride, T* out,
+                             Pace& pace) {
+  for (const auto [begin, end] : pace.InBlocks(sample.num_labels, kLabelCost)) {
+    for (int64_t j = begin; j < end; ++j) out[j] = classes[sample.labels[j] * stride];
+  }
 }
 
 }  // namespace opserve::cpu::HWY_NAMESPACE

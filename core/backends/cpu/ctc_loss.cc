@@ -29,9 +29,11 @@ class CtcForward {
 
   void Run() {
     args_.workers.ParallelFor(plan_.chunks, [&](int64_t chunk) {
+      Pace pace(args_.workers);
       Lattice lattice(args_, plan_, chunk);
-      for (int64_t b = plan_.FirstSample(chunk); b < plan_.FirstSample(chunk + 1); ++b)
-        RunSample(b, lattice);
+      const int64_t end = plan_.FirstSample(chunk + 1);
+      for (int64_t b = plan_.FirstSample(chunk); b < end && pace.Goes(plan_.SampleCost()); ++b)
+        RunSample(b, lattice, pace);
     });
   }
 
@@ -44,11 +46,11 @@ class CtcForward {
           skips(rows.row(2)),
           log_probs(rows.row(3)) {}
 
-    void Reset() {
-      rows.Fill(0, kMinusInfinity<T>);
-      rows.Fill(1, kMinusInfinity<T>);
-      rows.Fill(2, T{0});
-      rows.Fill(3, kMinusInfinity<T>);  // past the last label there is none
+    void Reset(Pace& pace) {
+      rows.Fill(0, kMinusInfinity<T>, pace);
+      rows.Fill(1, kMinusInfinity<T>, pace);
+      rows.Fill(2, T{0}, pace);
+      rows.Fill(3, kMinusInfinity<T>, pace);  // past the last label there is none
       offset = {};
       shift = 0;
     }
@@ -62,28 +64,30 @@ class CtcForward {
     T shift = 0;  // what the next row is to be lowered by
   };
 
-  void RunSample(int64_t b, Lattice& lattice) {
+  void RunSample(int64_t b, Lattice& lattice, Pace& pace) {
     const CtcSample sample = SampleAt(args_, plan_, b);
-    lattice.Reset();
-    MarkSkips(sample, -1, lattice.skips);
-    for (int64_t t = 0; t < sample.steps; ++t) {
+    lattice.Reset(pace);
+    MarkSkips(sample, -1, lattice.skips, pace);
+    const int64_t step_cost = StepCost(sample, width_);
+    for (int64_t t = 0; t < sample.steps && pace.Goes(step_cost); ++t) {
       const T* classes = log_probs_.At(t, b);
-      GatherLabels(sample, classes, log_probs_.inner, lattice.log_probs);
+      GatherLabels(sample, classes, log_probs_.inner, lattice.log_probs, pace);
       const T blank = classes[blank_ * log_probs_.inner];
       if (t == 0) {
         lattice.blanks[0] = blank;
         if (sample.num_labels > 0) lattice.labels[0] = lattice.log_probs[0];
       } else {
-        Step(sample, blank, lattice);
+        Step(sample, blank, lattice, pace);
       }
-      StoreRow(sample, t, lattice);
+      StoreRow(sample, t, lattice, pace);
     }
-    for (int64_t t = sample.steps; t < plan_.t; ++t) FillRow(log_alpha_.At(b, t), 0);
-    StoreLikelihood(sample, lattice);
+    for (int64_t t = sample.steps; t < plan_.t && pace.Goes(step_cost); ++t)
+      FillRow(log_alpha_.At(b, t), 0, pace);
+    if (!pace.stopped()) StoreLikelihood(sample, lattice);
   }
 
   // α[t − 1] to α[t] in place, the last first: it needs those before it.
-  void Step(const CtcSample& sample, T blank, Lattice& lattice) const {
+  void Step(const CtcSample& sample, T blank, Lattice& lattice, Pace& pace) const {
     const Tag<T> d;
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
     lattice.offset.Add(static_cast<double>(lattice.shift));
@@ -91,50 +95,58 @@ class CtcForward {
     const VecOf<T> blank_lp = hn::Set(d, blank);
     const VecOf<T> never = hn::Set(d, kMinusInfinity<T>);
     VecOf<T> max = never;
-    for (int64_t j = sample.num_labels / lanes * lanes; j >= 0; j -= lanes) {
-      const VecOf<T> e = hn::LoadU(d, lattice.blanks + j);
-      const VecOf<T> o = hn::LoadU(d, lattice.labels + j);
-      const VecOf<T> before = hn::LoadU(d, lattice.labels + j - 1);
-      const auto skips = hn::Ne(hn::LoadU(d, lattice.skips + j), hn::Zero(d));
-      const VecOf<T> lp = hn::LoadU(d, lattice.log_probs + j);
-      const VecOf<T> blank_sum = hn::Sub(LogSum<T>(d, e, before), shift);
-      const VecOf<T> label_sum =
-          hn::Sub(LogSum<T>(d, o, e, hn::IfThenElse(skips, before, never)), shift);
-      const VecOf<T> new_e = hn::Add(blank_sum, blank_lp);
-      const VecOf<T> new_o = hn::Add(label_sum, lp);
-      max = MaxNumber<T>(MaxNumber<T>(max, new_e), new_o);
-      hn::StoreU(new_e, d, lattice.blanks + j);
-      hn::StoreU(new_o, d, lattice.labels + j);
+    const int64_t last = sample.num_labels / lanes * lanes;
+    for (const auto [begin, end] : pace.InBlocks(sample.num_labels + 1, kLatticeCost)) {
+      for (int64_t i = begin; i < end; i += lanes) {
+        const int64_t j = last - i;
+        const VecOf<T> e = hn::LoadU(d, lattice.blanks + j);
+        const VecOf<T> o = hn::LoadU(d, lattice.labels + j);
+        const VecOf<T> before = hn::LoadU(d, lattice.labels + j - 1);
+        const auto skips = hn::Ne(hn::LoadU(d, lattice.skips + j), hn::Zero(d));
+        const VecOf<T> lp = hn::LoadU(d, lattice.log_probs + j);
+        const VecOf<T> blank_sum = hn::Sub(LogSum<T>(d, e, before), shift);
+        const VecOf<T> label_sum =
+            hn::Sub(LogSum<T>(d, o, e, hn::IfThenElse(skips, before, never)), shift);
+        const VecOf<T> new_e = hn::Add(blank_sum, blank_lp);
+        const VecOf<T> new_o = hn::Add(label_sum, lp);
+        max = MaxNumber<T>(MaxNumber<T>(max, new_e), new_o);
+        hn::StoreU(new_e, d, lattice.blanks + j);
+        hn::StoreU(new_o, d, lattice.labels + j);
+      }
     }
     lattice.shift = ShiftOf<T>(d, max);
   }
 
-  void FillRow(T* row, int64_t first) const {
-    for (int64_t s = first; s < width_; ++s) row[s * log_alpha_.inner] = kMinusInfinity<T>;
+  void FillRow(T* row, int64_t first, Pace& pace) const {
+    T* rest = row + first * log_alpha_.inner;
+    for (const auto [begin, end] : pace.InBlocks(width_ - first)) {
+      for (int64_t s = begin; s < end; ++s) rest[s * log_alpha_.inner] = kMinusInfinity<T>;
+    }
   }
 
   // The lattice as α[t], blanks and labels in turn.
-  void StoreRow(const CtcSample& sample, int64_t t, const Lattice& lattice) const {
+  void StoreRow(const CtcSample& sample, int64_t t, const Lattice& lattice, Pace& pace) const {
     const Tag<T> d;
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
     T* row = log_alpha_.At(sample.index, t);
     const Split<T> offset(lattice.offset);
-    int64_t j = 0;
-    if (log_alpha_.inner == 1) {
-      const VecOf<T> high = hn::Set(d, offset.high);
-      const VecOf<T> low = hn::Set(d, offset.low);
-      for (; j + lanes <= sample.num_labels; j += lanes) {
+    const VecOf<T> high = hn::Set(d, offset.high);
+    const VecOf<T> low = hn::Set(d, offset.low);
+    for (const auto [begin, end] : pace.InBlocks(sample.num_labels + 1, kLabelCost)) {
+      int64_t j = begin;
+      const int64_t last = log_alpha_.inner == 1 ? std::min(end, sample.num_labels) - lanes : -1;
+      for (; j <= last; j += lanes) {
         const VecOf<T> e = hn::Add(hn::Add(hn::LoadU(d, lattice.blanks + j), low), high);
         const VecOf<T> o = hn::Add(hn::Add(hn::LoadU(d, lattice.labels + j), low), high);
         hn::StoreInterleaved2(e, o, d, row + 2 * j);
       }
+      for (; j < end; ++j) {
+        row[2 * j * log_alpha_.inner] = (lattice.blanks[j] + offset.low) + offset.high;
+        if (j < sample.num_labels)
+          row[(2 * j + 1) * log_alpha_.inner] = (lattice.labels[j] + offset.low) + offset.high;
+      }
     }
-    for (; j <= sample.num_labels; ++j) {
-      row[2 * j * log_alpha_.inner] = (lattice.blanks[j] + offset.low) + offset.high;
-      if (j < sample.num_labels)
-        row[(2 * j + 1) * log_alpha_.inner] = (lattice.labels[j] + offset.low) + offset.high;
-    }
-    FillRow(row, 2 * sample.num_labels + 1);
+    FillRow(row, 2 * sample.num_labels + 1, pace);
   }
 
   void StoreLikelihood(const CtcSample& sample, const Lattice& lattice) const {
@@ -193,10 +205,11 @@ absl::Status ExecuteCtcLoss(const KernelArgs& args) {
 }
 
 size_t CtcLossWorkspace(const OpCall& call) { return PlanCtcLoss(call).bytes; }
+size_t CtcLossControl(const OpCall& call) { return PlanCtcLoss(call).control_bytes; }
 
 }  // namespace
 
-extern constinit const Kernel kCtcLossKernel = {CtcLossWorkspace, ExecuteCtcLoss};
+extern constinit const Kernel kCtcLossKernel = {CtcLossWorkspace, ExecuteCtcLoss, CtcLossControl};
 
 }  // namespace opserve::cpu
 #endif

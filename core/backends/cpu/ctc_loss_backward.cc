@@ -32,24 +32,29 @@ class CtcBackward {
 
   void Run() {
     args_.workers.ParallelFor(plan_.chunks, [&](int64_t chunk) {
-      T* classes = plan_.split ? nullptr : ClassRow(chunk);
-      for (int64_t b = plan_.FirstSample(chunk); b < plan_.FirstSample(chunk + 1); ++b)
-        RunSample(b, chunk, classes);
+      Pace pace(args_.workers);
+      T* classes = plan_.split ? nullptr : ClassRow(chunk, pace);
+      const int64_t end = plan_.FirstSample(chunk + 1);
+      for (int64_t b = plan_.FirstSample(chunk); b < end && pace.Goes(plan_.SampleCost()); ++b)
+        RunSample(b, chunk, classes, pace);
     });
     if (!plan_.split) return;
     args_.workers.ParallelFor(plan_.n * plan_.step_chunks, [&](int64_t chunk) {
+      Pace pace(args_.workers);
       const CtcSample sample = SampleAt(args_, plan_, chunk / plan_.step_chunks);
+      const double loss = Losses()[sample.index];
       const int64_t part = chunk % plan_.step_chunks;
-      T* classes = ClassRow(chunk);
-      for (int64_t t = plan_.FirstStep(part); t < plan_.FirstStep(part + 1); ++t) {
-        WriteStep(sample, t, Posteriors(sample.index, t), classes);
-      }
+      T* classes = ClassRow(chunk, pace);
+      const int64_t end = plan_.FirstStep(part + 1);
+      const int64_t step_cost = StepCost(sample, plan_.c);
+      for (int64_t t = plan_.FirstStep(part); t < end && pace.Goes(step_cost); ++t)
+        WriteStep(sample, loss, t, Posteriors(sample.index, t), classes, pace);
     });
   }
 
  private:
   struct Lattice {
-    Lattice(const KernelArgs& args, const CtcPlan& plan, int64_t chunk)
+    Lattice(const KernelArgs& args, const CtcPlan& plan, int64_t chunk, Pace& pace)
         : rows(args, plan, chunk, kBackwardRows),
           blanks(rows.row(0)),
           labels(rows.row(1)),
@@ -58,8 +63,8 @@ class CtcBackward {
           alpha_blanks(rows.row(4)),
           alpha_labels(rows.row(5)),
           posteriors(rows.row(6)) {
-      for (const int64_t row : {0, 1, 4, 5}) rows.Fill(row, kMinusInfinity<T>);
-      for (const int64_t row : {2, 3}) rows.Fill(row, T{0});
+      for (const int64_t row : {0, 1, 4, 5}) rows.Fill(row, kMinusInfinity<T>, pace);
+      for (const int64_t row : {2, 3}) rows.Fill(row, T{0}, pace);
     }
 
     ScratchRows<T> rows;
@@ -75,10 +80,10 @@ class CtcBackward {
   };
 
   // A zeroed row of a number for each class.
-  T* ClassRow(int64_t index) const {
+  T* ClassRow(int64_t index, Pace& pace) const {
     const int64_t size = (plan_.c + kRowMargin - 1) / kRowMargin * kRowMargin;
     T* row = ScratchAt<T>(args_.workspace, plan_.classes) + index * size;
-    std::fill_n(row, size, T{0});
+    FillPaced(row, size, T{0}, pace);
     return row;
   }
 
@@ -87,63 +92,69 @@ class CtcBackward {
            (b * plan_.t + t) * plan_.posterior_row;
   }
 
-  // The recursion is of use: the loss is finite.
-  bool IsFinite(const CtcSample& sample) const {
-    return InputAt<T>(args_, 3, sample.index) < std::numeric_limits<T>::infinity();
-  }
+  double* Losses() const { return ScratchAt<double>(args_.control, plan_.losses); }
 
-  void RunSample(int64_t b, int64_t chunk, T* classes) const {
+  // The recursion is of use.
+  static bool IsFinite(double loss) { return loss < std::numeric_limits<double>::infinity(); }
+
+  void RunSample(int64_t b, int64_t chunk, T* classes, Pace& pace) const {
     const CtcSample sample = SampleAt(args_, plan_, b);
+    const auto loss = static_cast<double>(InputAt<T>(args_, 3, b));
+    Losses()[b] = loss;
+    const int64_t step_cost = StepCost(sample, plan_.c);
     if (!plan_.split) {
-      for (int64_t t = sample.steps; t < plan_.t; ++t) WriteStep(sample, t, nullptr, classes);
+      for (int64_t t = sample.steps; t < plan_.t && pace.Goes(step_cost); ++t)
+        FillStep(sample, t, T{0}, pace);
     }
-    const bool finite = IsFinite(sample);
-    if (!finite && plan_.split) return;
-    Lattice lattice(args_, plan_, chunk);
-    MarkSkips(sample, 1, lattice.skips);
-    const auto nll = static_cast<double>(InputAt<T>(args_, 3, b));
-    for (int64_t t = sample.steps - 1; t >= 0; --t) {
+    if (!IsFinite(loss) && plan_.split) return;
+    Lattice lattice(args_, plan_, chunk, pace);
+    MarkSkips(sample, 1, lattice.skips, pace);
+    for (int64_t t = sample.steps - 1; t >= 0 && pace.Goes(step_cost); --t) {
       T* posteriors = plan_.split ? Posteriors(b, t) : lattice.posteriors;
-      if (finite) Step(sample, t, nll, lattice, posteriors);
-      if (!plan_.split) WriteStep(sample, t, posteriors, classes);
+      if (IsFinite(loss)) Step(sample, t, loss, lattice, posteriors, pace);
+      if (!plan_.split) WriteStep(sample, loss, t, posteriors, classes, pace);
     }
   }
 
   // β[t + 1] to β[t] in place, and the posteriors of t: the labels' from 0 on, the blanks' sum at
   // the end of the row.
-  void Step(const CtcSample& sample, int64_t t, double nll, Lattice& lattice, T* posteriors) const {
+  void Step(const CtcSample& sample, int64_t t, double loss, Lattice& lattice, T* posteriors,
+            Pace& pace) const {
     const Tag<T> d;
     const T* classes = log_probs_.At(t, sample.index);
-    GatherLabels(sample, classes, log_probs_.inner, lattice.log_probs);
-    LoadAlpha(sample, t, lattice);
+    GatherLabels(sample, classes, log_probs_.inner, lattice.log_probs, pace);
+    LoadAlpha(sample, t, lattice, pace);
     const bool last = t == sample.steps - 1;
     const T shift = lattice.shift;
     LongSum sum = lattice.offset;
-    sum.Add(nll);
+    sum.Add(loss);
     const Split<T> base(sum);
     lattice.offset.Add(static_cast<double>(shift));
     const T blank = classes[blank_ * log_probs_.inner] - shift;
     VecOf<T> max = hn::Set(d, kMinusInfinity<T>);
     VecOf<T> blank_sum = hn::Zero(d);
-    for (int64_t j = 0; j <= sample.num_labels; j += static_cast<int64_t>(hn::Lanes(d))) {
-      VecOf<T> e, o;
-      if (last) {
-        e = OneAt(d, j, sample.num_labels);
-        o = OneAt(d, j, sample.num_labels - 1);
-      } else {
-        Combine(d, lattice, j, e, o);
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    for (const auto [begin, end] : pace.InBlocks(sample.num_labels + 1, kLatticeCost)) {
+      for (int64_t j = begin; j < end; j += lanes) {
+        VecOf<T> e, o;
+        if (last) {
+          e = OneAt(d, j, sample.num_labels);
+          o = OneAt(d, j, sample.num_labels - 1);
+        } else {
+          Combine(d, lattice, j, e, o);
+        }
+        const VecOf<T> high = hn::Set(d, base.high);
+        const VecOf<T> low = hn::Set(d, base.low);
+        const VecOf<T> alpha_e = hn::Add(hn::LoadU(d, lattice.alpha_blanks + j), high);
+        const VecOf<T> alpha_o = hn::Add(hn::LoadU(d, lattice.alpha_labels + j), high);
+        blank_sum = hn::Add(blank_sum, Exp(d, hn::Add(hn::Add(alpha_e, e), low)));
+        hn::StoreU(Exp(d, hn::Add(hn::Add(alpha_o, o), low)), d, posteriors + j);
+        e = hn::Add(e, hn::Set(d, blank));
+        o = hn::Add(o, hn::Sub(hn::LoadU(d, lattice.log_probs + j), hn::Set(d, shift)));
+        max = MaxNumber<T>(MaxNumber<T>(max, e), o);
+        hn::StoreU(e, d, lattice.blanks + j);
+        hn::StoreU(o, d, lattice.labels + j);
       }
-      const VecOf<T> high = hn::Set(d, base.high);
-      const VecOf<T> low = hn::Set(d, base.low);
-      const VecOf<T> alpha_e = hn::Add(hn::LoadU(d, lattice.alpha_blanks + j), high);
-      const VecOf<T> alpha_o = hn::Add(hn::LoadU(d, lattice.alpha_labels + j), high);
-      blank_sum = hn::Add(blank_sum, Exp(d, hn::Add(hn::Add(alpha_e, e), low)));
-      hn::StoreU(Exp(d, hn::Add(hn::Add(alpha_o, o), low)), d, posteriors + j);
-      e = hn::Add(e, hn::Set(d, blank));
-      o = hn::Add(o, hn::Sub(hn::LoadU(d, lattice.log_probs + j), hn::Set(d, shift)));
-      max = MaxNumber<T>(MaxNumber<T>(max, e), o);
-      hn::StoreU(e, d, lattice.blanks + j);
-      hn::StoreU(o, d, lattice.labels + j);
     }
     lattice.shift = ShiftOf<T>(d, max);
     posteriors[plan_.posterior_row - 1] = hn::GetLane(hn::SumOfLanes(d, blank_sum));
@@ -169,55 +180,70 @@ class CtcBackward {
   }
 
   // α[t] apart into blanks and labels.
-  void LoadAlpha(const CtcSample& sample, int64_t t, Lattice& lattice) const {
+  void LoadAlpha(const CtcSample& sample, int64_t t, Lattice& lattice, Pace& pace) const {
     const Tag<T> d;
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
     const T* row = log_alpha_.At(sample.index, t);
-    int64_t j = 0;
-    if (log_alpha_.inner == 1) {
-      for (; j + lanes <= sample.num_labels; j += lanes) {
+    for (const auto [begin, end] : pace.InBlocks(sample.num_labels + 1, kLabelCost)) {
+      int64_t j = begin;
+      const int64_t last = log_alpha_.inner == 1 ? std::min(end, sample.num_labels) - lanes : -1;
+      for (; j <= last; j += lanes) {
         VecOf<T> e, o;
         hn::LoadInterleaved2(d, row + 2 * j, e, o);
         hn::StoreU(e, d, lattice.alpha_blanks + j);
         hn::StoreU(o, d, lattice.alpha_labels + j);
       }
-    }
-    for (; j <= sample.num_labels; ++j) {
-      lattice.alpha_blanks[j] = row[2 * j * log_alpha_.inner];
-      if (j < sample.num_labels) lattice.alpha_labels[j] = row[(2 * j + 1) * log_alpha_.inner];
+      for (; j < end; ++j) {
+        lattice.alpha_blanks[j] = row[2 * j * log_alpha_.inner];
+        if (j < sample.num_labels) lattice.alpha_labels[j] = row[(2 * j + 1) * log_alpha_.inner];
+      }
     }
   }
 
   // grad[t] of a sample. `classes` is all zeros before and after.
-  void WriteStep(const CtcSample& sample, int64_t t, const T* posteriors, T* classes) const {
-    if (t >= sample.steps) return FillStep(sample, t, T{0});
-    const T nll = InputAt<T>(args_, 3, sample.index);
-    if (!IsFinite(sample)) {
-      const bool zero = zero_infinity_ && nll == std::numeric_limits<T>::infinity();
-      return FillStep(sample, t, zero ? T{0} : std::numeric_limits<T>::quiet_NaN());
+  void WriteStep(const CtcSample& sample, double loss, int64_t t, const T* posteriors, T* classes,
+                 Pace& pace) const {
+    if (t >= sample.steps) return FillStep(sample, t, T{0}, pace);
+    if (!IsFinite(loss)) {
+      const bool zero = zero_infinity_ && !std::isnan(loss);
+      return FillStep(sample, t, zero ? T{0} : std::numeric_limits<T>::quiet_NaN(), pace);
     }
+    if (pace.stopped()) return;
     classes[blank_] += posteriors[plan_.posterior_row - 1];
-    for (int64_t j = 0; j < sample.num_labels; ++j) classes[sample.labels[j]] += posteriors[j];
+    for (const auto [begin, end] : pace.InBlocks(sample.num_labels, kLabelCost)) {
+      for (int64_t j = begin; j < end; ++j) classes[sample.labels[j]] += posteriors[j];
+    }
+    WriteClasses(sample, t, classes, pace);
+    classes[blank_] = 0;
+    for (const auto [begin, end] : pace.InBlocks(sample.num_labels, kLabelCost)) {
+      for (int64_t j = begin; j < end; ++j) classes[sample.labels[j]] = 0;
+    }
+  }
+
+  void FillStep(const CtcSample& sample, int64_t t, T value, Pace& pace) const {
+    T* grad = grad_.At(t, sample.index);
+    for (const auto [begin, end] : pace.InBlocks(plan_.c)) {
+      for (int64_t c = begin; c < end; ++c) grad[c * grad_.inner] = value;
+    }
+  }
+
+  void WriteClasses(const CtcSample& sample, int64_t t, const T* posteriors, Pace& pace) const {
     const T* log_probs = log_probs_.At(t, sample.index);
     T* grad = grad_.At(t, sample.index);
     const T grad_out = InputAt<T>(args_, 0, sample.index);
-    if (log_probs_.inner == 1 && grad_.inner == 1) {
-      WriteClasses(log_probs, classes, grad_out, plan_.c, grad);
-    } else {
-      WriteStridedClasses(log_probs, classes, grad_out, grad);
+    for (const auto [begin, end] : pace.InBlocks(plan_.c, kLabelCost)) {
+      if (log_probs_.inner == 1 && grad_.inner == 1) {
+        WriteDense(log_probs + begin, posteriors + begin, grad_out, end - begin, grad + begin);
+      } else {
+        WriteStrided(log_probs + begin * log_probs_.inner, posteriors + begin, grad_out,
+                     end - begin, grad + begin * grad_.inner);
+      }
     }
-    classes[blank_] = 0;
-    for (int64_t j = 0; j < sample.num_labels; ++j) classes[sample.labels[j]] = 0;
-  }
-
-  void FillStep(const CtcSample& sample, int64_t t, T value) const {
-    T* grad = grad_.At(t, sample.index);
-    for (int64_t c = 0; c < plan_.c; ++c) grad[c * grad_.inner] = value;
   }
 
   // (exp lp − posterior) · grad_out
-  static void WriteClasses(const T* log_probs, const T* posteriors, T grad_out, int64_t count,
-                           T* grad) {
+  static void WriteDense(const T* log_probs, const T* posteriors, T grad_out, int64_t count,
+                         T* grad) {
     const Tag<T> d;
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
     const auto value = [&](VecOf<T> lp, VecOf<T> posterior) HWY_ATTR {
@@ -234,15 +260,16 @@ class CtcBackward {
                  grad + c, rest);
   }
 
-  void WriteStridedClasses(const T* log_probs, const T* posteriors, T grad_out, T* grad) const {
+  void WriteStrided(const T* log_probs, const T* posteriors, T grad_out, int64_t count,
+                    T* grad) const {
     constexpr int64_t kTileClasses = 256;
     T in[kTileClasses];
     T out[kTileClasses];
-    for (int64_t c = 0; c < plan_.c; c += kTileClasses) {
-      const int64_t count = std::min(kTileClasses, plan_.c - c);
-      for (int64_t i = 0; i < count; ++i) in[i] = log_probs[(c + i) * log_probs_.inner];
-      WriteClasses(in, posteriors + c, grad_out, count, out);
-      for (int64_t i = 0; i < count; ++i) grad[(c + i) * grad_.inner] = out[i];
+    for (int64_t c = 0; c < count; c += kTileClasses) {
+      const int64_t part = std::min(kTileClasses, count - c);
+      for (int64_t i = 0; i < part; ++i) in[i] = log_probs[(c + i) * log_probs_.inner];
+      WriteDense(in, posteriors + c, grad_out, part, out);
+      for (int64_t i = 0; i < part; ++i) grad[(c + i) * grad_.inner] = out[i];
     }
   }
 
@@ -279,11 +306,14 @@ absl::Status ExecuteCtcLossBackward(const KernelArgs& args) {
 }
 
 size_t CtcLossBackwardWorkspace(const OpCall& call) { return PlanCtcLossBackward(call).bytes; }
+size_t CtcLossBackwardControl(const OpCall& call) {
+  return PlanCtcLossBackward(call).control_bytes;
+}
 
 }  // namespace
 
-extern constinit const Kernel kCtcLossBackwardKernel = {CtcLossBackwardWorkspace,
-                                                        ExecuteCtcLossBackward};
+extern constinit const Kernel kCtcLossBackwardKernel = {
+    CtcLossBackwardWorkspace, ExecuteCtcLossBackward, CtcLossBackwardControl};
 
 }  // namespace opserve::cpu
 #endif

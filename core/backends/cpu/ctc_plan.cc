@@ -6,7 +6,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "core/backends/cpu/elements.h"
+#include "core/backends/cpu/pace.h"
+#include "core/backends/cpu/read_once.h"
 #include "core/backends/cpu/scratch.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
@@ -28,7 +29,8 @@ int64_t SaturatingMultiply(int64_t a, int64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
 }
 
-CtcPlan PlanSamples(const OpCall& call, int log_probs, int64_t rows, ScratchPlan& scratch) {
+CtcPlan PlanSamples(const OpCall& call, int log_probs, int64_t rows, ScratchPlan& scratch,
+                    ScratchPlan& control) {
   const TensorDesc& desc = call.input(log_probs);
   CtcPlan plan;
   plan.t = desc.shape[0];
@@ -42,19 +44,15 @@ CtcPlan PlanSamples(const OpCall& call, int log_probs, int64_t rows, ScratchPlan
     sum += length;
   }
   plan.row = (longest + 1 + kRowMargin - 1) / kRowMargin * kRowMargin + 2 * kRowMargin;
-  plan.labels = scratch.Take(sum, sizeof(int64_t));
-  plan.starts = scratch.Take(plan.n, sizeof(int64_t));
+  plan.labels = control.Take(sum, sizeof(int64_t));
+  plan.starts = control.Take(plan.n, sizeof(int64_t));
   plan.rows = scratch.Take(SaturatingMultiply(plan.chunks * rows, plan.row), DTypeSize(desc.dtype));
   return plan;
 }
 
-struct Bool {
-  uint8_t byte;
-};
-
 int64_t AsNumber(int64_t label) { return label; }
 int64_t AsNumber(int32_t label) { return label; }
-int64_t AsNumber(Bool label) { return label.byte != 0 ? 1 : 0; }
+int64_t AsNumber(uint8_t boolean) { return boolean != 0 ? 1 : 0; }
 float AsNumber(float label) { return label; }
 float AsNumber(Float16 label) { return ToFloat(label); }
 
@@ -78,17 +76,19 @@ absl::Status ReadLabelsOf(const KernelArgs& args, const CtcPlan& plan, int targe
       reinterpret_cast<const T*>(args.inputs[static_cast<size_t>(targets)]) + desc.storage_offset;
   const bool padded = desc.rank() == 2;
   const int64_t step = desc.strides.back();
-  auto* labels = ScratchAt<int64_t>(args.workspace, plan.labels);
-  auto* starts = ScratchAt<int64_t>(args.workspace, plan.starts);
+  auto* labels = ScratchAt<int64_t>(args.control, plan.labels);
+  auto* starts = ScratchAt<int64_t>(args.control, plan.starts);
+  Pace pace(args.workers);
   int64_t start = 0;
   for (int64_t b = 0; b < plan.n; ++b) {
     const T* from = first + (padded ? b * desc.strides[0] : start * step);
     const int64_t length = TargetLengths(args.call)[static_cast<size_t>(b)];
     starts[b] = start;
     for (int64_t i = 0; i < length; ++i) {
-      const auto label = AsNumber(from[i * step]);
+      const auto label = AsNumber(ReadOnce(from + i * step));
       if (!IsLabel(label, plan.c)) return BadLabel(plan, absl::StrCat(label), b, i);
       labels[start + i] = static_cast<int64_t>(label);
+      if (!pace.Goes(kLabelCost)) return absl::OkStatus();
     }
     start += length;
   }
@@ -99,15 +99,21 @@ absl::Status ReadLabelsOf(const KernelArgs& args, const CtcPlan& plan, int targe
 
 CtcPlan PlanCtcLoss(const OpCall& call) {
   ScratchPlan scratch;
-  CtcPlan plan = PlanSamples(call, 0, kForwardRows, scratch);
-  plan.bytes = plan.n == 0 ? 0 : scratch.bytes();
+  ScratchPlan control;
+  CtcPlan plan = PlanSamples(call, 0, kForwardRows, scratch, control);
+  if (plan.n == 0) return plan;
+  plan.bytes = scratch.bytes();
+  plan.control_bytes = control.bytes();
   return plan;
 }
 
 CtcPlan PlanCtcLossBackward(const OpCall& call) {
   ScratchPlan scratch;
-  CtcPlan plan = PlanSamples(call, 1, kBackwardRows, scratch);
+  ScratchPlan control;
+  CtcPlan plan = PlanSamples(call, 1, kBackwardRows, scratch, control);
   if (plan.n == 0) return plan;
+  plan.losses = control.Take(plan.n, sizeof(double));
+  plan.control_bytes = control.bytes();
   const size_t element_bytes = DTypeSize(call.input(1).dtype);
   const int64_t steps_elements = SaturatingMultiply(plan.t, plan.c);
   plan.split = plan.n < kFewSamples && steps_elements >= 2 * kStepElements;
@@ -134,7 +140,7 @@ absl::Status ReadLabels(const KernelArgs& args, const CtcPlan& plan, int targets
     case DType::kInt32:
       return ReadLabelsOf<int32_t>(args, plan, targets);
     case DType::kBool:
-      return ReadLabelsOf<Bool>(args, plan, targets);
+      return ReadLabelsOf<uint8_t>(args, plan, targets);
     case DType::kFloat16:
       return ReadLabelsOf<Float16>(args, plan, targets);
     default:

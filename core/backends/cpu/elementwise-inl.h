@@ -10,6 +10,7 @@
 
 #include "core/backends/cpu/elements.h"
 #include "core/backends/cpu/elementwise.h"
+#include "core/backends/cpu/pace.h"
 #include "core/device/kernel.h"
 #include "hwy/cache_control.h"
 
@@ -353,7 +354,7 @@ void Map(const KernelArgs& args, const Op& op) {
 }
 
 // The sum over the space of op(d, {inputs…}): in float within a tile, in double over the tiles, in
-// the space's order. `partial` has NumChunks entries.
+// the space's order. `partial` has NumChunks entries. No sum at all when the call was stopped.
 template <size_t N, typename Op>
 double Sum(const KernelArgs& args, const ElementwiseCall& call, const Op& op,
            std::span<double> partial) {
@@ -364,8 +365,11 @@ double Sum(const KernelArgs& args, const ElementwiseCall& call, const Op& op,
           SumChunk<N, T>(call, op, ChunkBegin(call, chunk), ChunkEnd(call, chunk));
     });
   });
+  Pace pace(args.workers);
   double sum = 0;
-  for (const double part : partial) sum += part;
+  for (const auto [begin, end] : pace.InBlocks(NumChunks(call))) {
+    for (int64_t i = begin; i < end; ++i) sum += partial[static_cast<size_t>(i)];
+  }
   return sum;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/backends/cpu/elements.h"
 #include "core/backends/cpu/group_norm_plan.h"
+#include "core/backends/cpu/pace.h"
 #include "core/backends/cpu/scratch.h"
 #include "core/backends/cpu/strided_tensor.h"
 
@@ -101,29 +102,13 @@ class RunWriter {
   alignas(64) T tile_[kTile];
 };
 
-// A parameter of each channel as floats, each `repeats` times; `value` where it was not given.
-template <typename T>
-void LoadChannels(const KernelArgs& args, int input, float value, const GroupGeometry& geometry,
-                  float* channels) {
-  const int64_t repeats = geometry.repeats();
-  if (!args.call.has_input(input)) {
-    std::fill_n(channels, geometry.c * repeats, value);
-    return;
-  }
-  const StridedTensor tensor = InputTensor(args, input);
-  RunReader<T> reader(tensor);
-  for (int64_t i = 0; i < geometry.c; i += kPiece) {
-    const auto run = static_cast<size_t>(std::min(kPiece, geometry.c - i));
-    const T* values = reader.Read(i, run);
-    for (size_t k = 0; k < run; ++k) channels = std::fill_n(channels, repeats, ToFloat(values[k]));
-  }
-}
-
-// Calls visit(begin, count) for the pieces of a run of `elements`.
+// Calls visit(begin, count) for the pieces of a run of `elements`, until the call is stopped.
 template <typename Visit>
-HWY_INLINE void ForEachPiece(int64_t elements, const Visit& visit) {
-  for (int64_t i = 0; i < elements; i += kPiece) {
-    visit(i, static_cast<size_t>(std::min(kPiece, elements - i)));
+HWY_INLINE void ForEachPiece(Pace& pace, int64_t elements, const Visit& visit) {
+  for (int64_t i = 0; i < elements && !pace.stopped(); i += kPiece) {
+    const int64_t count = std::min(kPiece, elements - i);
+    visit(i, static_cast<size_t>(count));
+    pace.Goes(count);
   }
 }
 
@@ -131,8 +116,34 @@ HWY_INLINE void ForEachPiece(int64_t elements, const Visit& visit) {
 template <typename Body>
 void ParallelRanges(const Workers& workers, int64_t count, int64_t of_chunk, const Body& body) {
   workers.ParallelFor((count + of_chunk - 1) / of_chunk, [&](int64_t chunk) {
-    body(chunk * of_chunk, std::min(count, (chunk + 1) * of_chunk));
+    const int64_t first = chunk * of_chunk;
+    body(first, first + std::min(of_chunk, count - first));
   });
+}
+
+// A parameter of each channel as floats, each `repeats` times; `value` where it was not given.
+template <typename T>
+void LoadChannels(const KernelArgs& args, int input, float value, const GroupGeometry& geometry,
+                  float* channels) {
+  const int64_t repeats = geometry.repeats();
+  const bool given = args.call.has_input(input);
+  const StridedTensor tensor = given ? InputTensor(args, input) : StridedTensor();
+  const auto load = [&](int64_t first, int64_t last) {
+    float* out = channels + first * repeats;
+    if (!given) {
+      std::fill_n(out, (last - first) * repeats, value);
+      return;
+    }
+    RunReader<T> reader(tensor);
+    for (int64_t i = first; i < last; i += kPiece) {
+      const auto run = static_cast<size_t>(std::min(kPiece, last - i));
+      const T* values = reader.Read(i, run);
+      for (size_t k = 0; k < run; ++k) out = std::fill_n(out, repeats, ToFloat(values[k]));
+    }
+  };
+  const int64_t of_chunk = UnitsOfChunk(repeats);
+  if (geometry.c <= of_chunk) return load(0, geometry.c);
+  ParallelRanges(args.workers, geometry.c, of_chunk, load);
 }
 
 // Calls body(T()) with the element type of `dtype`.

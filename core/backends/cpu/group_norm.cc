@@ -176,9 +176,11 @@ class GroupNormalization {
 
   // As PyTorch has them.
   void StoreEmptyMoments() {
-    MomentWriters writers(*this, 0);
-    for (int64_t i = 0; i < geometry_.groups(); ++i)
-      writers.Write({0.0, std::numeric_limits<double>::quiet_NaN()});
+    ParallelRanges(args_.workers, geometry_.groups(), kChunk, [&](int64_t first, int64_t last) {
+      MomentWriters writers(*this, first);
+      for (int64_t i = first; i < last; ++i)
+        writers.Write({0.0, std::numeric_limits<double>::quiet_NaN()});
+    });
   }
 
   Moments MomentsOf(const Statistics& statistics) const {
@@ -192,18 +194,20 @@ class GroupNormalization {
     ParallelRanges(
         args_.workers, geometry_.groups(), UnitsOfChunk(elements),
         [&](int64_t first, int64_t last) {
+          Pace pace(args_.workers);
           RunReader<T> x(x_);
           RunWriter<T> writer(out_, first * elements, store_);
           MomentWriters writers(*this, first);
-          for (int64_t group = first; group < last; ++group) {
+          for (int64_t group = first; group < last && pace.Goes(kStatisticsCost); ++group) {
             Statistics statistics;
-            ForEachPiece(elements, [&](int64_t i, size_t count) {
+            ForEachPiece(pace, elements, [&](int64_t i, size_t count) {
               statistics.Add(PieceStatistics(x.Read(group * elements + i, count), count));
             });
+            if (pace.stopped()) return;
             const Moments moments = MomentsOf(statistics);
             writers.Write(moments);
             for (int64_t run = group * RunsOfGroup(); run < (group + 1) * RunsOfGroup(); ++run) {
-              ForEachPiece(RunElements(), [&](int64_t i, size_t count) {
+              ForEachPiece(pace, RunElements(), [&](int64_t i, size_t count) {
                 WritePiece(x, run, i, count, moments, writer);
               });
             }
@@ -236,13 +240,8 @@ class GroupNormalization {
     const int64_t of_group = NumPieces(geometry_.group_elements());
     ParallelRanges(args_.workers, geometry_.groups() * of_group, UnitsOfChunk(kPiece),
                    [&](int64_t first, int64_t last) { SumPieces(first, last, pieces); });
-    MomentWriters writers(*this, 0);
-    for (int64_t group = 0; group < geometry_.groups(); ++group) {
-      Statistics statistics;
-      for (int64_t i = 0; i < of_group; ++i) statistics.Add(pieces[group * of_group + i]);
-      moments[group] = MomentsOf(statistics);
-      writers.Write(moments[group]);
-    }
+    ParallelRanges(args_.workers, geometry_.groups(), UnitsOfChunk(of_group * kStatisticsCost),
+                   [&](int64_t first, int64_t last) { SumGroups(first, last, pieces, moments); });
     const int64_t runs = geometry_.groups() * RunsOfGroup();
     ParallelRanges(args_.workers, runs * NumPieces(RunElements()),
                    UnitsOfChunk(std::min(RunElements(), kPiece)),
@@ -257,6 +256,21 @@ class GroupNormalization {
       const int64_t begin = i % of_group * kPiece;
       const auto count = static_cast<size_t>(std::min(kPiece, elements - begin));
       pieces[i] = PieceStatistics(x.Read(i / of_group * elements + begin, count), count);
+    }
+  }
+
+  void SumGroups(int64_t first, int64_t last, const Statistics* pieces, Moments* moments) {
+    Pace pace(args_.workers);
+    MomentWriters writers(*this, first);
+    const int64_t of_group = NumPieces(geometry_.group_elements());
+    for (int64_t group = first; group < last; ++group) {
+      Statistics statistics;
+      for (const auto [begin, end] : pace.InBlocks(of_group, kStatisticsCost)) {
+        for (int64_t i = begin; i < end; ++i) statistics.Add(pieces[group * of_group + i]);
+      }
+      if (pace.stopped()) return;
+      moments[group] = MomentsOf(statistics);
+      writers.Write(moments[group]);
     }
   }
 

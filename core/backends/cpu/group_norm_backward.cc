@@ -104,7 +104,7 @@ class GroupNormGradient {
   }
 
   void Run() {
-    if (geometry_.rows() > 0 && geometry_.hw > 0) {
+    if (geometry_.hw > 0 && geometry_.rows() > 0) {
       if (plan_.wants_input) LoadChannels<T>(args_, 4, 1.0f, geometry_, gamma_);
       if (geometry_.split) {
         RunSplit();
@@ -131,21 +131,23 @@ class GroupNormGradient {
   void RunWhole() {
     ParallelRanges(args_.workers, geometry_.groups(), UnitsOfChunk(geometry_.group_elements()),
                    [&](int64_t first, int64_t last) {
+                     Pace pace(args_.workers);
                      Readers in(*this);
                      RunWriter<T> writer(out_, first * geometry_.group_elements(), store_);
-                     for (int64_t group = first; group < last; ++group) {
+                     for (int64_t group = first; group < last && !pace.stopped(); ++group) {
                        const int64_t row = group * geometry_.channels;
                        const float mean = in.mean.At(group);
-                       const Coefficients k = SumGroup(
-                           in, group, [&](int64_t i) { return SumRow(in, row + i, mean); });
-                       if (plan_.wants_input) WriteGroup(in, row, k, writer);
+                       const Coefficients k = SumGroup(pace, in, group, [&](int64_t i) {
+                         return SumRow(pace, in, row + i, mean);
+                       });
+                       if (plan_.wants_input) WriteGroup(pace, in, row, k, writer);
                      }
                    });
   }
 
-  HWY_INLINE RowSums SumRow(Readers& in, int64_t row, float mean) {
+  HWY_INLINE RowSums SumRow(Pace& pace, Readers& in, int64_t row, float mean) {
     RowSums sums;
-    ForEachPiece(geometry_.hw, [&](int64_t i, size_t count) {
+    ForEachPiece(pace, geometry_.hw, [&](int64_t i, size_t count) {
       const int64_t begin = row * geometry_.hw + i;
       sums.Add(SumPiece(in.dy.Read(begin, count), in.x.Read(begin, count), count, mean));
     });
@@ -155,12 +157,12 @@ class GroupNormGradient {
   // Sums a group's rows, where row_sums(i) are those of its i-th, and keeps what grad_gamma and
   // grad_beta need.
   template <typename Sums>
-  HWY_INLINE Coefficients SumGroup(Readers& in, int64_t group, const Sums& row_sums) {
+  HWY_INLINE Coefficients SumGroup(Pace& pace, Readers& in, int64_t group, const Sums& row_sums) {
     const float mean = in.mean.At(group);
     const float rstd = in.rstd.At(group);
     const int64_t channel = group % geometry_.group * geometry_.channels;
     RowSums total;
-    for (int64_t i = 0; i < geometry_.channels; ++i) {
+    for (int64_t i = 0; i < geometry_.channels && pace.Goes(kStatisticsCost); ++i) {
       const RowSums sums = row_sums(i);
       const int64_t row = group * geometry_.channels + i;
       if (plan_.wants_gamma) gamma_terms_[row] = sums.ds * static_cast<double>(rstd);
@@ -172,12 +174,12 @@ class GroupNormGradient {
     return MakeCoefficients(geometry_, mean, rstd, total);
   }
 
-  HWY_INLINE void WriteGroup(Readers& in, int64_t row, const Coefficients& k,
+  HWY_INLINE void WriteGroup(Pace& pace, Readers& in, int64_t row, const Coefficients& k,
                              RunWriter<T>& writer) {
     const float* gammas = gamma_ + row % geometry_.c;
     for (int64_t i = 0; i < geometry_.channels; ++i) {
       const float gamma = gammas[i];
-      ForEachPiece(geometry_.hw, [&](int64_t j, size_t count) {
+      ForEachPiece(pace, geometry_.hw, [&](int64_t j, size_t count) {
         const int64_t begin = (row + i) * geometry_.hw + j;
         WritePiece(in.dy.Read(begin, count), in.x.Read(begin, count), count, gamma, k,
                    writer.Next(count));
@@ -208,12 +210,16 @@ class GroupNormGradient {
                    [&](int64_t first, int64_t last) { SumPieces(first, last, pieces); });
     ParallelRanges(args_.workers, geometry_.groups(), UnitsOfChunk(geometry_.channels * of_row),
                    [&](int64_t first, int64_t last) {
+                     Pace pace(args_.workers);
                      Readers in(*this);
-                     for (int64_t group = first; group < last; ++group) {
-                       coefficients[group] = SumGroup(in, group, [&](int64_t i) {
+                     for (int64_t group = first; group < last && !pace.stopped(); ++group) {
+                       coefficients[group] = SumGroup(pace, in, group, [&](int64_t i) {
                          RowSums sums;
                          const RowSums* row = pieces + (group * geometry_.channels + i) * of_row;
-                         for (int64_t k = 0; k < of_row; ++k) sums.Add(row[k]);
+                         pace.Goes(of_row);
+                         for (const auto [begin, end] : pace.InBlocks(of_row)) {
+                           for (int64_t k = begin; k < end; ++k) sums.Add(row[k]);
+                         }
                          return sums;
                        });
                      }
@@ -250,12 +256,14 @@ class GroupNormGradient {
     const int64_t batches = geometry_.hw == 0 ? 0 : geometry_.n;
     constexpr int64_t kBlock = 256;
     ParallelRanges(args_.workers, geometry_.c, kBlock, [&](int64_t first, int64_t last) {
+      Pace pace(args_.workers);
       double sums[kBlock] = {};
       const auto count = static_cast<size_t>(last - first);
-      for (int64_t n = 0; n < batches; ++n) {
+      for (int64_t n = 0; n < batches && pace.Goes(last - first); ++n) {
         const double* term = terms + n * geometry_.c + first;
         for (size_t i = 0; i < count; ++i) sums[i] += term[i];
       }
+      if (pace.stopped()) return;
       RunWriter<T> writer(tensor, first, Store::kCached);
       T* out = writer.Next(count);
       for (size_t i = 0; i < count; ++i) Round(static_cast<float>(sums[i]), out[i]);

@@ -87,8 +87,12 @@ class FlatGroupNormGradient {
     const int64_t elements = geometry_.group_elements();
     const int64_t begin = (batch_chunk * geometry_.group + first_group) * elements;
     const int64_t count = (last_group - first_group) * elements;
-    if (plan_.wants_gamma) std::fill_n(gamma_terms_ + begin, count, 0.0f);
-    if (plan_.wants_beta) std::fill_n(beta_terms_ + begin, count, 0.0f);
+    Pace pace(args_.workers);
+    for (float* terms : {gamma_terms_, beta_terms_}) {
+      if (terms == nullptr) continue;
+      for (const auto [from, to] : pace.InBlocks(count))
+        std::fill_n(terms + begin + from, to - from, 0.0f);
+    }
     RunReader<T> dy(dy_), x(x_), mean(mean_), rstd(rstd_);
     const int64_t last = std::min(geometry_.n, (batch_chunk + 1) * plan_.batches_of_chunk);
     for (int64_t n = batch_chunk * plan_.batches_of_chunk; n < last; ++n) {
@@ -99,16 +103,17 @@ class FlatGroupNormGradient {
         const float m = mean.At(group);
         const float r = rstd.At(group);
         RowSums total;
-        ForEachPiece(elements, [&](int64_t i, size_t size) {
+        ForEachPiece(pace, elements, [&](int64_t i, size_t size) {
           const Terms piece = {gamma_terms_ ? gamma_terms_ + terms + i : nullptr,
                                beta_terms_ ? beta_terms_ + terms + i : nullptr, r};
           const float* gamma = gamma_ ? gamma_ + g * elements + i : nullptr;
           total.Add(SumPiece(dy.Read(group * elements + i, size),
                              x.Read(group * elements + i, size), gamma, size, m, piece));
         });
+        if (!pace.Goes(kStatisticsCost)) return;
         if (!plan_.wants_input) continue;
         const Coefficients k = MakeCoefficients(geometry_, m, r, total);
-        ForEachPiece(elements, [&](int64_t i, size_t size) {
+        ForEachPiece(pace, elements, [&](int64_t i, size_t size) {
           WritePiece(dy.Read(group * elements + i, size), x.Read(group * elements + i, size),
                      gamma_ + g * elements + i, size, k, writer.Next(size));
         });
@@ -183,14 +188,17 @@ class FlatGroupNormGradient {
     const StridedTensor tensor = OutputTensor(args_, output);
     constexpr int64_t kBlock = 256;
     ParallelRanges(args_.workers, geometry_.c, kBlock, [&](int64_t first, int64_t last) {
+      Pace pace(args_.workers);
       double sums[kBlock] = {};
       const auto count = static_cast<size_t>(last - first);
-      for (int64_t chunk = 0; chunk < plan_.batch_chunks(); ++chunk) {
+      const int64_t elements = (last - first) * geometry_.hw;
+      for (int64_t chunk = 0; chunk < plan_.batch_chunks() && pace.Goes(elements); ++chunk) {
         const float* term = terms + (chunk * geometry_.c + first) * geometry_.hw;
         for (size_t i = 0; i < count; ++i) {
           for (int64_t k = 0; k < geometry_.hw; ++k) sums[i] += static_cast<double>(*term++);
         }
       }
+      if (pace.stopped()) return;
       RunWriter<T> writer(tensor, first, Store::kCached);
       T* out = writer.Next(count);
       for (size_t i = 0; i < count; ++i) Round(static_cast<float>(sums[i]), out[i]);

@@ -15,6 +15,10 @@ namespace opserve::cpu {
 
 inline constexpr auto kPiece = static_cast<int64_t>(kTile);
 
+// What the statistics of a group or the sums of a row take besides their elements, as Pace counts
+// it.
+inline constexpr int64_t kStatisticsCost = 16;
+
 inline int64_t NumPieces(int64_t elements) { return (elements + kPiece - 1) / kPiece; }
 
 // Units of `elements` each that a chunk of work takes, so that it has about kChunk elements.

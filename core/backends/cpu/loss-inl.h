@@ -45,7 +45,8 @@ void RunLoss(const KernelArgs& args, const Op& op) {
   const Reduction reduction = ReductionOf(args.call, 0);
   if (reduction == Reduction::kNone) return Map<2>(args, op);
   const ElementwiseCall call = MakeReduction(args);
-  StoreReduced(args, reduction, Sum<2>(args, call, op, PartialSums(args, call)), call.count);
+  const double sum = Sum<2>(args, call, op, PartialSums(args, call));
+  if (!args.workers.stopped()) StoreReduced(args, reduction, sum, call.count);
 }
 
 }  // namespace opserve::cpu::HWY_NAMESPACE

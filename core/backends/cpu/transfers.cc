@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "core/base/status_macros.h"
@@ -15,7 +16,8 @@ namespace {
 constexpr int64_t kChunkBytes = 256 << 10;
 
 // Calls move(first byte, count) for each chunk of `bytes`.
-void InChunks(int64_t bytes, WorkerPool& workers, absl::FunctionRef<void(int64_t, int64_t)> move) {
+void InChunks(int64_t bytes, const Workers& workers,
+              absl::FunctionRef<void(int64_t, int64_t)> move) {
   workers.ParallelFor((bytes + kChunkBytes - 1) / kChunkBytes, [&](int64_t chunk) {
     const int64_t first = chunk * kChunkBytes;
     move(first, std::min(kChunkBytes, bytes - first));
@@ -38,21 +40,35 @@ void ForEachRun(const MemoryRegion& region, int64_t first, int64_t count, Visit 
   }
 }
 
-// The region's bytes [first, first + count), from the same bytes of `from`.
-void UploadChunk(const MemoryRegion& to, const Fragments& from, int64_t first, int64_t count) {
-  int64_t at = 0;  // of the piece
+// Where each piece of `from` begins.
+std::vector<int64_t> StartsOf(const Fragments& from) {
+  std::vector<int64_t> starts;
+  starts.reserve(from.pieces().size());
+  int64_t at = 0;
   for (const std::span<const std::byte> piece : from.pieces()) {
-    const int64_t begin = std::max(at, first);
-    const int64_t end = std::min(at + static_cast<int64_t>(piece.size()), first + count);
-    if (begin < end) {
-      const std::byte* source = piece.data() + (begin - at);
-      ForEachRun(to, begin, end - begin, [&](std::byte* target, size_t bytes) {
-        std::memcpy(target, source, bytes);
-        source += bytes;
-      });
-    }
+    starts.push_back(at);
     at += static_cast<int64_t>(piece.size());
-    if (at >= first + count) return;
+  }
+  return starts;
+}
+
+// The region's bytes [first, first + count), from the same bytes of `from`.
+void UploadChunk(const MemoryRegion& to, const Fragments& from, const std::vector<int64_t>& starts,
+                 int64_t first, int64_t count) {
+  // The last piece that does not begin behind `first`.
+  auto i = static_cast<size_t>(std::upper_bound(starts.begin(), starts.end(), first) -
+                               starts.begin() - 1);
+  for (; count > 0; ++i) {
+    const std::span<const std::byte> piece = from.pieces()[i];
+    const int64_t skipped = first - starts[i];
+    const int64_t run = std::min(count, static_cast<int64_t>(piece.size()) - skipped);
+    const std::byte* source = piece.data() + skipped;
+    ForEachRun(to, first, run, [&](std::byte* target, size_t bytes) {
+      std::memcpy(target, source, bytes);
+      source += bytes;
+    });
+    first += run;
+    count -= run;
   }
 }
 
@@ -85,15 +101,16 @@ class PatternBlock {
 
 }  // namespace
 
-absl::Status Upload(const MemoryRegion& to, const Fragments& from, WorkerPool& workers) {
+absl::Status Upload(const MemoryRegion& to, const Fragments& from, const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(CheckUpload(to, from));
+  const std::vector<int64_t> starts = StartsOf(from);
   InChunks(to.size_bytes(), workers,
-           [&](int64_t first, int64_t count) { UploadChunk(to, from, first, count); });
+           [&](int64_t first, int64_t count) { UploadChunk(to, from, starts, first, count); });
   return absl::OkStatus();
 }
 
 absl::Status Download(const MemoryRegion& from, int64_t offset_bytes, std::span<std::byte> to,
-                      WorkerPool& workers) {
+                      const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(CheckDownload(from, offset_bytes, to));
   const auto bytes = static_cast<int64_t>(to.size());
   InChunks(bytes, workers, [&](int64_t first, int64_t count) {
@@ -106,14 +123,15 @@ absl::Status Download(const MemoryRegion& from, int64_t offset_bytes, std::span<
   return absl::OkStatus();
 }
 
-absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to, WorkerPool& workers) {
+absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to, const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(CheckCopy(from, to));
   InChunks(to.size_bytes(), workers,
            [&](int64_t first, int64_t count) { CopyChunk(from, to, first, count); });
   return absl::OkStatus();
 }
 
-absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern, WorkerPool& workers) {
+absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern,
+                  const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(CheckFill(to, pattern));
   // Chunks and rows begin with a pattern.
   const PatternBlock block(pattern);

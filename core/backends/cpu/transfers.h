@@ -13,10 +13,11 @@
 
 namespace opserve::cpu {
 
-absl::Status Upload(const MemoryRegion& to, const Fragments& from, WorkerPool& workers);
+absl::Status Upload(const MemoryRegion& to, const Fragments& from, const Workers& workers);
 absl::Status Download(const MemoryRegion& from, int64_t offset_bytes, std::span<std::byte> to,
-                      WorkerPool& workers);
-absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to, WorkerPool& workers);
-absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern, WorkerPool& workers);
+                      const Workers& workers);
+absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to, const Workers& workers);
+absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern,
+                  const Workers& workers);
 
 }  // namespace opserve::cpu

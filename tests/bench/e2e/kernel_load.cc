@@ -49,6 +49,7 @@ absl::Status Loop(const Workload& workload, Recorder& recorder) {
                            device.memory().Acquire(workload.output.size()));
   OPSERVE_ASSIGN_OR_RETURN(const PooledBuffer workspace,
                            device.memory().Acquire(plan.workspace_bytes));
+  OPSERVE_ASSIGN_OR_RETURN(const PooledBuffer control, device.memory().Acquire(plan.control_bytes));
   std::byte* const outputs[] = {output.data()};
   const Workers workers(device.workers());
   absl::Time now = absl::Now();
@@ -59,6 +60,7 @@ absl::Status Loop(const Workload& workload, Recorder& recorder) {
                               .inputs = inputs,
                               .outputs = outputs,
                               .workspace = {workspace.data(), workspace.size()},
+                              .control = {control.data(), control.size()},
                               .workers = workers});
     now = absl::Now();
     recorder.Record(start, now, status);

@@ -82,6 +82,7 @@ class KernelRun {
       output_starts_.push_back(outputs_.back().bytes.data());
     }
     workspace_ = *setup.device().memory().Acquire(kernel_->workspace_bytes(call_));
+    control_ = *setup.device().memory().Acquire(ControlBytes(*kernel_, call_));
   }
 
   void Execute() {
@@ -91,6 +92,7 @@ class KernelRun {
                           .inputs = input_starts_,
                           .outputs = output_starts_,
                           .workspace = {workspace_.data(), workspace_.size()},
+                          .control = {control_.data(), control_.size()},
                           .workers = workers});
     if (!status.ok()) std::abort();
   }
@@ -107,6 +109,7 @@ class KernelRun {
   std::vector<const std::byte*> input_starts_;
   std::vector<std::byte*> output_starts_;
   PooledBuffer workspace_;
+  PooledBuffer control_;
 };
 
 std::unique_ptr<KernelRun> MakeElementwise(Setup& setup, const BenchCase& c) {

@@ -1,4 +1,4 @@
-#include "server/unix_socket.h"
+#include "server/connections/unix_socket.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>

@@ -1,0 +1,100 @@
+// Accepts connections, within limits, and hands them to gRPC. It is done here and not by gRPC as
+// gRPC 1.51 has no bound on connections, and never accepts again once it was out of descriptors.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/base/unique_fd.h"
+#include "server/connections/connection_table.h"
+#include "server/connections/listener.h"
+
+namespace opserve::server {
+
+// On a thread of its own, which no client can block.
+class Acceptor {
+ public:
+  struct Options {
+    // Takes a connection: the listener's descriptor, and the connection's, which is the callee's.
+    // On the acceptor's thread.
+    std::function<void(int listener, int socket)> hand_over;
+    // No connection will ever come by a listener again, for the reason said. Once.
+    std::function<void(std::string_view reason)> on_dead_listener;
+    // Called about every kTick.
+    std::function<void()> on_tick;
+    // After which the kernel gives a connection up whose peer acknowledges nothing; 0 = its own
+    // time.
+    absl::Duration unacknowledged_timeout;
+  };
+
+  static constexpr absl::Duration kTick = absl::Milliseconds(100);
+
+  // The table must outlive it. 161002 naming --listen where the system has no more descriptors;
+  // throws ThreadError where it has no thread.
+  static absl::StatusOr<std::unique_ptr<Acceptor>> Start(std::vector<Listener> listeners,
+                                                         ConnectionTable& table, Options options);
+  ~Acceptor();
+  Acceptor(const Acceptor&) = delete;
+  Acceptor& operator=(const Acceptor&) = delete;
+
+  // Accepts no more and closes the listeners; what was accepted is watched until the end of this
+  // object. Returns when nothing is handed over any more. Once.
+  void StopAccepting();
+
+ private:
+  struct Accepted {
+    std::shared_ptr<Connection> connection;
+    int grpc_socket = -1;  // gRPC's descriptor of its socket, as long as gRPC has it open
+    absl::Time ended = absl::InfiniteFuture();
+  };
+
+  Acceptor(std::vector<Listener> listeners, ConnectionTable& table, Options options);
+  absl::Status Prepare();
+  absl::Status Watch(int fd, uint32_t events, uint64_t tag) const;
+  void Serve();
+  void Handle(uint64_t tag, uint32_t events);
+  // All that wait, up to a bound.
+  void AcceptFrom(size_t index);
+  void Refuse(const PeerAddress& peer, int socket, const absl::Status& status);
+  // False when the socket cannot be watched. Its place is taken.
+  bool HandOver(const Listener& listener, UniqueFd socket, const PeerAddress& peer);
+  // The connection is over for its peer or for us; gRPC may still work on what came by it.
+  void End(uint64_t tag);
+  // Gives back the places of those that gRPC is done with.
+  void ForgetEnded();
+  // RESOURCE_EXHAUSTED for a client that opens and leaves connections faster than gRPC ends them.
+  absl::Status CheckEnded(ClientId client);
+  // Accepts one with the last descriptor, and closes it.
+  void RefuseForWantOfDescriptors(const Listener& listener);
+  void Pause(size_t index);
+  void Resume();
+  void CloseListeners();
+  void Die(std::string_view reason);
+
+  ConnectionTable& table_;
+  const Options options_;
+  std::vector<Listener> listeners_;
+  UniqueFd epoll_;
+  UniqueFd wake_;               // an eventfd
+  UniqueFd reserve_;            // given up to refuse a connection when there is no other
+  std::vector<size_t> paused_;  // listeners that are looked at again after a tick
+  absl::flat_hash_map<uint64_t, Accepted> connections_;  // by their tags
+  std::vector<Accepted> ended_;
+  uint64_t next_tag_ = 0;
+  LimitedLog log_;
+  std::atomic<bool> stop_accepting_ = false;
+  std::atomic<bool> stop_ = false;
+  Mutex mutex_;
+  CondVar closed_;
+  bool listeners_closed_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace opserve::server

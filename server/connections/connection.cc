@@ -1,0 +1,49 @@
+#include "server/connections/connection.h"
+
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace opserve::server {
+namespace {
+
+// The part of the bytes that came and are of no message that is taken for frames and headers, each
+// second: a message that is under way for minutes would be forgotten.
+constexpr int64_t kSettledPart = 300;
+
+}  // namespace
+
+Connection::Connection(UniqueFd socket, const PeerAddress& peer, absl::Time now)
+    : socket_(std::move(socket)), peer_(peer), client_(peer.client()), opened_(now) {}
+
+int64_t Connection::received_bytes() const {
+  tcp_info info = {};
+  socklen_t size = sizeof(info);
+  if (::getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
+  return static_cast<int64_t>(info.tcpi_bytes_received);
+}
+
+int64_t Connection::unfinished_bytes() const {
+  const int64_t other =
+      received_bytes() - message_bytes() - overhead_bytes_.load(std::memory_order_relaxed);
+  return std::max<int64_t>(other, 0);
+}
+
+void Connection::Settle() {
+  const int64_t other = received_bytes() - message_bytes_.load(std::memory_order_relaxed);
+  const int64_t overhead = overhead_bytes_.load(std::memory_order_relaxed);
+  // Small messages are counted by samples, so it may be too many.
+  const int64_t more = other < overhead ? other - overhead : (other - overhead) / kSettledPart;
+  overhead_bytes_.store(overhead + more, std::memory_order_relaxed);
+}
+
+bool Connection::Cut() const {
+  if (is_cut_.exchange(true)) return false;
+  ::shutdown(socket_.get(), SHUT_RDWR);
+  return true;
+}
+
+}  // namespace opserve::server

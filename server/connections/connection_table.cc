@@ -1,0 +1,183 @@
+#include "server/connections/connection_table.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/op_error.h"
+
+namespace opserve::server {
+namespace {
+
+constexpr absl::Duration kShortestBar = absl::Seconds(1);
+constexpr absl::Duration kLongestBar = absl::Minutes(1);
+// What a client did is forgotten so long after it did so last, and after its bar was over.
+constexpr absl::Duration kMemory = absl::Minutes(1);
+
+absl::Status Barred(absl::Duration left) {
+  return MakeError({.reason = ErrorReason::kResourceLimit,
+                    .op = {},
+                    .parameter = "--max-resets-per-second",
+                    .want = absl::StrCat("no connection for ", absl::FormatDuration(left),
+                                         " after so many calls that were taken back"),
+                    .got = "one"});
+}
+
+absl::Status Refused(std::string_view flag, int64_t most, std::string_view of) {
+  return MakeError({.reason = ErrorReason::kResourceLimit,
+                    .op = {},
+                    .parameter = std::string(flag),
+                    .want = absl::StrCat("at most ", most, " connections", std::string(of)),
+                    .got = "one more"});
+}
+
+}  // namespace
+
+absl::Status ConnectionTable::Reserve(const PeerAddress& peer) {
+  const ClientId client = peer.client();
+  absl::Status status;
+  {
+    const MutexLock lock(mutex_);
+    const auto conduct = conducts_.find(client);
+    if (conduct != conducts_.end() && clock_.Now() < conduct->second.barred_until) {
+      status = Barred(conduct->second.barred_until - clock_.Now());
+    } else if (limits_.max_of_peer > 0 && places_.used_by(client) >= limits_.max_of_peer) {
+      status = Refused("--max-connections-per-peer", limits_.max_of_peer, " of one peer");
+    } else if (const auto verdict = places_.Take(client, 1);
+               verdict == SharedLimit::Verdict::kFull) {
+      status = Refused("--max-connections", places_.limit(), "");
+    } else if (verdict == SharedLimit::Verdict::kShare) {
+      status = Refused("--client-share", places_.MostOf(client), " of one peer now");
+    }
+  }
+  if (!status.ok()) ++refused_;
+  return status;
+}
+
+void ConnectionTable::Unreserve(const PeerAddress& peer) {
+  const MutexLock lock(mutex_);
+  places_.Return(peer.client(), 1);
+}
+
+std::shared_ptr<Connection> ConnectionTable::Add(UniqueFd socket, const PeerAddress& peer) {
+  auto connection = std::make_shared<Connection>(std::move(socket), peer, clock_.Now());
+  const MutexLock lock(mutex_);
+  if (peer.is_ip()) {
+    // One with the same port before it is over, though nobody has seen it yet.
+    by_peer_[peer] = connection;
+  } else {
+    others_.push_back(connection);
+  }
+  return connection;
+}
+
+void ConnectionTable::Remove(const std::shared_ptr<Connection>& connection) {
+  const MutexLock lock(mutex_);
+  places_.Return(connection->client(), 1);
+  if (connection->peer().is_ip()) {
+    const auto at = by_peer_.find(connection->peer());
+    if (at != by_peer_.end() && at->second == connection) by_peer_.erase(at);
+  } else {
+    std::erase(others_, connection);
+  }
+}
+
+std::shared_ptr<Connection> ConnectionTable::Find(std::string_view peer) const {
+  const PeerAddress address = PeerAddress::Parse(peer);
+  if (!address.is_ip()) return nullptr;
+  const MutexLock lock(mutex_);
+  const auto at = by_peer_.find(address);
+  return at == by_peer_.end() ? nullptr : at->second;
+}
+
+void ConnectionTable::NoteMessage(std::string_view peer, int64_t bytes) const {
+  if (const std::shared_ptr<Connection> connection = Find(peer)) connection->NoteMessages(bytes);
+}
+
+void ConnectionTable::NoteReset(std::string_view peer) const {
+  const PeerAddress address = PeerAddress::Parse(peer);
+  if (!address.is_ip()) return;
+  if (const std::shared_ptr<Connection> connection = Find(peer)) {
+    NoteResets(*connection, 1);
+  } else if (!CountResets(address.client(), 1)) {
+    BarClient(address.client());
+  }
+}
+
+void ConnectionTable::NoteResets(const Connection& connection, int64_t resets) const {
+  if (!CountResets(connection.client(), resets))
+    Expel(connection, "too many calls that were taken back");
+}
+
+ConnectionTable::Conduct& ConnectionTable::ConductOf(ClientId client, absl::Time now) const {
+  return conducts_
+      .try_emplace(client, Conduct{.resets_left = limits_.resets.burst, .last_reset = now})
+      .first->second;
+}
+
+bool ConnectionTable::CountResets(ClientId client, int64_t resets) const {
+  if (limits_.resets.per_second <= 0) return true;
+  const absl::Time now = clock_.Now();
+  const MutexLock lock(mutex_);
+  Conduct& conduct = ConductOf(client, now);
+  const double refill = absl::ToDoubleSeconds(now - conduct.last_reset) * limits_.resets.per_second;
+  conduct.last_reset = now;
+  conduct.resets_left = std::min(limits_.resets.burst, conduct.resets_left + std::max(refill, 0.0));
+  if (conduct.resets_left < static_cast<double>(resets)) return false;
+  conduct.resets_left -= static_cast<double>(resets);
+  return true;
+}
+
+void ConnectionTable::Expel(const Connection& connection, std::string_view reason) const {
+  Cut(connection, reason);
+  BarClient(connection.client());
+}
+
+void ConnectionTable::BarClient(ClientId client) const {
+  const absl::Time now = clock_.Now();
+  const MutexLock lock(mutex_);
+  Conduct& conduct = ConductOf(client, now);
+  if (now < conduct.barred_until) return;
+  conduct.bar = std::clamp(conduct.bar * 2, kShortestBar, kLongestBar);
+  conduct.barred_until = now + conduct.bar;
+}
+
+ConnectionTable::Connections ConnectionTable::All() const {
+  const MutexLock lock(mutex_);
+  Connections all = others_;
+  all.reserve(all.size() + by_peer_.size());
+  for (const auto& [peer, connection] : by_peer_) all.push_back(connection);
+  return all;
+}
+
+void ConnectionTable::Settle() const {
+  {
+    const absl::Time past = clock_.Now() - kMemory;
+    const MutexLock lock(mutex_);
+    absl::erase_if(conducts_, [past](const auto& each) {
+      return std::max(each.second.last_reset, each.second.barred_until) < past;
+    });
+  }
+  for (const std::shared_ptr<Connection>& connection : All()) {
+    connection->Settle();
+    if (!connection->has_messages() &&
+        connection->received_bytes() > limits_.max_first_message_bytes) {
+      Cut(*connection, "more bytes than a message has before the first one was whole");
+    }
+  }
+}
+
+int64_t ConnectionTable::size() const {
+  const MutexLock lock(mutex_);
+  return places_.used();
+}
+
+void ConnectionTable::Cut(const Connection& connection, std::string_view reason) const {
+  if (!connection.Cut()) return;
+  ++cut_;
+  log_.Write(LogLevel::kWarning, "connection cut",
+             {{"peer", connection.peer().host()}, {"reason", std::string(reason)}});
+}
+
+}  // namespace opserve::server

@@ -1,0 +1,110 @@
+// All connections there are: how many there may be, and which one a call came by.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "core/base/clock.h"
+#include "core/base/mutex.h"
+#include "core/base/shared_limit.h"
+#include "server/connections/connection.h"
+#include "server/log.h"
+
+namespace opserve::server {
+
+// Calls that a client takes back before they are answered, or leaves with their connection: some
+// are normal, thousands a second are an attack.
+struct ResetLimit {
+  double per_second = 100;
+  double burst = 1000;
+};
+
+struct ConnectionLimits {
+  int64_t max_connections = 1024;
+  // Of one peer (an IPv4 address, the first 64 bits of an IPv6 address, or all unix sockets). 0:
+  // its share of all (SharedLimit).
+  int64_t max_of_peer = 0;
+  double client_share = 1;
+  ResetLimit resets;
+  // A connection that has brought more than this before its first whole message is cut.
+  int64_t max_first_message_bytes = int64_t{256} << 20;
+};
+
+// Thread-safe.
+class ConnectionTable {
+ public:
+  using Connections = std::vector<std::shared_ptr<Connection>>;
+
+  // `clock` must outlive it.
+  ConnectionTable(const ConnectionLimits& limits, const Clock& clock)
+      : limits_(limits), clock_(clock), places_(limits.max_connections, limits.client_share) {}
+
+  // Takes a place for a connection from there. RESOURCE_EXHAUSTED naming the flag.
+  absl::Status Reserve(const PeerAddress& peer);
+  // Gives back a place that no connection got.
+  void Unreserve(const PeerAddress& peer);
+  // A connection that has a place. `socket` as Connection's.
+  std::shared_ptr<Connection> Add(UniqueFd socket, const PeerAddress& peer);
+  // It is over; its place is free.
+  void Remove(const std::shared_ptr<Connection>& connection);
+
+  // ---- for calls; `peer` is what gRPC calls it ----
+
+  // A message of so many bytes came whole.
+  void NoteMessage(std::string_view peer, int64_t bytes) const;
+  // Calls were taken back. When those of the client were too many cuts the connection, and takes
+  // none of the client's for a second; for twice as long each time it happens again soon.
+  void NoteReset(std::string_view peer) const;
+  void NoteResets(const Connection& connection, int64_t resets) const;
+  // nullptr when there is none any more, or no telling.
+  std::shared_ptr<Connection> Find(std::string_view peer) const;
+
+  // ---- for who keeps watch ----
+
+  Connections All() const;
+  // Now and then, about once a second: cuts those that bring what is no message.
+  void Settle() const;
+
+  int64_t size() const;
+  int64_t refused() const { return refused_.load(std::memory_order_relaxed); }
+  int64_t cut() const { return cut_.load(std::memory_order_relaxed); }
+  // Cuts it, and takes none of its client's for a while, as NoteResets.
+  void Expel(const Connection& connection, std::string_view reason) const;
+  // Cuts it and says so in the log.
+  void Cut(const Connection& connection, std::string_view reason) const;
+
+ private:
+  // Of a client that took calls back lately.
+  struct Conduct {
+    double resets_left;
+    absl::Time last_reset;
+    // Until when its connections are not taken.
+    absl::Time barred_until = absl::InfinitePast();
+    absl::Duration bar = absl::ZeroDuration();  // the last one's length
+  };
+  Conduct& ConductOf(ClientId client, absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // False when that were too many.
+  bool CountResets(ClientId client, int64_t resets) const;
+  void BarClient(ClientId client) const;
+
+  const ConnectionLimits limits_;
+  const Clock& clock_;
+  std::atomic<int64_t> refused_ = 0;
+  mutable std::atomic<int64_t> cut_ = 0;
+  mutable LimitedLog log_;
+  mutable Mutex mutex_;
+  SharedLimit places_ ABSL_GUARDED_BY(mutex_);
+  mutable absl::flat_hash_map<ClientId, Conduct> conducts_ ABSL_GUARDED_BY(mutex_);
+  // Of IP addresses, and those that cannot be told apart.
+  absl::flat_hash_map<PeerAddress, std::shared_ptr<Connection>> by_peer_ ABSL_GUARDED_BY(mutex_);
+  Connections others_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace opserve::server

@@ -1,0 +1,76 @@
+// Clients that do not take their answers: each holds memory until it is taken.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <string>
+
+#include <grpcpp/server_context.h>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "core/base/clock.h"
+#include "core/base/mutex.h"
+#include "server/connections/connection_table.h"
+#include "server/session/host_memory.h"
+
+namespace opserve::server {
+
+// Unary answers on their way. Thread-safe.
+class AnswerWatch {
+  struct Answer;
+
+ public:
+  // Smaller ones hold next to nothing, and are neither watched nor charged.
+  static constexpr size_t kWatchedBytes = size_t{64} << 10;
+
+  // An answer that is leaving; over when the object goes, which must be before its context does.
+  class Watched {
+   public:
+    Watched() = default;
+    ~Watched() { End(); }
+    Watched(const Watched&) = delete;
+    Watched& operator=(const Watched&) = delete;
+
+   private:
+    friend class AnswerWatch;
+    void End();
+    AnswerWatch* watch_ = nullptr;
+    std::list<Answer>::iterator answer_;
+  };
+
+  // An answer may take `timeout`, and a second for each MiB of it; 0: for ever. The others must
+  // outlive the watch.
+  AnswerWatch(absl::Duration timeout, const ConnectionTable& connections, HostMemory& memory,
+              const Clock& clock)
+      : timeout_(timeout), connections_(connections), memory_(memory), clock_(clock) {}
+
+  // From now on the call is answered with so many bytes. Those in `host_bytes` are no device's, and
+  // charged to the client as host memory: RESOURCE_EXHAUSTED when there is none for it. Once for
+  // each `watched`.
+  absl::Status Begin(grpc::CallbackServerContext& context, size_t bytes, size_t host_bytes,
+                     Watched& watched);
+
+  // To be called now and then: cancels the calls whose clients take too long, and cuts the
+  // connections of those that hold their answers even then.
+  void Tick();
+
+ private:
+  struct Answer {
+    grpc::CallbackServerContext* context;
+    absl::Time deadline;
+    ClientId client = ClientId::kNone;
+    int64_t host_bytes = 0;
+    bool is_cancelled = false;
+  };
+
+  const absl::Duration timeout_;
+  const ConnectionTable& connections_;
+  HostMemory& memory_;
+  const Clock& clock_;
+  Mutex mutex_;
+  std::list<Answer> answers_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace opserve::server

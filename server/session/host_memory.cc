@@ -1,0 +1,104 @@
+#include "server/session/host_memory.h"
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+
+namespace opserve::server {
+namespace {
+
+constexpr int64_t kStepBytes = int64_t{64} << 10;
+
+absl::Status Refused(std::string_view parameter, int64_t bytes, int64_t most,
+                     absl::string_view of_whom) {
+  return MakeError({.reason = ErrorReason::kResourceLimit,
+                    .op = {},
+                    .parameter = std::string(parameter),
+                    .want = absl::StrCat("at most ", most, " bytes of host memory more", of_whom),
+                    .got = absl::StrCat(bytes)});
+}
+
+}  // namespace
+
+HostMemory::HostMemory(int64_t limit_bytes, double client_share, const Clock& clock)
+    : staging_(std::make_shared<MemoryPool>(limit_bytes / 2 * 3,  // size classes round up
+                                            MemorySource::Host(), clock)),
+      bytes_(limit_bytes, client_share) {}
+
+absl::Status HostMemory::Take(ClientId client, int64_t bytes, std::string_view parameter) {
+  const MutexLock lock(mutex_);
+  switch (bytes_.Take(client, bytes)) {
+    case SharedLimit::Verdict::kFull:
+      return Refused(parameter, bytes, bytes_.limit() - bytes_.used(), " of all clients");
+    case SharedLimit::Verdict::kShare:
+      return Refused(parameter, bytes, bytes_.MostOf(client) - bytes_.used_by(client),
+                     " for this client");
+    case SharedLimit::Verdict::kGranted:
+      break;
+  }
+  return absl::OkStatus();
+}
+
+void HostMemory::Add(ClientId client, int64_t bytes) {
+  const MutexLock lock(mutex_);
+  if (bytes > 0) {
+    bytes_.Add(client, bytes);
+  } else {
+    bytes_.Return(client, -bytes);
+  }
+}
+
+bool HostMemory::HasRoom(ClientId client) const {
+  const MutexLock lock(mutex_);
+  return bytes_.Check(client, 1) == SharedLimit::Verdict::kGranted;
+}
+
+int64_t HostMemory::used_bytes() const {
+  const MutexLock lock(mutex_);
+  return bytes_.used();
+}
+
+absl::Status HostCharge::Add(ClientId client, int64_t bytes, std::string_view parameter) {
+  OPSERVE_RETURN_IF_ERROR(memory_.Take(client, bytes, parameter));
+  client_ = client;
+  bytes_ += bytes;
+  return absl::OkStatus();
+}
+
+void HostCharge::Clear() {
+  if (bytes_ > 0) memory_.Return(client_, std::exchange(bytes_, 0));
+}
+
+SessionMemory::~SessionMemory() {
+  const MutexLock lock(mutex_);
+  all_->Return(client_, taken_ + told_);
+}
+
+absl::Status SessionMemory::Take(int64_t bytes, std::string_view parameter) {
+  const MutexLock lock(mutex_);
+  if (bytes > limit_bytes_ - taken_)
+    return Refused(parameter, bytes, limit_bytes_ - taken_, " for this session");
+  OPSERVE_RETURN_IF_ERROR(all_->Take(client_, bytes, parameter));
+  taken_ += bytes;
+  return absl::OkStatus();
+}
+
+void SessionMemory::Return(int64_t bytes) {
+  const MutexLock lock(mutex_);
+  taken_ -= bytes;
+  all_->Return(client_, bytes);
+}
+
+void SessionMemory::Note(int64_t bytes) {
+  const MutexLock lock(mutex_);
+  passing_ += bytes;
+  if (std::abs(passing_ - told_) < kStepBytes) return;
+  all_->Add(client_, passing_ - told_);
+  told_ = passing_;
+}
+
+}  // namespace opserve::server

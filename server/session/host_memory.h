@@ -1,0 +1,115 @@
+// Memory of the host that clients take besides their devices' memory: sessions' objects, commands
+// and uploads that wait, requests that wait to be read, answers that were not taken.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "core/base/client_id.h"
+#include "core/base/clock.h"
+#include "core/base/mutex.h"
+#include "core/base/shared_limit.h"
+#include "core/device/memory_pool.h"
+
+namespace opserve::server {
+
+// A bound over all clients, of which each has a share. Thread-safe.
+class HostMemory {
+ public:
+  HostMemory(int64_t limit_bytes, double client_share, const Clock& clock);
+
+  // RESOURCE_EXHAUSTED naming `parameter`.
+  absl::Status Take(ClientId client, int64_t bytes, std::string_view parameter);
+  // What cannot be refused any more: it came already. Negative where it is less again.
+  void Add(ClientId client, int64_t bytes);
+  void Return(ClientId client, int64_t bytes) { Add(client, -bytes); }
+  // Whether the client has some left.
+  bool HasRoom(ClientId client) const;
+
+  int64_t used_bytes() const;
+
+  // Where chunks lie on their way to clients. How much of it is in use is bounded by what its users
+  // take here.
+  const std::shared_ptr<MemoryPool>& staging() const { return staging_; }
+
+ private:
+  const std::shared_ptr<MemoryPool> staging_;
+  mutable Mutex mutex_;
+  SharedLimit bytes_ ABSL_GUARDED_BY(mutex_);
+};
+
+// What one call takes of it. Returned with the object. Not thread-safe.
+class HostCharge {
+ public:
+  explicit HostCharge(HostMemory& memory) : memory_(memory) {}
+  ~HostCharge() { Clear(); }
+  HostCharge(const HostCharge&) = delete;
+  HostCharge& operator=(const HostCharge&) = delete;
+
+  // All of the same client. RESOURCE_EXHAUSTED naming `parameter`.
+  absl::Status Add(ClientId client, int64_t bytes, std::string_view parameter);
+  void Clear();
+
+ private:
+  HostMemory& memory_;
+  ClientId client_ = ClientId::kNone;
+  int64_t bytes_ = 0;
+};
+
+// One session's part of it, with a bound of its own. Thread-safe.
+class SessionMemory {
+ public:
+  SessionMemory(std::shared_ptr<HostMemory> all, ClientId client, int64_t limit_bytes)
+      : all_(std::move(all)), client_(client), limit_bytes_(limit_bytes) {}
+  ~SessionMemory();
+  SessionMemory(const SessionMemory&) = delete;
+  SessionMemory& operator=(const SessionMemory&) = delete;
+
+  // For an object that the session keeps. RESOURCE_EXHAUSTED naming `parameter`.
+  absl::Status Take(int64_t bytes, std::string_view parameter);
+  void Return(int64_t bytes);
+
+  // For what passes through, which has bounds of its own (Flow): is counted in steps, as that is
+  // cheaper.
+  void Note(int64_t bytes);
+  bool HasRoom() const { return all_->HasRoom(client_); }
+
+  ClientId client() const { return client_; }
+  const std::shared_ptr<MemoryPool>& staging() const { return all_->staging(); }
+
+ private:
+  const std::shared_ptr<HostMemory> all_;
+  const ClientId client_;
+  const int64_t limit_bytes_;
+  Mutex mutex_;
+  int64_t taken_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t passing_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t told_ ABSL_GUARDED_BY(mutex_) = 0;  // of what passes, what `all_` knows of
+};
+
+// Bytes of a session's memory that are its object's; returned with it.
+class HostShare {
+ public:
+  HostShare() = default;
+  HostShare(std::shared_ptr<SessionMemory> memory, int64_t bytes)
+      : memory_(std::move(memory)), bytes_(bytes) {}
+  HostShare(HostShare&& other) noexcept = default;
+  HostShare& operator=(HostShare&& other) noexcept {
+    std::swap(memory_, other.memory_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~HostShare() {
+    if (memory_ != nullptr) memory_->Return(bytes_);
+  }
+
+ private:
+  std::shared_ptr<SessionMemory> memory_;
+  int64_t bytes_ = 0;
+};
+
+}  // namespace opserve::server
