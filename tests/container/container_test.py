@@ -29,7 +29,8 @@ CONTAINER = IMAGE
 STARTS = 5
 START_SECONDS = 60
 STOP_SECONDS = 20
-HARDENED = ["--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges"]
+HARDENED = ["--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges",
+            f"--security-opt=seccomp={ROOT}/deploy/container/seccomp.json"]
 # How containers run: the usual way, or where a machine has neither a network of its own for them nor systemd.
 WAYS = [
     ["--publish=127.0.0.1::8500"],
