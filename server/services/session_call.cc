@@ -20,7 +20,8 @@ namespace {
 constexpr absl::Duration kDrainGrace = absl::Milliseconds(100);
 
 // How long a message's commands may keep a thread of the network from other messages.
-constexpr absl::Duration kTakeTime = absl::Microseconds(200);
+// Longer than a group of small calls takes, as its answers leave in one message only then.
+constexpr absl::Duration kTakeTime = absl::Milliseconds(2);
 
 // Of the answers in one message.
 constexpr int64_t kGroupBytes = int64_t{64} << 10;
