@@ -38,7 +38,7 @@ inline Fragments FragmentsOf(const std::vector<grpc::Slice>& slices) {
   return fragments;
 }
 
-// For gRPC: so long from now, whoever sets the wall clock meanwhile.
+// For gRPC: so long from now by the monotonic clock; setting the wall clock does not change it.
 inline gpr_timespec TimeFromNow(absl::Duration wait) {
   if (wait == absl::InfiniteDuration()) return gpr_inf_future(GPR_CLOCK_MONOTONIC);
   return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
