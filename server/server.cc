@@ -20,11 +20,13 @@
 #include <grpcpp/resource_quota.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "core/base/thread.h"
 #include "server/connections/acceptor.h"
+#include "server/connections/frame_watch.h"
 #include "server/connections/listener.h"
 #include "server/connections/memory_guard.h"
 #include "server/connections/unix_socket.h"
@@ -75,6 +77,8 @@ void SetUpGrpc(bool reflection) {
   [[maybe_unused]] static const bool done = [reflection] {
     gpr_set_log_function(LogOfGrpc);
     google::protobuf::SetLogHandler(LogOfProtobuf);
+    // Debian builds Abseil with its search for deadlocks, under one lock for all of gRPC's.
+    absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
     // For good: its end waits for ever for threads that the system refused it.
     grpc_init();
     grpc::EnableDefaultHealthCheckService(true);
@@ -151,6 +155,7 @@ class GrpcServer final : public Server {
       : connections_(limits, Clock::Real()),
         guard_(config.clients.process_memory_limit_bytes, connections_, Clock::Real()),
         streams_(connections_),
+        frames_(connections_),
         host_memory_(std::make_shared<HostMemory>(config.clients.host_memory_limit_bytes,
                                                   config.clients.share, Clock::Real())),
         answers_(config.clients.answer_timeout, connections_, *host_memory_, Clock::Real()),
@@ -315,6 +320,7 @@ class GrpcServer final : public Server {
   void Tick() {
     answers_.Tick();
     streams_.Check();
+    frames_.Check();
     guard_.Check();
     if (++ticks_ % kTicksPerSecond == 0) connections_.Settle();
   }
@@ -332,6 +338,7 @@ class GrpcServer final : public Server {
   ConnectionTable connections_;
   MemoryGuard guard_;
   StreamWatch streams_;
+  FrameWatch frames_;
   const std::shared_ptr<HostMemory> host_memory_;
   AnswerWatch answers_;
   StreamEnder stream_ender_;

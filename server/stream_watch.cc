@@ -116,7 +116,8 @@ void StreamWatch::Judge(const Suspects& suspects) {
     if (streams.open > 0 || streams.started != known.streams) known.idle_bytes = known.other_bytes;
     known.streams = streams.started;
     if (known.other_bytes - known.idle_bytes > kIdleBytes)
-      connections_.Expel(*suspect->second, "bytes that belong to no call");
+      connections_.Expel(*suspect->second, "bytes that belong to no call",
+                         ConnectionTable::kFloodBar);
     if (streams.without_message <= known.empty_streams) return;
     connections_.NoteResets(*suspect->second, streams.without_message - known.empty_streams);
     known.empty_streams = streams.without_message;

@@ -29,8 +29,6 @@ constexpr int kAtOnce = 64;
 
 // Of one client, that it left while gRPC still works on what came by them.
 constexpr int kMaxEnded = 16;
-// Of a reset connection that gRPC overlooks until it next pings it.
-constexpr absl::Duration kMostEndedTime = absl::Seconds(5);
 
 // What an event is of: a connection, by its number; a listener, by its index; or the wake-up.
 constexpr uint64_t kListener = uint64_t{1} << 62;
@@ -150,7 +148,7 @@ void Acceptor::End(uint64_t tag) {
 }
 
 void Acceptor::ForgetEnded() {
-  const absl::Time past = Clock::Real().Now() - kMostEndedTime;
+  const absl::Time past = Clock::Real().Now() - options_.most_ended_time;
   // Calls may hold the connection, and its descriptor, a little longer.
   std::erase_if(ended_, [this, past](const Accepted& accepted) {
     const bool is_held = AreSame(accepted.grpc_socket, accepted.connection->socket());

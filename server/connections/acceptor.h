@@ -32,6 +32,9 @@ class Acceptor {
     // After which the kernel gives a connection up whose peer acknowledges nothing; 0 = its own
     // time.
     absl::Duration unacknowledged_timeout;
+    // A connection that its client left has its place for at most so long: gRPC overlooks some that
+    // are reset until it next pings them.
+    absl::Duration most_ended_time = absl::Seconds(5);
   };
 
   static constexpr absl::Duration kTick = absl::Milliseconds(100);

@@ -10,7 +10,7 @@
 namespace opserve::server {
 namespace {
 
-constexpr absl::Duration kShortestBar = absl::Seconds(1);
+constexpr absl::Duration kResetBar = absl::Seconds(1);
 constexpr absl::Duration kLongestBar = absl::Minutes(1);
 // What a client did is forgotten so long after it did so last, and after its bar was over.
 constexpr absl::Duration kMemory = absl::Minutes(1);
@@ -20,7 +20,7 @@ absl::Status Barred(absl::Duration left) {
                     .op = {},
                     .parameter = "--max-resets-per-second",
                     .want = absl::StrCat("no connection for ", absl::FormatDuration(left),
-                                         " after so many calls that were taken back"),
+                                         " after what the peer's others did"),
                     .got = "one"});
 }
 
@@ -91,23 +91,9 @@ std::shared_ptr<Connection> ConnectionTable::Find(std::string_view peer) const {
   return at == by_peer_.end() ? nullptr : at->second;
 }
 
-void ConnectionTable::NoteMessage(std::string_view peer, int64_t bytes) const {
-  if (const std::shared_ptr<Connection> connection = Find(peer)) connection->NoteMessages(bytes);
-}
-
-void ConnectionTable::NoteReset(std::string_view peer) const {
-  const PeerAddress address = PeerAddress::Parse(peer);
-  if (!address.is_ip()) return;
-  if (const std::shared_ptr<Connection> connection = Find(peer)) {
-    NoteResets(*connection, 1);
-  } else if (!CountResets(address.client(), 1)) {
-    BarClient(address.client());
-  }
-}
-
 void ConnectionTable::NoteResets(const Connection& connection, int64_t resets) const {
   if (!CountResets(connection.client(), resets))
-    Expel(connection, "too many calls that were taken back");
+    Expel(connection, "too many calls that were taken back", kResetBar);
 }
 
 ConnectionTable::Conduct& ConnectionTable::ConductOf(ClientId client, absl::Time now) const {
@@ -129,17 +115,19 @@ bool ConnectionTable::CountResets(ClientId client, int64_t resets) const {
   return true;
 }
 
-void ConnectionTable::Expel(const Connection& connection, std::string_view reason) const {
+void ConnectionTable::Expel(const Connection& connection, std::string_view reason,
+                            absl::Duration bar) const {
   Cut(connection, reason);
-  BarClient(connection.client());
+  // Those of unix sockets cannot be told apart.
+  if (connection.peer().is_ip()) BarClient(connection.client(), bar);
 }
 
-void ConnectionTable::BarClient(ClientId client) const {
+void ConnectionTable::BarClient(ClientId client, absl::Duration least) const {
   const absl::Time now = clock_.Now();
   const MutexLock lock(mutex_);
   Conduct& conduct = ConductOf(client, now);
   if (now < conduct.barred_until) return;
-  conduct.bar = std::clamp(conduct.bar * 2, kShortestBar, kLongestBar);
+  conduct.bar = std::clamp(conduct.bar * 2, least, kLongestBar);
   conduct.barred_until = now + conduct.bar;
 }
 

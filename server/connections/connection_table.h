@@ -41,6 +41,8 @@ struct ConnectionLimits {
 class ConnectionTable {
  public:
   using Connections = std::vector<std::shared_ptr<Connection>>;
+  // For what no client does by accident.
+  static constexpr absl::Duration kFloodBar = absl::Seconds(10);
 
   // `clock` must outlive it.
   ConnectionTable(const ConnectionLimits& limits, const Clock& clock)
@@ -57,11 +59,8 @@ class ConnectionTable {
 
   // ---- for calls; `peer` is what gRPC calls it ----
 
-  // A message of so many bytes came whole.
-  void NoteMessage(std::string_view peer, int64_t bytes) const;
   // Calls were taken back. When those of the client were too many cuts the connection, and takes
   // none of the client's for a second; for twice as long each time it happens again soon.
-  void NoteReset(std::string_view peer) const;
   void NoteResets(const Connection& connection, int64_t resets) const;
   // nullptr when there is none any more, or no telling.
   std::shared_ptr<Connection> Find(std::string_view peer) const;
@@ -75,8 +74,9 @@ class ConnectionTable {
   int64_t size() const;
   int64_t refused() const { return refused_.load(std::memory_order_relaxed); }
   int64_t cut() const { return cut_.load(std::memory_order_relaxed); }
-  // Cuts it, and takes none of its client's for a while, as NoteResets.
-  void Expel(const Connection& connection, std::string_view reason) const;
+  // Cuts it, and takes none of its client's for so long; for twice as long when that happens again
+  // soon.
+  void Expel(const Connection& connection, std::string_view reason, absl::Duration bar) const;
   // Cuts it and says so in the log.
   void Cut(const Connection& connection, std::string_view reason) const;
 
@@ -92,7 +92,7 @@ class ConnectionTable {
   Conduct& ConductOf(ClientId client, absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // False when that were too many.
   bool CountResets(ClientId client, int64_t resets) const;
-  void BarClient(ClientId client) const;
+  void BarClient(ClientId client, absl::Duration least) const;
 
   const ConnectionLimits limits_;
   const Clock& clock_;

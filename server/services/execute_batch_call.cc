@@ -7,6 +7,7 @@
 #include "server/connections/peer_address.h"
 #include "server/services/batch_run.h"
 #include "server/services/call_meter.h"
+#include "server/services/call_sample.h"
 #include "server/services/deadline.h"
 #include "server/wire/batch_request.h"
 #include "server/wire/inflate.h"
@@ -27,11 +28,11 @@ class ExecuteBatchCall final : public grpc::ServerUnaryReactor {
         context_(context),
         response_(response),
         meter_(with.counters, Method::kExecuteBatch, context, request_bytes),
+        sample_(with.connections, context, request_bytes, with.answers.is_crowded()),
         charge_(with.host_memory),
         run_(with.engine, with.counters, with.regions, DeadlineOf(context, with.engine.clock()),
              PeerAddress::Parse(context.peer()).client()) {
     ++with_.executing;
-    NoteRequest(with, context, request_bytes);
   }
   ~ExecuteBatchCall() override { --with_.executing; }
 
@@ -59,7 +60,7 @@ class ExecuteBatchCall final : public grpc::ServerUnaryReactor {
       if (!answer.ok()) return Finish(meter_.End(answer.status(), 0));
       response_ = *answer;
       const size_t bytes = response_.Length();
-      const absl::Status taken = with_.answers.Begin(context_, bytes, bytes, leaving_);
+      const absl::Status taken = with_.answers.Begin(sample_, context_, bytes, bytes, leaving_);
       if (!taken.ok()) response_.Clear();
       Finish(meter_.End(taken, response_.Length()));
     });
@@ -74,7 +75,7 @@ class ExecuteBatchCall final : public grpc::ServerUnaryReactor {
   }
 
   void OnDone() override {
-    NoteEnd(with_.connections, context_);
+    sample_.End();
     delete this;
   }
   // What happens here is short: gRPC need not hand it to a thread, which costs an eighth of a small
@@ -86,6 +87,7 @@ class ExecuteBatchCall final : public grpc::ServerUnaryReactor {
   grpc::CallbackServerContext& context_;
   grpc::ByteBuffer& response_;
   CallMeter meter_;
+  const CallSample sample_;
   HostCharge charge_;
   AnswerWatch::Watched leaving_;
   BatchRun run_;

@@ -1,6 +1,5 @@
 #include "server/services/execute_call.h"
 
-#include <chrono>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "server/connections/peer_address.h"
 #include "server/plans/planned_call.h"
 #include "server/services/call_meter.h"
+#include "server/services/call_sample.h"
 #include "server/services/deadline.h"
 #include "server/services/worker_task.h"
 #include "server/wire/inflate.h"
@@ -22,11 +22,7 @@
 namespace opserve::server {
 namespace {
 
-// Small requests, of which one in so many is counted, as so many.
-constexpr size_t kSmallRequestBytes = 4096;
-constexpr int64_t kSampled = 16;
-// What a call's headers and frames are on the wire, about.
-constexpr int64_t kFramingBytes = 64;
+constexpr size_t kSmallAnswerBytes = 4096;
 
 // One Execute. Owned by gRPC: lives until OnDone, which follows Finish, which follows the engine's
 // `done`.
@@ -38,9 +34,9 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
         context_(context),
         response_(response),
         meter_(with.counters, Method::kExecute, context, request_bytes),
+        sample_(with.connections, context, request_bytes, with.answers.is_crowded()),
         charge_(with.host_memory) {
     ++with_.executing;
-    NoteRequest(with, context, request_bytes);
   }
   ~ExecuteCall() override { --with_.executing; }
 
@@ -68,7 +64,7 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
   ClientId client() const { return PeerAddress::Parse(context_.peer()).client(); }
 
   void OnDone() override {
-    NoteEnd(with_.connections, context_);
+    sample_.End();
     delete this;
   }
   // What happens here is short: gRPC need not hand it to a thread, which costs an eighth of a small
@@ -88,7 +84,7 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
     regions_ = std::move(shared.regions);
     OPSERVE_RETURN_IF_ERROR(CheckAnswer(shot));
     // What is small and quick is not worth finding out whose it is.
-    if (!RunsInline(*shot.plan) || planned_->form().max_response_bytes() > kSmallRequestBytes)
+    if (!RunsInline(*shot.plan) || planned_->form().max_response_bytes() > kSmallAnswerBytes)
       shot.client = client();
     shot.deadline = DeadlineOf(context_, with_.engine.clock());
     shot.cancelled = [this] { return context_.IsCancelled(); };
@@ -128,8 +124,8 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
     response_ = WriteExecuteResponse(planned_->form(), *std::move(outputs));
     const size_t bytes = response_.Length();
     // Raw bytes are leases of the device's memory.
-    const absl::Status status =
-        with_.answers.Begin(context_, bytes, planned_->form().is_raw() ? 0 : bytes, leaving_);
+    const absl::Status status = with_.answers.Begin(
+        sample_, context_, bytes, planned_->form().is_raw() ? 0 : bytes, leaving_);
     if (!status.ok()) response_.Clear();
     Finish(meter_.End(status, response_.Length()));
   }
@@ -138,6 +134,7 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
   grpc::CallbackServerContext& context_;
   grpc::ByteBuffer& response_;
   CallMeter meter_;
+  const CallSample sample_;
   HostCharge charge_;
   AnswerWatch::Watched leaving_;
   SplitMessage message_;
@@ -147,17 +144,6 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
 
 }  // namespace
 
-void NoteRequest(const ExecuteContext& with, const grpc::CallbackServerContext& context,
-                 size_t request_bytes) {
-  int64_t bytes = static_cast<int64_t>(request_bytes) + kFramingBytes;
-  if (request_bytes < kSmallRequestBytes) {
-    static thread_local int64_t requests = 0;
-    if (requests++ % kSampled != 0) return;
-    bytes *= kSampled;
-  }
-  with.connections.NoteMessage(context.peer(), bytes);
-}
-
 void ReadOnWorker(const ExecuteContext& with, const grpc::CallbackServerContext& context,
                   size_t request_bytes, HostCharge& charge, Reading read) {
   const ClientId client = PeerAddress::Parse(context.peer()).client();
@@ -166,12 +152,6 @@ void ReadOnWorker(const ExecuteContext& with, const grpc::CallbackServerContext&
   RunOnWorker(with.engine, client, [&context, read = std::move(read)]() mutable {
     read(context.IsCancelled() ? MakeError({.reason = ErrorReason::kCancelled}) : absl::OkStatus());
   });
-}
-
-void NoteEnd(const ConnectionTable& connections, const grpc::CallbackServerContext& context) {
-  // A deadline that passed is no fault of its client's.
-  if (context.IsCancelled() && context.deadline() > std::chrono::system_clock::now())
-    connections.NoteReset(context.peer());
 }
 
 grpc::ServerUnaryReactor* StartExecute(const ExecuteContext& with,

@@ -43,14 +43,6 @@ using Reading = absl::AnyInvocable<void(const absl::Status&)>;
 void ReadOnWorker(const ExecuteContext& with, const grpc::CallbackServerContext& context,
                   size_t request_bytes, HostCharge& charge, Reading read);
 
-// Counts a unary request with its connection. Of small ones it looks at one of some, as that takes
-// as long as much of what they are for.
-void NoteRequest(const ExecuteContext& with, const grpc::CallbackServerContext& context,
-                 size_t request_bytes);
-
-// In OnDone: counts a call that its client took back.
-void NoteEnd(const ConnectionTable& connections, const grpc::CallbackServerContext& context);
-
 // Handles one Execute: an ExecuteRequest in, an ExecuteResponse out. Never blocks.
 grpc::ServerUnaryReactor* StartExecute(const ExecuteContext& with,
                                        grpc::CallbackServerContext& context,

@@ -18,9 +18,8 @@ absl::Status NoMessage() {
 // Owned by gRPC: lives until OnDone.
 class CallWithoutMessage final : public grpc::ServerUnaryReactor {
  public:
-  CallWithoutMessage(ServerCounters& counters, const ConnectionTable& connections, Method method,
-                     grpc::CallbackServerContext& context)
-      : connections_(connections), context_(context), meter_(counters, method, context, 0) {
+  CallWithoutMessage(ServerCounters& counters, Method method, grpc::CallbackServerContext& context)
+      : context_(context), meter_(counters, method, context, 0) {
     Finish(ToGrpcStatus(NoMessage()));
   }
 
@@ -28,7 +27,6 @@ class CallWithoutMessage final : public grpc::ServerUnaryReactor {
   // Only now gRPC says for sure whether the call was cancelled.
   void OnDone() override {
     meter_.Count(Reason(), 0);
-    if (context_.IsCancelled()) connections_.NoteReset(context_.peer());
     delete this;
   }
   bool InternalInlineable() override { return true; }
@@ -40,17 +38,15 @@ class CallWithoutMessage final : public grpc::ServerUnaryReactor {
         {.reason = expired ? ErrorReason::kDeadlineExceeded : ErrorReason::kCancelled});
   }
 
-  const ConnectionTable& connections_;
   const grpc::CallbackServerContext& context_;
   CallMeter meter_;
 };
 
 }  // namespace
 
-grpc::ServerUnaryReactor* RefuseMissingMessage(ServerCounters& counters,
-                                               const ConnectionTable& connections, Method method,
+grpc::ServerUnaryReactor* RefuseMissingMessage(ServerCounters& counters, Method method,
                                                grpc::CallbackServerContext& context) {
-  return new CallWithoutMessage(counters, connections, method, context);
+  return new CallWithoutMessage(counters, method, context);
 }
 
 }  // namespace opserve::server

@@ -3,7 +3,6 @@
 
 #include <grpcpp/support/server_callback.h>
 
-#include "server/connections/connection_table.h"
 #include "server/counters/server_counters.h"
 
 namespace opserve::server {
@@ -11,10 +10,8 @@ namespace opserve::server {
 // Handles a call whose request is not ByteBuffer::Valid(): gRPC begins it all the same, as one of
 // an empty request. Its client went away or its deadline passed before the message was whole, and
 // so it is counted (CANCELLED, DEADLINE_EXCEEDED); a client that is still there ended its request
-// without a message, which is 161001 (`message`). A connection that does so too often is cut. The
-// counters and the connections must outlive it.
-grpc::ServerUnaryReactor* RefuseMissingMessage(ServerCounters& counters,
-                                               const ConnectionTable& connections, Method method,
+// without a message, which is 161001 (`message`). The counters must outlive it.
+grpc::ServerUnaryReactor* RefuseMissingMessage(ServerCounters& counters, Method method,
                                                grpc::CallbackServerContext& context);
 
 }  // namespace opserve::server

@@ -17,6 +17,7 @@
 #include "opserve/v1/operator_service.grpc.pb.h"
 #include "server/connections/peer_address.h"
 #include "server/services/call_meter.h"
+#include "server/services/call_sample.h"
 #include "server/services/execute_batch_call.h"
 #include "server/services/execute_call.h"
 #include "server/services/missing_message.h"
@@ -47,21 +48,23 @@ using Methods = v1::OperatorService::WithRawCallbackMethod_GetServerInfo<
 class PromptCall final : public grpc::ServerUnaryReactor {
  public:
   PromptCall(const ConnectionTable& connections, HostMemory& memory,
-             const grpc::CallbackServerContext& context)
-      : connections_(connections), context_(context), charge_(memory) {}
+             const grpc::CallbackServerContext& context, size_t request_bytes)
+      : sample_(connections, context, request_bytes, /*looks_at_all=*/true), charge_(memory) {}
 
+  const CallSample& sample() const { return sample_; }
   HostCharge& charge() { return charge_; }
+  AnswerWatch::Watched& leaving() { return leaving_; }
 
  private:
   void OnDone() override {
-    NoteEnd(connections_, context_);
+    sample_.End();
     delete this;
   }
   bool InternalInlineable() override { return true; }
 
-  const ConnectionTable& connections_;
-  const grpc::CallbackServerContext& context_;
+  const CallSample sample_;
   HostCharge charge_;
+  AnswerWatch::Watched leaving_;
 };
 
 class OperatorService final : public Methods<v1::OperatorService::Service> {
@@ -154,7 +157,7 @@ class OperatorService final : public Methods<v1::OperatorService::Service> {
   }
 
   grpc::ServerUnaryReactor* Refuse(Method method, grpc::CallbackServerContext& context) {
-    return RefuseMissingMessage(*options_.counters, *options_.connections, method, context);
+    return RefuseMissingMessage(*options_.counters, method, context);
   }
 
   using Handler = absl::Status (OperatorService::*)(const grpc::ByteBuffer& request,
@@ -165,7 +168,8 @@ class OperatorService final : public Methods<v1::OperatorService::Service> {
                                    const grpc::ByteBuffer& request, grpc::ByteBuffer& response,
                                    Handler handler) {
     if (!request.Valid()) return Refuse(method, context);
-    auto* reactor = new PromptCall(*options_.connections, *options_.host_memory, context);
+    auto* reactor =
+        new PromptCall(*options_.connections, *options_.host_memory, context, request.Length());
     // All of them stay until Finish.
     const auto answer = [this, method, &context, &request, &response, handler,
                          reactor](absl::Status status) {
@@ -175,6 +179,7 @@ class OperatorService final : public Methods<v1::OperatorService::Service> {
         status = plain.status();
         if (status.ok()) status = (this->*handler)(plain.bytes(), response);
       }
+      if (status.ok()) status = Leave(*reactor, context, response);
       reactor->Finish(meter.End(status, response.Length()));
     };
     if (request.Length() <= kInlineHeaderBytes) {
@@ -183,6 +188,15 @@ class OperatorService final : public Methods<v1::OperatorService::Service> {
       ReadOnWorker(execute_, context, request.Length(), reactor->charge(), answer);
     }
     return reactor;
+  }
+
+  absl::Status Leave(PromptCall& call, grpc::CallbackServerContext& context,
+                     grpc::ByteBuffer& response) const {
+    const size_t bytes = response.Length();
+    absl::Status status =
+        options_.answers->Begin(call.sample(), context, bytes, bytes, call.leaving());
+    if (!status.ok()) response.Clear();
+    return status;
   }
 
   absl::Status AnswerInfo(const grpc::ByteBuffer& request_bytes,

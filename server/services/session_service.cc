@@ -87,20 +87,10 @@ class SessionKeeper {
 // A session that is refused.
 class RefusedCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  RefusedCall(const absl::Status& status, const ConnectionTable& connections,
-              const grpc::CallbackServerContext& context)
-      : connections_(connections), context_(context) {
-    Finish(ToGrpcStatus(status));
-  }
+  explicit RefusedCall(const absl::Status& status) { Finish(ToGrpcStatus(status)); }
 
  private:
-  void OnDone() override {
-    if (context_.IsCancelled()) connections_.NoteReset(context_.peer());
-    delete this;
-  }
-
-  const ConnectionTable& connections_;
-  const grpc::CallbackServerContext& context_;
+  void OnDone() override { delete this; }
 };
 
 // How many sessions there are, and whose they are. Thread-safe.
@@ -164,7 +154,7 @@ class SessionService final : public Methods, public SessionServer {
     if (!status.ok()) {
       options_.counters->SessionRefused();
       options_.counters->Failed(ReasonOf(status));
-      return new RefusedCall(status, *options_.connections, *context);
+      return new RefusedCall(status);
     }
     const std::shared_ptr<SessionCall> call =
         SessionCall::Start(engine_, options_,

@@ -214,6 +214,13 @@ TEST(FuzzSeeds, MemoryRequests) {
   Seed("memory_request/too_large", packet(allocate, 1) + std::string("\3abc"));
 }
 
+TEST(FuzzSeeds, Frames) {
+  Seed("frame_scan/pings", std::string("\0\0\0\x08\6\0\0\0\0\0pingping", 18));
+  Seed("frame_scan/endless_headers",
+       std::string("\x0E\0\0\5\1\0\0\0\0\1first\0\0\5\x09\0\0\0\0\1 more", 29));
+  Seed("frame_scan/calls", std::string("\0\0\0\4\1\4\0\0\0\1head\0\0\5\0\1\0\0\0\1\0\0\0\0\0", 28));
+}
+
 TEST(FuzzSeeds, SessionAnswers) {
   const v1::ExecuteResponse result = EveryOutput();
   v1::SessionResponse session;

@@ -51,13 +51,15 @@ class AcceptorTest : public ::testing::Test {
     for (const int socket : sockets_) ::close(socket);
   }
 
-  void Start(const ConnectionLimits& limits = {}) {
+  void Start(const ConnectionLimits& limits = {},
+             absl::Duration most_ended_time = absl::InfiniteDuration()) {
     table_ = std::make_unique<ConnectionTable>(limits, Clock::Real());
     absl::StatusOr<Listening> listening = Listen("127.0.0.1:0", 0600);
     ASSERT_TRUE(listening.ok()) << listening.status();
     address_ = listening->address;
     listener_ = listening->listeners[0].socket.get();
     Acceptor::Options options;
+    options.most_ended_time = most_ended_time;
     options.hand_over = [this](int /*listener*/, int socket) {
       MutexLock lock(mutex_);
       sockets_.push_back(socket);
@@ -149,6 +151,16 @@ TEST_F(AcceptorTest, AConnectionHasItsPlaceUntilGrpcLetsGo) {
   AwaitHandOver(2);
 }
 
+TEST_F(AcceptorTest, AConnectionThatGrpcKeepsGivesItsPlaceBackAfterAWhile) {
+  Start({}, absl::Milliseconds(1));
+  {
+    const UniqueFd client = ConnectTo(address_);
+    AwaitHandOver(1);
+    EXPECT_EQ(table_->size(), 1);
+  }
+  AwaitSize(0);
+}
+
 TEST_F(AcceptorTest, CutEndsAConnectionForBothSides) {
   Start();
   const UniqueFd client = ConnectTo(address_);
@@ -217,7 +229,7 @@ TEST_F(AcceptorTest, StopsAccepting) {
   acceptor_->StopAccepting();
   EXPECT_FALSE(ConnectTo(address_).is_open());
   EXPECT_EQ(table_->size(), 1);
-  ::shutdown(AwaitHandOver(1), SHUT_RDWR);
+  LetGo(AwaitHandOver(1));
   AwaitSize(0);
 }
 

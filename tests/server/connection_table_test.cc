@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
+#include "server/connections/frame_watch.h"
 #include "server/connections/memory_guard.h"
 #include "tests/support/fake_clock.h"
 
@@ -59,6 +60,12 @@ class TcpPair {
       }
       EXPECT_GT(::recv(connection_->socket(), data.data(), data.size(), MSG_DONTWAIT), 0);
       bytes -= part;
+    }
+  }
+  // Nobody reads it. At least 64 KiB, of which as much comes as the sockets take.
+  void Leave(const std::string& bytes) {
+    ASSERT_GT(::send(client_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT), 0);
+    while (connection_->received_bytes() < 64 << 10) {
     }
   }
   // The other side ended it.
@@ -123,12 +130,12 @@ TEST_F(ConnectionTableTest, FindsTheConnectionOfACall) {
 TEST_F(ConnectionTableTest, TooManyResetsCutTheConnection) {
   ConnectionTable table({.resets = {.per_second = 10, .burst = 100}}, clock_);
   TcpPair pair(table);
-  for (int i = 0; i < 100; ++i) table.NoteReset(pair.name());
+  for (int i = 0; i < 100; ++i) table.NoteResets(pair.connection(), 1);
   EXPECT_FALSE(pair.IsCut());
   clock_.Advance(absl::Seconds(1));
-  for (int i = 0; i < 10; ++i) table.NoteReset(pair.name());
+  for (int i = 0; i < 10; ++i) table.NoteResets(pair.connection(), 1);
   EXPECT_FALSE(pair.IsCut());
-  table.NoteReset(pair.name());
+  table.NoteResets(pair.connection(), 1);
   EXPECT_TRUE(pair.IsCut());
   EXPECT_EQ(table.cut(), 1);
 }
@@ -138,19 +145,17 @@ TEST_F(ConnectionTableTest, ResetsAreCountedByClient) {
   const PeerAddress peer = PeerAddress::Parse("ipv4:127.0.0.1:1");
   for (int i = 0; i < 99; ++i) {
     TcpPair pair(table);
-    table.NoteReset(pair.name());
+    table.NoteResets(pair.connection(), 1);
   }
-  TcpPair pair(table);
-  // Of a connection that is over.
-  table.NoteReset("ipv4:127.0.0.1:1");
+  TcpPair first(table);
+  TcpPair second(table);
+  table.NoteResets(first.connection(), 1);
   EXPECT_TRUE(table.Reserve(peer).ok());
-  table.NoteReset("ipv4:127.0.0.2:1");
-  EXPECT_TRUE(table.Reserve(peer).ok());
-  table.NoteReset("ipv4:127.0.0.1:1");
+  table.NoteResets(second.connection(), 1);
   EXPECT_FALSE(table.Reserve(peer).ok());
-  EXPECT_FALSE(pair.IsCut());
-  table.NoteReset(pair.name());
-  EXPECT_TRUE(pair.IsCut());
+  EXPECT_TRUE(table.Reserve(PeerAddress::Parse("ipv4:127.0.0.2:1")).ok());
+  EXPECT_FALSE(first.IsCut());
+  EXPECT_TRUE(second.IsCut());
 }
 
 TEST_F(ConnectionTableTest, ItsClientIsBarredForLongerEachTime) {
@@ -183,7 +188,7 @@ TEST_F(ConnectionTableTest, ManyResetsOverALongTimeAreNormal) {
   TcpPair pair(table);
   for (int i = 0; i < 10'000; ++i) {
     clock_.Advance(absl::Milliseconds(100));
-    table.NoteReset(pair.name());
+    table.NoteResets(pair.connection(), 1);
   }
   EXPECT_FALSE(pair.IsCut());
 }
@@ -194,7 +199,7 @@ TEST_F(ConnectionTableTest, BytesThatAreNoMessageCutTheConnection) {
   TcpPair client(table);
   TcpPair attacker(table);
   client.Send(20'000);
-  table.NoteMessage(client.name(), 15'000);
+  client.connection().NoteMessages(15'000);
   attacker.Send(10'000);
   table.Settle();
   EXPECT_FALSE(attacker.IsCut());
@@ -205,18 +210,42 @@ TEST_F(ConnectionTableTest, BytesThatAreNoMessageCutTheConnection) {
   EXPECT_FALSE(quiet.IsCut());
 }
 
+TEST_F(ConnectionTableTest, FloodsOfFramesCutTheConnectionAndBarItsClient) {
+  std::string pings;
+  std::string tensor("\0\x40\0\0\0\0\0\0\1", 9);  // DATA of stream 1
+  while (pings.size() < size_t{128} << 10)
+    pings += std::string("\0\0\x08\x06\0\0\0\0\0pingping", 17);
+  while (tensor.size() < pings.size()) tensor += "tens";
+  ConnectionTable table({}, clock_);
+  FrameWatch watch(table);
+  TcpPair quiet(table);
+  TcpPair slow(table);
+  TcpPair attacker(table);
+  slow.Leave(tensor);
+  watch.Check();
+  EXPECT_TRUE(table.Reserve(Peer("ipv4:127.0.0.1:1")).ok());
+  attacker.Leave(pings);
+  watch.Check();
+  EXPECT_TRUE(attacker.IsCut());
+  EXPECT_FALSE(slow.IsCut());
+  EXPECT_FALSE(quiet.IsCut());
+  EXPECT_FALSE(table.Reserve(Peer("ipv4:127.0.0.1:1")).ok());
+  clock_.Advance(ConnectionTable::kFloodBar);
+  EXPECT_TRUE(table.Reserve(Peer("ipv4:127.0.0.1:1")).ok());
+}
+
 TEST_F(ConnectionTableTest, KnowsWhatIsUnfinished) {
   ConnectionTable table({}, clock_);
   TcpPair pair(table);
   pair.Send(50'000);
   EXPECT_EQ(pair.connection().unfinished_bytes(), 50'000);
-  table.NoteMessage(pair.name(), 49'000);
+  pair.connection().NoteMessages(49'000);
   EXPECT_EQ(pair.connection().unfinished_bytes(), 1000);
   // What lies beside messages for minutes was headers and frames.
   for (int i = 0; i < 5000; ++i) table.Settle();
   EXPECT_LT(pair.connection().unfinished_bytes(), 400);
   // Samples may say too much.
-  table.NoteMessage(pair.name(), 10'000);
+  pair.connection().NoteMessages(10'000);
   EXPECT_EQ(pair.connection().unfinished_bytes(), 0);
   table.Settle();
   pair.Send(5000);
@@ -272,7 +301,7 @@ TEST_F(MemoryGuardTest, CutsTheConnectionsWhoseRequestsTakeMost) {
   larger.Send(3 * kMiB);
   small.Send(kMiB / 2);
   busy.Send(4 * kMiB);
-  table_.NoteMessage(busy.name(), 4 * kMiB);
+  busy.connection().NoteMessages(4 * kMiB);
   resident_ = 100 * kMiB;
   guard.Check();
   EXPECT_FALSE(larger.IsCut());

@@ -1,0 +1,149 @@
+#include "server/connections/frame_scan.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace opserve::server {
+namespace {
+
+constexpr size_t kHeaderBytes = 9;
+constexpr size_t kUsualBytes = size_t{16} << 10;
+// Where the first whole frame begins, at most: after another one of the usual size.
+constexpr size_t kLastStart = kUsualBytes + kHeaderBytes;
+
+constexpr int64_t kManyFrames = 1000;
+// One frame in so many that carries something makes it no flood.
+constexpr int64_t kUsefulPart = 8;
+// A message of gRPC's begins with five bytes of its own.
+constexpr size_t kUsefulBytes = 5;
+// gRPC takes 8 KiB of headers.
+constexpr size_t kEndlessBytes = size_t{48} << 10;
+constexpr int64_t kEndlessFrames = 3;
+
+enum class Type : uint8_t {
+  kData,
+  kHeaders,
+  kPriority,
+  kResetStream,
+  kSettings,
+  kPushPromise,
+  kPing,
+  kGoAway,
+  kWindowUpdate,
+  kContinuation
+};
+constexpr uint8_t kEndHeaders = 0x4;
+
+struct Frame {
+  size_t length;  // of what it carries
+  Type type;
+  uint8_t flags;
+  uint32_t stream;
+
+  bool is_of_client() const { return stream % 2 == 1; }
+  bool is_headers() const { return type == Type::kHeaders || type == Type::kContinuation; }
+  // Of a block that began before it.
+  bool continues(uint32_t block_stream) const {
+    return type == Type::kContinuation && stream == block_stream;
+  }
+  bool is_useful() const {
+    return type == Type::kHeaders || (type == Type::kData && length >= kUsefulBytes);
+  }
+};
+
+uint8_t ByteAt(std::string_view bytes, size_t at) { return static_cast<uint8_t>(bytes[at]); }
+
+// Whether a client may send it, and is likely to: tensors of one value look like larger header
+// frames, and images of one dark colour like DATA of the streams with the highest numbers.
+bool IsSound(const Frame& frame) {
+  constexpr uint32_t kMostStreams = 1U << 24;
+  switch (frame.type) {
+    case Type::kData:
+      return frame.is_of_client() && frame.stream < kMostStreams;
+    case Type::kHeaders:
+    case Type::kContinuation:
+      return frame.is_of_client() && frame.length <= kUsualBytes;
+    case Type::kPriority:
+      return frame.is_of_client() && frame.length == 5;
+    case Type::kResetStream:
+      return frame.is_of_client() && frame.length == 4;
+    case Type::kSettings:
+      return frame.stream == 0 && frame.length % 6 == 0;
+    case Type::kPing:
+      return frame.stream == 0 && frame.length == 8;
+    case Type::kGoAway:
+      return frame.stream == 0 && frame.length >= 8;
+    case Type::kWindowUpdate:
+      return (frame.stream == 0 || frame.is_of_client()) && frame.length == 4;
+    default:
+      // Servers push, and what else there may be nobody sends yet.
+      return false;
+  }
+}
+
+std::optional<Frame> FrameAt(std::string_view bytes, size_t at) {
+  const auto byte = [bytes, at](size_t i) { return uint32_t{ByteAt(bytes, at + i)}; };
+  const Frame frame = {.length = byte(0) << 16 | byte(1) << 8 | byte(2),
+                       .type = static_cast<Type>(byte(3)),
+                       .flags = ByteAt(bytes, at + 4),
+                       .stream = byte(5) << 24 | byte(6) << 16 | byte(7) << 8 | byte(8)};
+  if (!IsSound(frame)) return std::nullopt;
+  return frame;
+}
+
+// Frames that follow each other to the end of the bytes.
+class Chain {
+ public:
+  void Add(const Frame& frame) {
+    ++frames_;
+    if (frame.is_useful()) ++useful_;
+    if (!frame.continues(block_stream_)) block_bytes_ = block_frames_ = 0;
+    if (!frame.is_headers()) return;
+    block_stream_ = frame.stream;
+    block_bytes_ += frame.length + kHeaderBytes;
+    ++block_frames_;
+    if ((frame.flags & kEndHeaders) != 0) block_bytes_ = block_frames_ = 0;
+    is_endless_ |= block_bytes_ >= kEndlessBytes && block_frames_ >= kEndlessFrames;
+  }
+
+  FrameFlood flood() const {
+    if (is_endless_) return FrameFlood::kEndlessHeaders;
+    const bool is_empty = frames_ >= kManyFrames && useful_ * kUsefulPart < frames_;
+    return is_empty ? FrameFlood::kEmptyFrames : FrameFlood::kNone;
+  }
+
+ private:
+  int64_t frames_ = 0;
+  int64_t useful_ = 0;
+  // Of the header block that has not ended yet.
+  uint32_t block_stream_ = 0;
+  size_t block_bytes_ = 0;
+  int64_t block_frames_ = 0;
+  bool is_endless_ = false;
+};
+
+}  // namespace
+
+FrameFlood FindFlood(std::string_view bytes) {
+  // Where chains came by, which need not be followed again from there.
+  std::vector<bool> seen(bytes.size());
+  const size_t last_start = std::min(kLastStart, bytes.size());
+  for (size_t start = 0; start < last_start; ++start) {
+    Chain chain;
+    size_t at = start;
+    while (at + kHeaderBytes <= bytes.size() && !seen[at]) {
+      seen[at] = true;
+      const std::optional<Frame> frame = FrameAt(bytes, at);
+      if (!frame.has_value()) break;
+      chain.Add(*frame);
+      at += kHeaderBytes + frame->length;
+    }
+    const bool is_whole = at + kHeaderBytes > bytes.size();
+    if (is_whole && chain.flood() != FrameFlood::kNone) return chain.flood();
+  }
+  return FrameFlood::kNone;
+}
+
+}  // namespace opserve::server

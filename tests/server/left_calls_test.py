@@ -1,0 +1,85 @@
+"""Clients that leave what they asked for. One that takes no answers may leave 512 small ones: it is refused more until
+it takes some, and others are not. One that cancels too many calls has its connection cut.
+"""
+
+import pathlib
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests" / "hostile")]
+import http2  # noqa: E402
+import running_server  # noqa: E402
+import wire  # noqa: E402
+
+MOST, CONNECTIONS, CALLS = 512, 7, 90
+CANCELLED = 40
+OK, RESOURCE_EXHAUSTED = 0, 8
+PATIENCE_SECONDS = 60.0
+
+
+def open_windows(connection):
+    connection.send(http2.settings(initial_window_size=1 << 20))
+
+
+def statuses(connections, count):
+    """Of the calls that have ended, once there are so many."""
+    def ended():
+        return [call for connection in connections for call in connection.calls.values() if call.ended]
+
+    until = time.monotonic() + PATIENCE_SECONDS
+    while len(ended()) < count and time.monotonic() < until:
+        for connection in connections:
+            connection.poll(0.01)
+    assert len(ended()) == count, f"{len(ended())} calls have ended, want {count}"
+    return [call.status for call in ended()], {call.text for call in ended() if call.status != OK}
+
+
+def check_untaken(address):
+    connections = [http2.Connection(address, window=0, refill=False) for _ in range(CONNECTIONS)]
+    for connection in connections:
+        for _ in range(CALLS):
+            connection.start("GetServerInfo", b"")
+    refused = CONNECTIONS * CALLS - MOST
+    codes, texts = statuses(connections, refused)
+    assert codes == [RESOURCE_EXHAUSTED] * refused, codes
+    assert len(texts) == 1 and "512" in texts.pop(), texts
+    other = http2.Connection(address, source="127.0.0.2")
+    assert other.unary("GetServerInfo").status == OK
+    for connection in connections:
+        open_windows(connection)
+    codes, _ = statuses(connections, CONNECTIONS * CALLS)
+    assert codes.count(OK) == MOST, codes
+    assert connections[0].unary("GetServerInfo").status == OK
+    print(f"{refused} calls refused, {MOST} answered later")
+
+
+def check_cancelled(address):
+    """One in sixteen of them is looked at, on each of gRPC's threads, and stands for sixteen: more than ten."""
+    connection = http2.Connection(address)
+    request = wire.execute(wire.l1_loss([1 << 26], 1), [wire.floats(1.0)])
+    calls = [connection.start("Execute", request) for _ in range(CANCELLED)]
+    # A round trip: what was sent before is with the server.
+    assert connection.unary("GetServerInfo", seconds=PATIENCE_SECONDS).status == OK
+    for call in calls:
+        connection.reset(call)
+    try:
+        connection.poll_until(lambda: False, PATIENCE_SECONDS)
+    except http2.Broken:
+        print(f"cut after {CANCELLED} calls were cancelled")
+        return
+    sys.exit(f"{CANCELLED} calls were cancelled, and the connection is not cut")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        with running_server.running_server(pathlib.Path(folder), "--device", "cpu,threads=2") as address:
+            check_untaken(address)
+        flags = ["--device", "cpu,threads=2", "--max-resets-per-second", "1", "--max-queue-wait", "10m"]
+        with running_server.running_server(pathlib.Path(folder), *flags) as address:
+            check_cancelled(address)
+
+
+if __name__ == "__main__":
+    main()
