@@ -79,7 +79,8 @@ class HostMemory final : public MemorySource {
 }  // namespace
 
 MemorySource& MemorySource::Host() {
-  static HostMemory memory;
+  // Never destroyed: gRPC may let go of answers while the process ends.
+  static MemorySource& memory = *new HostMemory;
   return memory;
 }
 

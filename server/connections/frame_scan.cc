@@ -20,7 +20,9 @@ constexpr int64_t kUsefulPart = 8;
 constexpr size_t kUsefulBytes = 5;
 // gRPC takes 8 KiB of headers.
 constexpr size_t kEndlessBytes = size_t{48} << 10;
-constexpr int64_t kEndlessFrames = 3;
+constexpr size_t kEndlessFrames = 3;
+// Of a frame, where as many bytes came and no message.
+constexpr size_t kLargeHeaders = size_t{4} << 10;
 
 enum class Type : uint8_t {
   kData,
@@ -48,9 +50,7 @@ struct Frame {
   bool continues(uint32_t block_stream) const {
     return type == Type::kContinuation && stream == block_stream;
   }
-  bool is_useful() const {
-    return type == Type::kHeaders || (type == Type::kData && length >= kUsefulBytes);
-  }
+  bool is_message() const { return type == Type::kData && length >= kUsefulBytes; }
 };
 
 uint8_t ByteAt(std::string_view bytes, size_t at) { return static_cast<uint8_t>(bytes[at]); }
@@ -98,9 +98,12 @@ class Chain {
  public:
   void Add(const Frame& frame) {
     ++frames_;
-    if (frame.is_useful()) ++useful_;
+    if (frame.is_message() || frame.type == Type::kHeaders) ++useful_;
+    has_messages_ |= frame.is_message();
     if (!frame.continues(block_stream_)) block_bytes_ = block_frames_ = 0;
     if (!frame.is_headers()) return;
+    ++header_frames_;
+    header_bytes_ += frame.length;
     block_stream_ = frame.stream;
     block_bytes_ += frame.length + kHeaderBytes;
     ++block_frames_;
@@ -110,6 +113,9 @@ class Chain {
 
   FrameFlood flood() const {
     if (is_endless_) return FrameFlood::kEndlessHeaders;
+    const bool is_large =
+        header_bytes_ >= kEndlessBytes && header_bytes_ >= header_frames_ * kLargeHeaders;
+    if (is_large && !has_messages_) return FrameFlood::kLargeHeaders;
     const bool is_empty = frames_ >= kManyFrames && useful_ * kUsefulPart < frames_;
     return is_empty ? FrameFlood::kEmptyFrames : FrameFlood::kNone;
   }
@@ -117,10 +123,13 @@ class Chain {
  private:
   int64_t frames_ = 0;
   int64_t useful_ = 0;
+  bool has_messages_ = false;
+  size_t header_frames_ = 0;
+  size_t header_bytes_ = 0;
   // Of the header block that has not ended yet.
   uint32_t block_stream_ = 0;
   size_t block_bytes_ = 0;
-  int64_t block_frames_ = 0;
+  size_t block_frames_ = 0;
   bool is_endless_ = false;
 };
 

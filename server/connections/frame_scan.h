@@ -11,6 +11,7 @@ enum class FrameFlood : uint8_t {
   kNone,
   kEmptyFrames,     // a thousand and more of which nearly none carries anything
   kEndlessHeaders,  // a header block larger than any that gRPC takes
+  kLargeHeaders,    // header blocks of many KiB, and no message
 };
 
 // Looks at bytes that a client sent, from the middle of a frame or of its content on. Says kNone

@@ -17,8 +17,9 @@ constexpr int kMuchUnread = 64 << 10;
 constexpr size_t kLookedAt = size_t{128} << 10;
 
 constexpr std::string_view ReasonOf(FrameFlood flood) {
-  return flood == FrameFlood::kEmptyFrames ? "a flood of frames that carry nothing"
-                                           : "a header block without an end";
+  if (flood == FrameFlood::kEmptyFrames) return "a flood of frames that carry nothing";
+  if (flood == FrameFlood::kEndlessHeaders) return "a header block without an end";
+  return "a flood of large headers without messages";
 }
 
 }  // namespace

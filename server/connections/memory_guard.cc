@@ -139,12 +139,18 @@ void MemoryGuard::TrimUnused(absl::Time now) {
       [](const Sample& a, const Sample& b) { return a.used_bytes < b.used_bytes; });
   const int64_t resident = system_.resident_bytes();
   least_since_trim_ = std::min(least_since_trim_, resident);
+  most_used_since_trim_ = std::max(most_used_since_trim_, heap.used_bytes);
   if (heap.free_bytes < kKeptBytes + most->used_bytes - heap.used_bytes) return;
-  // What was given back counts as the heap's still.
-  if (resident < least_since_trim_ + kKeptBytes / 2) return;
+  // What was given back counts as the heap's still: there is more only where the process took, or
+  // let go of, memory since.
+  if (resident < least_since_trim_ + kKeptBytes / 2 &&
+      heap.used_bytes > most_used_since_trim_ - kKeptBytes / 2) {
+    return;
+  }
   last_trim_ = now;
   system_.trim();
   least_since_trim_ = system_.resident_bytes();
+  most_used_since_trim_ = heap.used_bytes;
 }
 
 }  // namespace opserve::server

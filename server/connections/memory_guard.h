@@ -54,8 +54,9 @@ class MemoryGuard {
   const Clock& clock_;
   const System system_;
   absl::Time last_trim_ = absl::InfinitePast();
-  int64_t least_since_trim_ = 0;  // resident
-  std::deque<Sample> samples_;    // of the last seconds
+  int64_t least_since_trim_ = 0;      // resident
+  int64_t most_used_since_trim_ = 0;  // of the heap
+  std::deque<Sample> samples_;        // of the last seconds
 };
 
 }  // namespace opserve::server

@@ -61,4 +61,11 @@ def churn(target: Target) -> None:
 
 
 if __name__ == "__main__":
-    run(Attack([crowd, byte_by_byte, churn], {"--max-connections": "1000", "--max-connections-per-peer": "100"}))
+    # From so many addresses, all places may be taken at times.
+    run(
+        Attack(
+            [crowd, byte_by_byte, churn],
+            {"--max-connections": "1000", "--max-connections-per-peer": "100"},
+            spares=["newcomers"],
+        )
+    )

@@ -356,6 +356,21 @@ TEST_F(MemoryGuardTest, WhatWasNotUsedForSecondsIsGivenBackOnce) {
   EXPECT_EQ(trims_, 1);
 }
 
+// Of what was in use when memory was given back, too.
+TEST_F(MemoryGuardTest, WhatIsFreedLaterIsGivenBackAsWell) {
+  MemoryGuard guard(0, table_, clock_, System());
+  resident_ = 600 * kMiB;
+  heap_ = {.used_bytes = 300 * kMiB, .free_bytes = 300 * kMiB};
+  freed_by_trim_ = 100 * kMiB;
+  CheckFor(guard, absl::Seconds(10));
+  EXPECT_EQ(trims_, 1);
+  heap_ = {.used_bytes = 10 * kMiB, .free_bytes = 590 * kMiB};
+  freed_by_trim_ = 450 * kMiB;
+  CheckFor(guard, absl::Seconds(10));
+  EXPECT_EQ(trims_, 2);
+  EXPECT_EQ(resident_, 50 * kMiB);
+}
+
 TEST(RealMemoryTest, IsRead) {
   const MemoryGuard::System system = MemoryGuard::RealSystem();
   EXPECT_GT(system.resident_bytes(), 1 << 20);

@@ -72,6 +72,13 @@ TEST(FrameScanTest, FindsHeadersWithoutAnEnd) {
   }
 }
 
+TEST(FrameScanTest, FindsLargeHeadersWithoutMessages) {
+  const std::string headers = Frame(kHeaders, 9, std::string(8000, 'h'), kEndHeaders);
+  ExpectFlood(Repeated(headers), FrameFlood::kLargeHeaders);
+  ExpectFlood(Repeated(headers + Frame(kReset, 9, std::string(4, '\x08')) + Frame(kData, 9, "")),
+              FrameFlood::kLargeHeaders);
+}
+
 TEST(FrameScanTest, FindsAFloodBehindTheRestOfAFrame) {
   const std::string flood = Repeated(Frame(kData, 1, ""));
   for (const size_t rest : {0, 1, 100, 16'384})
@@ -86,8 +93,10 @@ TEST(FrameScanTest, CallsAreNone) {
         Frame(kData, 3, std::string(16'384, 'd')),
         header + Frame(kData, 1, std::string(60, 'd')) + Frame(kReset, 1, std::string(4, '\x08')) +
             Frame(kWindowUpdate, 0, std::string(4, '\1')),
+        // Long headers, and short ones without messages yet.
         Frame(kHeaders, 1, std::string(6000, 'h')) +
-            Frame(kContinuation, 1, std::string(2000, 'h'), kEndHeaders)})
+            Frame(kContinuation, 1, std::string(2000, 'h'), kEndHeaders) + Frame(kData, 1, "12345"),
+        Frame(kHeaders, 1, std::string(4095, 'h'), kEndHeaders)})
     ExpectFlood(Repeated(one), FrameFlood::kNone);
 }
 
