@@ -40,4 +40,4 @@ def send(target: Target) -> None:
 
 
 if __name__ == "__main__":
-    run(Attack([send, send], {"--max-message-bytes": "64MiB"}, rss_mib=900))
+    run(Attack([send, send], {"--max-message-bytes": "64MiB", "--process-memory-limit": "768MiB"}, rss_mib=900))
