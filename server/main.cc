@@ -102,7 +102,8 @@ void LogStart(Server& server, const ServerConfig& config) {
     Log(LogLevel::kWarning, "listening beyond this machine without TLS",
         {{"addresses", absl::StrJoin(open, ",")},
          {"advice",
-          "whoever reaches them can read and make calls: put a proxy with TLS before the server, "
+          "anyone who can reach these addresses can read the traffic and make calls: put a proxy "
+          "with TLS in front of the server, "
           "and --listen on localhost or unix:path (docs/operations.md)"}});
   }
   Log(LogLevel::kInfo, "serving",

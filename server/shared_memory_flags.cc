@@ -20,7 +20,7 @@ constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
 void AddSharedMemoryFlags(CLI::App& app, SharedMemoryFlagTexts& texts) {
   app.add_option(kAllowSharedMemory, texts.address,
                  "Share memory with clients on this host, who ask for it on a unix socket there\n"
-                 "(for whom --unix-socket-mode says). Default: none.")
+                 "(--unix-socket-mode says who may open it). Default: none.")
       ->type_name("unix:PATH")
       ->group("Shared memory");
   app.add_option("--shared-memory-limit", texts.limit,

@@ -18,9 +18,9 @@ constexpr absl::Duration kMemory = absl::Minutes(1);
 absl::Status Barred(absl::Duration left) {
   return MakeError({.reason = ErrorReason::kResourceLimit,
                     .op = {},
-                    .parameter = "--max-resets-per-second",
-                    .want = absl::StrCat("no connection for ", absl::FormatDuration(left),
-                                         " after what the peer's others did"),
+                    .parameter = "connection",
+                    .want = absl::StrCat("none of this peer's for ", absl::FormatDuration(left),
+                                         ", as the server cut earlier ones (the log says why)"),
                     .got = "one"});
 }
 
@@ -126,7 +126,7 @@ void ConnectionTable::BarClient(ClientId client, absl::Duration least) const {
   const absl::Time now = clock_.Now();
   const MutexLock lock(mutex_);
   Conduct& conduct = ConductOf(client, now);
-  if (now < conduct.barred_until) return;
+  if (now < conduct.barred_until && conduct.bar >= least) return;
   conduct.bar = std::clamp(conduct.bar * 2, least, kLongestBar);
   conduct.barred_until = now + conduct.bar;
 }

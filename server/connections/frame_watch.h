@@ -1,4 +1,5 @@
-// Clients that keep gRPC's threads busy with frames: empty ones, and header blocks without an end.
+// Clients that keep gRPC's threads busy with frames: empty ones, header blocks without an end, and
+// large headers without messages.
 #pragma once
 
 #include <string>

@@ -36,7 +36,7 @@ class Flow {
   Flow(int64_t window_bytes, std::shared_ptr<SessionMemory> memory)
       : window_bytes_(window_bytes), memory_(std::move(memory)) {}
 
-  // The session's, where what waits is counted.
+  // The session's memory, to which uploads and answers are charged while they wait.
   const std::shared_ptr<SessionMemory>& memory() const { return memory_; }
 
   // ---- for the transport ----

@@ -167,7 +167,7 @@ TEST_F(ConnectionTableTest, ItsClientIsBarredForLongerEachTime) {
     EXPECT_TRUE(pair.IsCut());
     const absl::Status barred = table.Reserve(peer);
     ASSERT_TRUE(GetErrorDetail(barred).has_value()) << barred;
-    EXPECT_EQ(GetErrorDetail(barred)->parameter, "--max-resets-per-second");
+    EXPECT_EQ(GetErrorDetail(barred)->parameter, "connection");
     EXPECT_TRUE(table.Reserve(PeerAddress::Parse("ipv4:127.0.0.2:1")).ok());
     clock_.Advance(absl::Seconds(seconds) - absl::Milliseconds(1));
     EXPECT_FALSE(table.Reserve(peer).ok()) << seconds;
@@ -231,6 +231,17 @@ TEST_F(ConnectionTableTest, FloodsOfFramesCutTheConnectionAndBarItsClient) {
   EXPECT_FALSE(quiet.IsCut());
   EXPECT_FALSE(table.Reserve(Peer("ipv4:127.0.0.1:1")).ok());
   clock_.Advance(ConnectionTable::kFloodBar);
+  EXPECT_TRUE(table.Reserve(Peer("ipv4:127.0.0.1:1")).ok());
+}
+
+TEST_F(ConnectionTableTest, AFloodBarsForLongerThanTheResetsBeforeIt) {
+  ConnectionTable table({.resets = {.per_second = 10, .burst = 100}}, clock_);
+  TcpPair pair(table);
+  table.NoteResets(pair.connection(), 101);
+  table.Expel(pair.connection(), "a flood", ConnectionTable::kFloodBar);
+  clock_.Advance(ConnectionTable::kFloodBar - absl::Milliseconds(1));
+  EXPECT_FALSE(table.Reserve(Peer("ipv4:127.0.0.1:1")).ok());
+  clock_.Advance(absl::Milliseconds(1));
   EXPECT_TRUE(table.Reserve(Peer("ipv4:127.0.0.1:1")).ok());
 }
 

@@ -62,9 +62,9 @@ def check_cancelled(address):
     calls = [connection.start("Execute", request) for _ in range(CANCELLED)]
     # A round trip: what was sent before is with the server.
     assert connection.unary("GetServerInfo", seconds=PATIENCE_SECONDS).status == OK
-    for call in calls:
-        connection.reset(call)
     try:
+        for call in calls:
+            connection.reset(call)
         connection.poll_until(lambda: False, PATIENCE_SECONDS)
     except http2.Broken:
         print(f"cut after {CANCELLED} calls were cancelled")
