@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -14,9 +15,7 @@
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/grpc.h>
 #include <grpc/support/log.h>
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
 
 #include "absl/strings/str_cat.h"
@@ -32,7 +31,9 @@
 #include "server/connections/unix_socket.h"
 #include "server/descriptors.h"
 #include "server/services/deadline.h"
+#include "server/services/health_service.h"
 #include "server/services/operator_service.h"
+#include "server/services/reflection_service.h"
 #include "server/services/session_service.h"
 #include "server/shared_memory/memory_socket.h"
 #include "server/stream_ender.h"
@@ -41,15 +42,20 @@
 namespace opserve::server {
 namespace {
 
-// gRPC makes a thread for every stream of its reflection service.
-constexpr int kMaxGrpcThreads = 8;
 // A connection that says nothing HTTP/2 for so long is not a client's.
 constexpr absl::Duration kHandshakeTimeout = absl::Seconds(20);
 // What comes before the first message: HTTP/2's preface and settings, headers.
 constexpr int64_t kPrefaceBytes = int64_t{64} << 10;
-const int kTicksPerSecond = static_cast<int>(absl::Seconds(1) / Acceptor::kTick);
+// How often connections are looked at. Calls that are taken back come by the thousand: those are
+// looked at on every tick, while the server is busy and as far as that costs 2 % of a core.
+constexpr absl::Duration kLook = absl::Milliseconds(100);
+constexpr int kLooksPerSecond = 10;
+constexpr int kLookTimeShare = 50;
+const absl::Duration kBusyTime = Acceptor::kTick / 5;
 
-constexpr const char* kServiceNames[] = {"opserve.v1.OperatorService", "opserve.v1.SessionService"};
+// That have something to serve or not to serve.
+constexpr std::string_view kApiServices[] = {"opserve.v1.OperatorService",
+                                             "opserve.v1.SessionService"};
 
 // Where gRPC cannot have a thread it ends the process, or never ends. It begins with about ten.
 constexpr int kThreadsOfGrpc = 16;
@@ -72,17 +78,15 @@ void LogOfProtobuf(google::protobuf::LogLevel severity, const char* file, int li
       {{"source", absl::StrCat(file, ":", line)}});
 }
 
-// Once a process, whose first server decides about reflection.
-void SetUpGrpc(bool reflection) {
-  [[maybe_unused]] static const bool done = [reflection] {
+// Once a process.
+void SetUpGrpc() {
+  [[maybe_unused]] static const bool done = [] {
     gpr_set_log_function(LogOfGrpc);
     google::protobuf::SetLogHandler(LogOfProtobuf);
     // Debian builds Abseil with its search for deadlocks, under one lock for all of gRPC's.
     absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
     // For good: its end waits for ever for threads that the system refused it.
     grpc_init();
-    grpc::EnableDefaultHealthCheckService(true);
-    if (reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     return true;
   }();
 }
@@ -113,12 +117,10 @@ void SetUpCompression(int64_t max_inflated_bytes, grpc::ServerBuilder& builder) 
     builder.SetCompressionAlgorithmSupportStatus(algorithm, max_inflated_bytes > 0);
 }
 
-void SetUpThreads(int64_t memory_quota_bytes, grpc::ServerBuilder& builder) {
-  // Reflection's, and that for what nobody serves.
-  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+void SetUpMemory(int64_t quota_bytes, grpc::ServerBuilder& builder) {
+  if (quota_bytes == 0) return;
   grpc::ResourceQuota quota("opserve");
-  quota.SetMaxThreads(kMaxGrpcThreads);
-  if (memory_quota_bytes > 0) quota.Resize(static_cast<size_t>(memory_quota_bytes));
+  quota.Resize(static_cast<size_t>(quota_bytes));
   builder.SetResourceQuota(quota);
 }
 
@@ -130,6 +132,13 @@ void SetUpConnections(const ConnectionConfig& config, grpc::ServerBuilder& build
   AddTime(builder, GRPC_ARG_MAX_CONNECTION_IDLE_MS, config.max_idle);
   AddTime(builder, GRPC_ARG_KEEPALIVE_TIME_MS, config.keepalive_time);
   AddTime(builder, GRPC_ARG_KEEPALIVE_TIMEOUT_MS, config.keepalive_timeout);
+}
+
+// CPU time, of all threads or this one (CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID).
+absl::Duration CpuTime(clockid_t of) {
+  timespec time = {};
+  ::clock_gettime(of, &time);
+  return absl::DurationFromTimespec(time);
 }
 
 absl::Duration CallTimeOf(const ClientConfig& clients) {
@@ -168,10 +177,10 @@ class GrpcServer final : public Server {
     MakeServices(config);
     OPSERVE_ASSIGN_OR_RETURN(std::vector<Listener> listeners, ListenOnAll(config));
     RehearseThreads(kThreadsOfGrpc, "for gRPC");  // it has none yet
-    SetUpGrpc(config.clients.reflection);
+    SetUpGrpc();
     OPSERVE_RETURN_IF_ERROR(StartGrpc(config));
     OPSERVE_RETURN_IF_ERROR(StartAccepting(std::move(listeners), config.connections));
-    SetServing(true);
+    health_->SetServing(true);
     return WritePortFile(config.port_file, addresses_);
   }
 
@@ -200,7 +209,7 @@ class GrpcServer final : public Server {
       if (health.ok() || !lost_devices_.insert(device->info().name).second) continue;
       Log(LogLevel::kError, "device lost",
           {{"name", device->info().name}, {"error", std::string(ToStd(health.message()))}});
-      SetServing(false);
+      health_->SetServing(false);
     }
   }
 
@@ -209,7 +218,7 @@ class GrpcServer final : public Server {
     return listeners_status_;
   }
 
-  void AnnounceStop() override { SetServing(false); }
+  void AnnounceStop() override { health_->SetServing(false); }
 
   void Shutdown(absl::Duration drain) override {
     if (server_ != nullptr) ShutDownGrpc(drain);
@@ -220,7 +229,7 @@ class GrpcServer final : public Server {
 
  private:
   void ShutDownGrpc(absl::Duration drain) {
-    SetServing(false);
+    health_->SetServing(false);
     sessions_->Drain();
     if (acceptor_ != nullptr) acceptor_->StopAccepting();
     stream_ender_.Begin(*server_);
@@ -266,6 +275,9 @@ class GrpcServer final : public Server {
                                      .counters = &counters_,
                                      .connections = &connections_,
                                      .host_memory = host_memory_});
+    health_ = MakeHealthService(kApiServices, config.clients.max_inflated_bytes);
+    if (config.clients.reflection)
+      reflection_ = MakeReflectionService(kApiServices, config.clients.max_inflated_bytes);
   }
 
   absl::StatusOr<std::vector<Listener>> ListenOnAll(const ServerConfig& config) {
@@ -283,11 +295,13 @@ class GrpcServer final : public Server {
     grpc::ServerBuilder builder;
     builder.RegisterService(service_.get());
     builder.RegisterService(&sessions_->service());
+    builder.RegisterService(&health_->service());
+    if (reflection_ != nullptr) builder.RegisterService(reflection_.get());
     builder.SetMaxReceiveMessageSize(static_cast<int>(config.max_message_bytes));
     builder.SetMaxSendMessageSize(static_cast<int>(config.max_message_bytes));
     SetUpConnections(config.connections, builder);
     SetUpCompression(config.clients.max_inflated_bytes, builder);
-    SetUpThreads(config.connections.memory_quota_bytes, builder);
+    SetUpMemory(config.connections.memory_quota_bytes, builder);
     grpc_acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
         grpc::InsecureServerCredentials());
@@ -297,11 +311,13 @@ class GrpcServer final : public Server {
 
   absl::Status StartAccepting(std::vector<Listener> listeners, const ConnectionConfig& config) {
     Acceptor::Options options;
-    options.hand_over = [this](int listener, int socket) {
+    options.hand_over = [this](int listener, int socket,
+                               const std::shared_ptr<Connection>& handed) {
       grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
       connection.listener_fd = listener;
       connection.fd = socket;
       grpc_acceptor_->HandleNewConnection(&connection);
+      streams_.NoteNew(handed);
     };
     options.on_dead_listener = [this](std::string_view reason) {
       const MutexLock lock(mutex_);
@@ -318,17 +334,22 @@ class GrpcServer final : public Server {
 
   // On the acceptor's thread.
   void Tick() {
+    const absl::Time now = Clock::Real().Now();
+    const absl::Duration process_time = CpuTime(CLOCK_PROCESS_CPUTIME_ID);
+    const bool is_busy = process_time - process_time_ >= kBusyTime;
+    process_time_ = process_time;
+    const bool looks_at_all = now >= next_look_;
+    if (looks_at_all || (is_busy && now >= next_stream_look_)) {
+      const absl::Duration start = CpuTime(CLOCK_THREAD_CPUTIME_ID);
+      streams_.Check(now, is_busy);
+      next_stream_look_ = now + kLookTimeShare * (CpuTime(CLOCK_THREAD_CPUTIME_ID) - start);
+    }
+    if (!looks_at_all) return;
+    next_look_ = now + kLook;
     answers_.Tick();
-    streams_.Check();
     frames_.Check();
     guard_.Check();
-    if (++ticks_ % kTicksPerSecond == 0) connections_.Settle();
-  }
-
-  void SetServing(bool serving) {
-    grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService();
-    health->SetServingStatus(serving);
-    for (const char* name : kServiceNames) health->SetServingStatus(name, serving);
+    if (++looks_ % kLooksPerSecond == 0) connections_.Settle();
   }
 
   // Destroyed from the end: the engine's workers finish what they have while all that their tasks
@@ -342,7 +363,11 @@ class GrpcServer final : public Server {
   const std::shared_ptr<HostMemory> host_memory_;
   AnswerWatch answers_;
   StreamEnder stream_ender_;
-  int64_t ticks_ = 0;
+  // The acceptor thread's.
+  int64_t looks_ = 0;
+  absl::Time next_look_ = absl::InfinitePast();
+  absl::Time next_stream_look_ = absl::InfinitePast();
+  absl::Duration process_time_;
   Mutex mutex_;
   absl::Status listeners_status_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<RegionTable> regions_;  // none where shared memory is not allowed
@@ -350,6 +375,8 @@ class GrpcServer final : public Server {
   std::string memory_socket_path_;
   std::unique_ptr<grpc::Service> service_;
   std::unique_ptr<SessionServer> sessions_;
+  std::unique_ptr<HealthService> health_;
+  std::unique_ptr<grpc::Service> reflection_;  // none where it is not wanted
   std::unique_ptr<Engine> engine_;
   PlanCache plans_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> grpc_acceptor_;

@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <grpc/grpc.h>
 #include <grpc/support/alloc.h>
@@ -15,13 +17,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A stream that is opened and reset takes some 20 bytes: so many a tick are 10,000 a second.
-constexpr int64_t kSuspiciousBytes = int64_t{20} << 10;
+// A stream that is opened and reset takes some 20 bytes: these are 10,000 a second.
+constexpr double kSuspiciousBytesPerSecond = 200e3;
 // That come while no stream is open. What a client has sent of a call that was refused meanwhile is
 // at most a flow-control window, which gRPC lets grow to 16 MiB.
 constexpr int64_t kIdleBytes = int64_t{32} << 20;
 // gRPC may read it much later than it came.
-constexpr int kLooks = 100;
+constexpr int kLooks = 1000;
 constexpr intptr_t kSocketsOfPage = 500;
 
 // What gRPC returned, which is to be freed.
@@ -44,13 +46,14 @@ const Json& PartOf(const Json& object, const char* name) {
   return at == object.end() ? none : *at;
 }
 
-// Calls `visit(peer, id)` for the sockets of all servers in this process.
+// Calls `visit(peer, id)` for the sockets of all servers in this process whose id is at least
+// `first`.
 template <typename Visitor>
-void ForEachSocket(Visitor visit) {
+void ForEachSocket(intptr_t first, Visitor visit) {
   const Json servers = Parsed(grpc_channelz_get_servers(0));
   for (const Json& server : PartOf(servers, "server")) {
     const int64_t server_id = NumberIn(PartOf(server, "ref"), "serverId");
-    intptr_t next = 0;
+    intptr_t next = first;
     for (bool more = true; more;) {
       const Json page = Parsed(
           grpc_channelz_get_server_sockets(static_cast<intptr_t>(server_id), next, kSocketsOfPage));
@@ -85,43 +88,50 @@ Streams StreamsOf(int64_t socket_id) {
 
 }  // namespace
 
-void StreamWatch::Check() {
-  const Suspects suspects = FindSuspects();
-  if (!suspects.empty()) Judge(suspects);
+void StreamWatch::NoteNew(const std::shared_ptr<Connection>& connection) {
+  std::vector<int64_t> ids;
+  ForEachSocket(next_socket_, [&](std::string_view peer, int64_t id) {
+    next_socket_ = std::max(next_socket_, static_cast<intptr_t>(id) + 1);
+    if (PeerAddress::Parse(peer) == connection->peer()) ids.push_back(id);
+  });
+  // Those of unix sockets have the same address.
+  if (ids.size() == 1) known_[connection.get()] = {.connection = connection, .socket_id = ids[0]};
 }
 
-StreamWatch::Suspects StreamWatch::FindSuspects() {
-  Suspects suspects;
+void StreamWatch::Check(absl::Time now, bool is_busy) {
+  const absl::Duration time = now - std::exchange(last_check_, now);
   for (auto& [connection, known] : known_) known.is_there = false;
   for (const std::shared_ptr<Connection>& connection : connections_.All()) {
-    if (!connection->peer().is_ip()) continue;
-    Known& known = known_[connection.get()];
-    known.is_there = true;
-    const int64_t other = connection->received_bytes() - connection->message_bytes();
-    if (other - known.other_bytes >= kSuspiciousBytes) known.looks_left = kLooks;
-    known.other_bytes = other;
-    if (known.looks_left-- > 0) suspects[connection->peer()] = connection;
-    known.looks_left = std::max(known.looks_left, 0);
+    const auto at = known_.find(connection.get());
+    if (at == known_.end()) continue;
+    at->second.is_there = true;
+    const bool is_suspect =
+        connection->peer().is_ip() ? BroughtMore(*connection, time, at->second) : is_busy;
+    if (is_suspect) Judge(*connection, at->second);
   }
   absl::erase_if(known_, [](const auto& each) { return !each.second.is_there; });
-  return suspects;
 }
 
-void StreamWatch::Judge(const Suspects& suspects) {
-  ForEachSocket([&](std::string_view peer, int64_t id) {
-    const auto suspect = suspects.find(PeerAddress::Parse(peer));
-    if (suspect == suspects.end()) return;
-    Known& known = known_[suspect->second.get()];
-    const Streams streams = StreamsOf(id);
-    if (streams.open > 0 || streams.started != known.streams) known.idle_bytes = known.other_bytes;
-    known.streams = streams.started;
-    if (known.other_bytes - known.idle_bytes > kIdleBytes)
-      connections_.Expel(*suspect->second, "bytes that belong to no call",
-                         ConnectionTable::kFloodBar);
-    if (streams.without_message <= known.empty_streams) return;
-    connections_.NoteResets(*suspect->second, streams.without_message - known.empty_streams);
-    known.empty_streams = streams.without_message;
-  });
+bool StreamWatch::BroughtMore(const Connection& connection, absl::Duration time, Known& known) {
+  const int64_t other = connection.received_bytes() - connection.message_bytes();
+  if (static_cast<double>(other - known.other_bytes) >=
+      kSuspiciousBytesPerSecond * absl::ToDoubleSeconds(time))
+    known.looks_left = kLooks;
+  known.other_bytes = other;
+  if (known.looks_left == 0) return false;
+  --known.looks_left;
+  return true;
+}
+
+void StreamWatch::Judge(const Connection& connection, Known& known) {
+  const Streams streams = StreamsOf(known.socket_id);
+  if (streams.open > 0 || streams.started != known.streams) known.idle_bytes = known.other_bytes;
+  known.streams = streams.started;
+  if (known.other_bytes - known.idle_bytes > kIdleBytes)
+    connections_.Expel(connection, "bytes that belong to no call", ConnectionTable::kFloodBar);
+  if (streams.without_message <= known.empty_streams) return;
+  connections_.NoteResets(connection, streams.without_message - known.empty_streams);
+  known.empty_streams = streams.without_message;
 }
 
 }  // namespace opserve::server

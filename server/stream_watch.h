@@ -17,27 +17,36 @@ class StreamWatch {
   // The table must outlive it.
   explicit StreamWatch(const ConnectionTable& connections) : connections_(connections) {}
 
-  // To be called about every 100 ms. Looks only at connections that bring, or brought a moment
-  // ago, more than their messages.
-  void Check();
+  // gRPC has it since a moment ago. To be called right then, on the thread that hands connections
+  // to gRPC.
+  void NoteNew(const std::shared_ptr<Connection>& connection);
+
+  // To be called every 10 to 100 ms. Looks only at connections that bring, or brought a moment ago,
+  // more than their messages; and at those of unix sockets, of which that cannot be told, while the
+  // process `is_busy`.
+  void Check(absl::Time now, bool is_busy);
 
  private:
   // What was known of a connection when it was looked at last.
   struct Known {
-    int64_t other_bytes = 0;    // that came, and are of no message
-    int64_t idle_bytes = 0;     // of those, what had come when a stream was seen last
-    int64_t streams = 0;        // that were opened
-    int64_t empty_streams = 0;  // without a message, the most there were
-    int looks_left = 0;         // it is looked at for so long after it brought too much
+    std::shared_ptr<Connection> connection;  // so that no other has its address
+    int64_t socket_id = 0;                   // channelz'
+    int64_t other_bytes = 0;                 // that came, and are of no message
+    int64_t idle_bytes = 0;                  // of those, what had come when a stream was seen last
+    int64_t streams = 0;                     // that were opened
+    int64_t empty_streams = 0;               // without a message, the most there were
+    int looks_left = 0;  // it is looked at for so long after it brought too much
     bool is_there = true;
   };
-  using Suspects = absl::flat_hash_map<PeerAddress, std::shared_ptr<Connection>>;
 
-  Suspects FindSuspects();
-  void Judge(const Suspects& suspects);
+  // Whether it brought more than messages within `time`, or lately.
+  static bool BroughtMore(const Connection& connection, absl::Duration time, Known& known);
+  void Judge(const Connection& connection, Known& known);
 
   const ConnectionTable& connections_;
   absl::flat_hash_map<const Connection*, Known> known_;
+  absl::Time last_check_ = absl::InfinitePast();
+  intptr_t next_socket_ = 0;  // channelz counts up
 };
 
 }  // namespace opserve::server

@@ -176,6 +176,7 @@ absl::Status Acceptor::CheckEnded(ClientId client) {
 
 void Acceptor::AcceptFrom(size_t index) {
   const Listener& listener = listeners_[index];
+  if (listener.is_unix && table_.UnixWaits()) return Pause(index);
   for (int i = 0; i < kAtOnce; ++i) {
     sockaddr_storage address = {};
     socklen_t size = sizeof(address);
@@ -233,8 +234,9 @@ bool Acceptor::HandOver(const Listener& listener, UniqueFd socket, const PeerAdd
   const uint64_t tag = next_tag_++;
   if (!Watch(own.get(), EPOLLRDHUP | EPOLLET, tag).ok()) return false;
   if (!listener.is_unix) SetUp(socket.get(), options_.unacknowledged_timeout);
-  connections_[tag] = {.connection = table_.Add(std::move(own), peer), .grpc_socket = socket.get()};
-  options_.hand_over(listener.socket.get(), socket.Release());
+  const std::shared_ptr<Connection> connection = table_.Add(std::move(own), peer);
+  connections_[tag] = {.connection = connection, .grpc_socket = socket.get()};
+  options_.hand_over(listener.socket.get(), socket.Release(), connection);
   return true;
 }
 

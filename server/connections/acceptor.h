@@ -22,9 +22,10 @@ namespace opserve::server {
 class Acceptor {
  public:
   struct Options {
-    // Takes a connection: the listener's descriptor, and the connection's, which is the callee's.
-    // On the acceptor's thread.
-    std::function<void(int listener, int socket)> hand_over;
+    // Takes a connection: the listener's descriptor, and the connection's, which is the callee's;
+    // the connection as the table has it. On the acceptor's thread.
+    std::function<void(int listener, int socket, const std::shared_ptr<Connection>& connection)>
+        hand_over;
     // No connection will ever come by a listener again, for the reason said. Once.
     std::function<void(std::string_view reason)> on_dead_listener;
     // Called about every kTick.
@@ -37,7 +38,7 @@ class Acceptor {
     absl::Duration most_ended_time = absl::Seconds(5);
   };
 
-  static constexpr absl::Duration kTick = absl::Milliseconds(100);
+  static constexpr absl::Duration kTick = absl::Milliseconds(10);
 
   // The table must outlive it. 161002 naming --listen where the system has no more descriptors;
   // throws ThreadError where it has no thread.

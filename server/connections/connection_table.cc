@@ -12,6 +12,8 @@ namespace {
 
 constexpr absl::Duration kResetBar = absl::Seconds(1);
 constexpr absl::Duration kLongestBar = absl::Minutes(1);
+// Others wait as well, and for no longer than a client that is in no hurry does.
+constexpr absl::Duration kUnixBar = absl::Milliseconds(500);
 // What a client did is forgotten so long after it did so last, and after its bar was over.
 constexpr absl::Duration kMemory = absl::Minutes(1);
 
@@ -80,6 +82,7 @@ void ConnectionTable::Remove(const std::shared_ptr<Connection>& connection) {
     if (at != by_peer_.end() && at->second == connection) by_peer_.erase(at);
   } else {
     std::erase(others_, connection);
+    unix_resets_.erase(connection.get());
   }
 }
 
@@ -92,42 +95,60 @@ std::shared_ptr<Connection> ConnectionTable::Find(std::string_view peer) const {
 }
 
 void ConnectionTable::NoteResets(const Connection& connection, int64_t resets) const {
-  if (!CountResets(connection.client(), resets))
+  if (!CountResets(connection, resets))
     Expel(connection, "too many calls that were taken back", kResetBar);
 }
 
 ConnectionTable::Conduct& ConnectionTable::ConductOf(ClientId client, absl::Time now) const {
   return conducts_
-      .try_emplace(client, Conduct{.resets_left = limits_.resets.burst, .last_reset = now})
+      .try_emplace(client, Conduct{.resets = {.left = limits_.resets.burst, .counted = now}})
       .first->second;
 }
 
-bool ConnectionTable::CountResets(ClientId client, int64_t resets) const {
+ConnectionTable::Allowance& ConnectionTable::AllowanceOf(const Connection& connection,
+                                                         absl::Time now) const {
+  if (connection.peer().is_ip()) return ConductOf(connection.client(), now).resets;
+  return unix_resets_
+      .try_emplace(&connection, Allowance{.left = limits_.resets.burst, .counted = now})
+      .first->second;
+}
+
+bool ConnectionTable::CountResets(const Connection& connection, int64_t resets) const {
   if (limits_.resets.per_second <= 0) return true;
   const absl::Time now = clock_.Now();
   const MutexLock lock(mutex_);
-  Conduct& conduct = ConductOf(client, now);
-  const double refill = absl::ToDoubleSeconds(now - conduct.last_reset) * limits_.resets.per_second;
-  conduct.last_reset = now;
-  conduct.resets_left = std::min(limits_.resets.burst, conduct.resets_left + std::max(refill, 0.0));
-  if (conduct.resets_left < static_cast<double>(resets)) return false;
-  conduct.resets_left -= static_cast<double>(resets);
+  Allowance& allowance = AllowanceOf(connection, now);
+  const double refill = absl::ToDoubleSeconds(now - allowance.counted) * limits_.resets.per_second;
+  allowance.counted = now;
+  allowance.left = std::min(limits_.resets.burst, allowance.left + std::max(refill, 0.0));
+  if (allowance.left < static_cast<double>(resets)) return false;
+  allowance.left -= static_cast<double>(resets);
   return true;
 }
 
 void ConnectionTable::Expel(const Connection& connection, std::string_view reason,
                             absl::Duration bar) const {
   Cut(connection, reason);
-  // Those of unix sockets cannot be told apart.
-  if (connection.peer().is_ip()) BarClient(connection.client(), bar);
+  if (connection.peer().is_ip()) {
+    BarClient(connection.client(), bar, kLongestBar);
+  } else {
+    BarClient(connection.client(), kUnixBar, kUnixBar);
+  }
 }
 
-void ConnectionTable::BarClient(ClientId client, absl::Duration least) const {
+bool ConnectionTable::UnixWaits() const {
+  const MutexLock lock(mutex_);
+  const auto conduct = conducts_.find(PeerAddress().client());
+  return conduct != conducts_.end() && clock_.Now() < conduct->second.barred_until;
+}
+
+void ConnectionTable::BarClient(ClientId client, absl::Duration least,
+                                absl::Duration longest) const {
   const absl::Time now = clock_.Now();
   const MutexLock lock(mutex_);
   Conduct& conduct = ConductOf(client, now);
   if (now < conduct.barred_until && conduct.bar >= least) return;
-  conduct.bar = std::clamp(conduct.bar * 2, least, kLongestBar);
+  conduct.bar = std::clamp(conduct.bar * 2, least, longest);
   conduct.barred_until = now + conduct.bar;
 }
 
@@ -144,7 +165,7 @@ void ConnectionTable::Settle() const {
     const absl::Time past = clock_.Now() - kMemory;
     const MutexLock lock(mutex_);
     absl::erase_if(conducts_, [past](const auto& each) {
-      return std::max(each.second.last_reset, each.second.barred_until) < past;
+      return std::max(each.second.resets.counted, each.second.barred_until) < past;
     });
   }
   for (const std::shared_ptr<Connection>& connection : All()) {

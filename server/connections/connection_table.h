@@ -50,6 +50,8 @@ class ConnectionTable {
 
   // Takes a place for a connection from there. RESOURCE_EXHAUSTED naming the flag.
   absl::Status Reserve(const PeerAddress& peer);
+  // Whether connections by unix sockets are to wait, as one was cut a moment ago.
+  bool UnixWaits() const;
   // Gives back a place that no connection got.
   void Unreserve(const PeerAddress& peer);
   // A connection that has a place. `socket` as Connection's.
@@ -75,24 +77,30 @@ class ConnectionTable {
   int64_t refused() const { return refused_.load(std::memory_order_relaxed); }
   int64_t cut() const { return cut_.load(std::memory_order_relaxed); }
   // Cuts it, and takes none of its client's for so long; for twice as long when that happens again
-  // soon.
+  // soon. Clients of unix sockets cannot be told apart: all of them wait, for kUnixBar.
   void Expel(const Connection& connection, std::string_view reason, absl::Duration bar) const;
   // Cuts it and says so in the log.
   void Cut(const Connection& connection, std::string_view reason) const;
 
  private:
+  // How many more calls may be taken back.
+  struct Allowance {
+    double left;
+    absl::Time counted;  // when it was reckoned last
+  };
   // Of a client that took calls back lately.
   struct Conduct {
-    double resets_left;
-    absl::Time last_reset;
+    Allowance resets;
     // Until when its connections are not taken.
     absl::Time barred_until = absl::InfinitePast();
     absl::Duration bar = absl::ZeroDuration();  // the last one's length
   };
   Conduct& ConductOf(ClientId client, absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // False when that were too many.
-  bool CountResets(ClientId client, int64_t resets) const;
-  void BarClient(ClientId client, absl::Duration least) const;
+  Allowance& AllowanceOf(const Connection& connection, absl::Time now) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // False when that were too many of the client, or of a unix socket's connection.
+  bool CountResets(const Connection& connection, int64_t resets) const;
+  void BarClient(ClientId client, absl::Duration least, absl::Duration longest) const;
 
   const ConnectionLimits limits_;
   const Clock& clock_;
@@ -102,6 +110,7 @@ class ConnectionTable {
   mutable Mutex mutex_;
   SharedLimit places_ ABSL_GUARDED_BY(mutex_);
   mutable absl::flat_hash_map<ClientId, Conduct> conducts_ ABSL_GUARDED_BY(mutex_);
+  mutable absl::flat_hash_map<const Connection*, Allowance> unix_resets_ ABSL_GUARDED_BY(mutex_);
   // Of IP addresses, and those that cannot be told apart.
   absl::flat_hash_map<PeerAddress, std::shared_ptr<Connection>> by_peer_ ABSL_GUARDED_BY(mutex_);
   Connections others_ ABSL_GUARDED_BY(mutex_);

@@ -208,7 +208,7 @@ class Json(Route):
     """JSON through reflection: no stubs, no .proto."""
 
     def __init__(self, address, folder):
-        make_stubs(folder / "stubs", ROOT / "tests/conformance", ["reflection.proto"])
+        make_stubs(folder / "stubs", ROOT / "proto/grpc/reflection/v1alpha", ["reflection.proto"])
         import grpc  # pylint: disable=import-outside-toplevel
         import reflection  # pylint: disable=import-outside-toplevel
         self._grpc = grpc

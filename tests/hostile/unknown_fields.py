@@ -1,8 +1,8 @@
 """Messages of fields that no type has: a parser keeps each, however short. Two bytes of wire are an object of some
 sixty.
 
-GetServerInfo, ListDevices, GetStatistics and reflection let gRPC parse the whole of up to --max-message-bytes; the
-other methods look at 4 MiB at most. Found: 47 MB of GetServerInfo take 1 GiB.
+Before: gRPC parsed the whole of up to --max-message-bytes. 47 MB of GetServerInfo took 1 GiB; gRPC's own reflection
+service, which kept two copies of each request, took 4.4 GiB within four seconds.
 """
 
 import http2

@@ -60,7 +60,7 @@ class AcceptorTest : public ::testing::Test {
     listener_ = listening->listeners[0].socket.get();
     Acceptor::Options options;
     options.most_ended_time = most_ended_time;
-    options.hand_over = [this](int /*listener*/, int socket) {
+    options.hand_over = [this](int /*listener*/, int socket, const auto& /*connection*/) {
       MutexLock lock(mutex_);
       sockets_.push_back(socket);
       changed_.NotifyAll();

@@ -84,6 +84,32 @@ class TcpPair {
   int64_t sent_ = 0;
 };
 
+// Likewise of a unix socket.
+class UnixPair {
+ public:
+  explicit UnixPair(ConnectionTable& table) : table_(table) {
+    int ends[2] = {-1, -1};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    client_ = UniqueFd(ends[0]);
+    EXPECT_TRUE(table.Reserve(PeerAddress()).ok());
+    connection_ = table.Add(UniqueFd(ends[1]), PeerAddress());
+  }
+  ~UnixPair() { table_.Remove(connection_); }
+  UnixPair(const UnixPair&) = delete;
+  UnixPair& operator=(const UnixPair&) = delete;
+
+  Connection& connection() { return *connection_; }
+  bool IsCut() {
+    char byte = 0;
+    return ::recv(client_.get(), &byte, 1, MSG_DONTWAIT) == 0;
+  }
+
+ private:
+  ConnectionTable& table_;
+  UniqueFd client_;
+  std::shared_ptr<Connection> connection_;
+};
+
 class ConnectionTableTest : public ::testing::Test {
  protected:
   testing::FakeClock clock_;
@@ -156,6 +182,31 @@ TEST_F(ConnectionTableTest, ResetsAreCountedByClient) {
   EXPECT_TRUE(table.Reserve(PeerAddress::Parse("ipv4:127.0.0.2:1")).ok());
   EXPECT_FALSE(first.IsCut());
   EXPECT_TRUE(second.IsCut());
+}
+
+// Of connections whose clients cannot be told apart: each may reset so many calls, and none of them
+// is refused for another's.
+TEST_F(ConnectionTableTest, ResetsOnAUnixSocketAreCountedByConnection) {
+  ConnectionTable table({.resets = {.per_second = 10, .burst = 100}}, clock_);
+  UnixPair attacker(table);
+  UnixPair client(table);
+  for (int i = 0; i < 10; ++i) {
+    UnixPair pair(table);
+    table.NoteResets(pair.connection(), 100);
+    EXPECT_FALSE(pair.IsCut());
+  }
+  table.NoteResets(attacker.connection(), 100);
+  EXPECT_FALSE(table.UnixWaits());
+  table.NoteResets(attacker.connection(), 1);
+  EXPECT_TRUE(attacker.IsCut());
+  EXPECT_TRUE(table.UnixWaits());
+  table.NoteResets(client.connection(), 100);
+  EXPECT_FALSE(client.IsCut());
+  clock_.Advance(absl::Milliseconds(499));
+  EXPECT_TRUE(table.UnixWaits());
+  clock_.Advance(absl::Milliseconds(1));
+  EXPECT_FALSE(table.UnixWaits());
+  EXPECT_TRUE(table.Reserve(PeerAddress()).ok());
 }
 
 TEST_F(ConnectionTableTest, ItsClientIsBarredForLongerEachTime) {

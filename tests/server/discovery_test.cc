@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/op/op_table.h"
+#include "tests/server/pending_call.h"
 #include "tests/server/requests.h"
 #include "tests/server/test_server.h"
 
@@ -116,6 +117,21 @@ TEST_F(DiscoveryTest, HealthOfTheServerAndOfTheService) {
   EXPECT_EQ(tcp().Health(""), "SERVING");
   EXPECT_EQ(tcp().Health("opserve.v1.OperatorService"), "SERVING");
   EXPECT_EQ(tcp().Health("another"), "NOT_FOUND");
+}
+
+TEST_F(DiscoveryTest, HealthChecksThatAreNone) {
+  EXPECT_EQ(tcp().Health(std::string(4096, 'x')), "RESOURCE_EXHAUSTED");
+  EXPECT_EQ(tcp().Send("/grpc.health.v1.Health/Check", "\xff").code, "INVALID_ARGUMENT");
+  EXPECT_EQ(tcp().Send("/grpc.health.v1.Health/Watch", "\xff").code, "INVALID_ARGUMENT");
+}
+
+TEST_F(DiscoveryTest, AWatchTellsTheStatusAndEveryChange) {
+  HealthWatch watch(server().addresses()[0], "opserve.v1.SessionService");
+  HealthWatch other(server().addresses()[0], "another");
+  EXPECT_EQ(watch.Next(), "SERVING");
+  EXPECT_EQ(other.Next(), "SERVICE_UNKNOWN");
+  server().AnnounceStop();
+  EXPECT_EQ(watch.Next(), "NOT_SERVING");
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 """Clients that leave what they asked for. One that takes no answers may leave 512 small ones: it is refused more until
-it takes some, and others are not. One that cancels too many calls has its connection cut.
+it takes some, and others are not. One that cancels too many calls has its connection cut, also on a unix socket.
 """
 
 import pathlib
+import struct
 import sys
 import tempfile
 import time
@@ -72,8 +73,35 @@ def check_cancelled(address):
     sys.exit(f"{CANCELLED} calls were cancelled, and the connection is not cut")
 
 
+def check_reset(address):
+    """Streams that are opened and reset at once, of which no handler ever knows. Bursts of 1000 are allowed."""
+    connection = http2.Connection(address)
+    block, cancel = http2.request_headers(http2.SESSION), struct.pack(">I", http2.CANCEL)
+    until = time.monotonic() + PATIENCE_SECONDS
+    count = 0
+    try:
+        while time.monotonic() < until:
+            stream = connection.next_stream()
+            connection.send(
+                http2.frame(http2.HEADERS, http2.END_HEADERS, stream, block)
+                + http2.frame(http2.RST_STREAM, 0, stream, cancel)
+            )
+            connection.poll(0)
+            count += 1
+    except (http2.Broken, OSError):
+        assert count >= 1000, f"cut after {count} streams were reset"
+        print(f"{address}: cut after {count} streams were reset")
+        return
+    sys.exit(f"{address}: {count} streams were reset, and the connection is not cut")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
+        unix = f"unix:{folder}/socket"
+        with running_server.running_server(pathlib.Path(folder), "--listen", unix) as address:
+            check_reset(unix)
+            assert http2.Connection(unix).unary("GetServerInfo").status == OK
+            check_reset(address)
         with running_server.running_server(pathlib.Path(folder), "--device", "cpu,threads=2") as address:
             check_untaken(address)
         flags = ["--device", "cpu,threads=2", "--max-resets-per-second", "1", "--max-queue-wait", "10m"]

@@ -59,8 +59,8 @@ std::string BytesOfBuffer(const grpc::ByteBuffer& buffer) {
 std::string HealthStatus(const std::string& response) {
   google::protobuf::Int32Value status;  // as HealthCheckResponse
   if (!status.ParseFromString(response)) return "UNKNOWN";
-  if (status.value() == 1) return "SERVING";
-  return status.value() == 2 ? "NOT_SERVING" : "UNKNOWN";
+  constexpr const char* kNames[] = {"UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"};
+  return status.value() >= 0 && status.value() <= 3 ? kNames[status.value()] : "another";
 }
 
 }  // namespace opserve::testing

@@ -21,7 +21,7 @@ void Describe(const grpc::Status& status, Outcome& outcome);
 grpc::ByteBuffer BufferOf(const std::string& bytes);
 std::string BytesOfBuffer(const grpc::ByteBuffer& buffer);
 
-// The status in the bytes of a HealthCheckResponse: "SERVING", "NOT_SERVING" or "UNKNOWN".
+// The status in the bytes of a HealthCheckResponse: "SERVING", "NOT_SERVING", …
 std::string HealthStatus(const std::string& response);
 
 }  // namespace opserve::testing

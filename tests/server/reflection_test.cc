@@ -20,10 +20,15 @@ constexpr char kService[] = "opserve.v1.OperatorService";
 // Fields of ServerReflectionRequest.
 constexpr int kFileByFilename = 3;
 constexpr int kFileContainingSymbol = 4;
+constexpr int kFileContainingExtension = 5;
+constexpr int kAllExtensionNumbersOfType = 6;
 constexpr int kListServices = 7;
 // Fields of ServerReflectionResponse.
+constexpr int kOriginalRequest = 2;
 constexpr int kFileDescriptorResponse = 4;
+constexpr int kAllExtensionNumbersResponse = 5;
 constexpr int kListServicesResponse = 6;
+constexpr int kErrorResponse = 7;
 
 // The values of field `number`, which has bytes, in a message.
 std::vector<std::string> BytesOfField(const std::string& message, int number) {
@@ -40,16 +45,35 @@ std::vector<std::string> BytesOfField(const std::string& message, int number) {
 
 class ReflectionTest : public ServerTest {
  protected:
-  // The values of field 1 of the answer's field `kind`.
-  std::vector<std::string> Ask(int question, const std::string& about, int kind) {
+  static std::string Question(int question, const std::string& about) {
     UnknownFieldSet request;
     request.AddLengthDelimited(question, about);
     std::string bytes;
     EXPECT_TRUE(request.SerializeToString(&bytes));
-    const Answer<std::string> answer = tcp().Send(kPath, bytes);
+    return bytes;
+  }
+
+  // The answer's field `kind`; nothing where it has none.
+  std::string AskFor(int question, const std::string& about, int kind) {
+    const Answer<std::string> answer = tcp().Send(kPath, Question(question, about));
     EXPECT_TRUE(answer.ok()) << answer.code << ": " << answer.message;
+    EXPECT_EQ(BytesOfField(answer.response, kOriginalRequest),
+              std::vector<std::string>{Question(question, about)});
     const std::vector<std::string> parts = BytesOfField(answer.response, kind);
-    return parts.size() == 1 ? BytesOfField(parts[0], 1) : std::vector<std::string>();
+    return parts.size() == 1 ? parts[0] : std::string();
+  }
+
+  // The values of its field 1.
+  std::vector<std::string> Ask(int question, const std::string& about, int kind) {
+    return BytesOfField(AskFor(question, about, kind), 1);
+  }
+
+  // "5: there is no …"
+  std::string AskInVain(int question, const std::string& about) {
+    UnknownFieldSet error;
+    EXPECT_TRUE(error.ParseFromString(AskFor(question, about, kErrorResponse)));
+    if (error.field_count() != 2) return "no error";
+    return std::to_string(error.field(0).varint()) + ": " + error.field(1).length_delimited();
   }
 };
 
@@ -92,8 +116,34 @@ TEST_F(ReflectionTest, EveryImportIsServed) {
   }
 }
 
-TEST_F(ReflectionTest, UnknownSymbolsHaveNoFile) {
-  EXPECT_TRUE(Ask(kFileContainingSymbol, "opserve.v1.Nothing", kFileDescriptorResponse).empty());
+TEST_F(ReflectionTest, HealthChecksAndReflectionAreServedToo) {
+  for (const char* symbol : {"grpc.health.v1.Health.Check", "grpc.health.v1.HealthCheckRequest",
+                             "grpc.reflection.v1alpha.ServerReflection"})
+    EXPECT_EQ(Ask(kFileContainingSymbol, symbol, kFileDescriptorResponse).size(), 1u) << symbol;
+}
+
+TEST_F(ReflectionTest, WhatIsUnknownIsSaidToBe) {
+  EXPECT_EQ(AskInVain(kFileContainingSymbol, "opserve.v1.Nothing"),
+            "5: there is no symbol opserve.v1.Nothing");
+  EXPECT_EQ(AskInVain(kFileByFilename, "opserve.proto"), "5: there is no file opserve.proto");
+  EXPECT_EQ(AskInVain(kFileContainingExtension, "\x0a\x01x\x10\x07"),
+            "5: there is no extension of x numbered 7");
+  EXPECT_EQ(AskInVain(kAllExtensionNumbersOfType, "x"), "5: there is no message x");
+  EXPECT_EQ(AskInVain(1, "localhost"), "3: message_request: want one of its fields, got none");
+}
+
+TEST_F(ReflectionTest, MessagesHaveNoExtensions) {
+  EXPECT_EQ(AskFor(kAllExtensionNumbersOfType, "opserve.v1.Tensor", kAllExtensionNumbersResponse),
+            Question(1, "opserve.v1.Tensor"));
+}
+
+TEST_F(ReflectionTest, OnlyRequestsEndAStream) {
+  const Answer<std::string> longer =
+      tcp().Send(kPath, Question(kFileByFilename, std::string(4096, 'x')));
+  EXPECT_EQ(longer.code, "RESOURCE_EXHAUSTED");
+  EXPECT_EQ(longer.message, "message: want at most 4096 bytes, got 4099");
+  EXPECT_EQ(tcp().Send(kPath, "\xff").code, "INVALID_ARGUMENT");
+  EXPECT_EQ(AskInVain(kFileByFilename, std::string(4000, 'x')).size(), 4000 + 20);
 }
 
 }  // namespace
