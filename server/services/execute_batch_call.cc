@@ -38,7 +38,7 @@ class ExecuteBatchCall final : public grpc::ServerUnaryReactor {
 
   void Start(const grpc::ByteBuffer& request) {
     const bool is_long =
-        HasLongHeader(request, v1::ExecuteBatchRequest::kRawFieldNumber, kMaxBatchRawEntries);
+        TakesLongToRead(request, v1::ExecuteBatchRequest::kRawFieldNumber, kMaxBatchRawEntries);
     if (!is_long) return Begin(request);
     ReadOnWorker(with_, context_, request.Length(), charge_,
                  [this, &request](const absl::Status& status) {

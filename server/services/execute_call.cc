@@ -42,7 +42,7 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
 
   void Start(const grpc::ByteBuffer& request) {
     const bool is_long =
-        HasLongHeader(request, v1::ExecuteRequest::kRawFieldNumber, kMaxRawEntries);
+        TakesLongToRead(request, v1::ExecuteRequest::kRawFieldNumber, kMaxRawEntries);
     if (!is_long) return Begin(request);
     ReadOnWorker(with_, context_, request.Length(), charge_,
                  [this, &request](const absl::Status& status) {

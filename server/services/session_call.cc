@@ -80,7 +80,7 @@ void SessionCall::OnReadDone(bool ok) {
     if (!counted_) idle_since_ = options_.clock->Now();
   }
   is_unopened_ = ok;
-  if (ok && HasLongHeader(in_, v1::SessionRequest::kRawFieldNumber, kMaxRawEntries)) {
+  if (ok && TakesLongToRead(in_, v1::SessionRequest::kRawFieldNumber, kMaxRawEntries)) {
     MutexLock lock(mutex_);
     taking_ = Taking::kQueued;
     return RunOnWorker(engine_, owner_.client, [self = shared_from_this()] { self->TakeTurn(); });

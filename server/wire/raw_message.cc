@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include <grpcpp/support/proto_buffer_reader.h>
+
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
@@ -34,6 +36,18 @@ std::vector<grpc::Slice> SlicesOf(const grpc::ByteBuffer& buffer) {
   // them.
   if (buffer.Valid() && !buffer.Dump(&slices).ok()) slices.clear();
   return slices;
+}
+
+// Counts no further than it must.
+bool HasManySlices(const grpc::ByteBuffer& buffer) {
+  if (buffer.Length() <= kInlineSlices) return false;
+  // It reads; a copy would have as many slices.
+  grpc::ProtoBufferReader reader(const_cast<grpc::ByteBuffer*>(&buffer));
+  const void* data = nullptr;
+  int bytes = 0;
+  size_t count = 0;
+  while (count <= kInlineSlices && reader.Next(&data, &bytes)) ++count;
+  return count > kInlineSlices;
 }
 
 absl::StatusOr<ScannedMessage> Scan(const std::vector<grpc::Slice>& slices, uint32_t bulk_field,
@@ -68,8 +82,9 @@ absl::StatusOr<SplitMessage> ReadSplitMessage(const grpc::ByteBuffer& buffer, ui
   return split;
 }
 
-bool HasLongHeader(const grpc::ByteBuffer& buffer, uint32_t raw_field, size_t max_raw_entries) {
+bool TakesLongToRead(const grpc::ByteBuffer& buffer, uint32_t raw_field, size_t max_raw_entries) {
   if (!buffer.Valid() || buffer.Length() <= kInlineHeaderBytes) return false;
+  if (HasManySlices(buffer)) return true;
   const absl::StatusOr<ScannedMessage> scanned =
       Scan(SlicesOf(buffer), raw_field, max_raw_entries, kInlineHeaderBytes);
   return scanned.status().code() == absl::StatusCode::kResourceExhausted;

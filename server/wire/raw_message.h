@@ -27,6 +27,9 @@ inline constexpr size_t kMaxRawEntries = 4096;
 // Up to here a header is read on the thread that brings it: more takes milliseconds, and other
 // messages would wait.
 inline constexpr size_t kInlineHeaderBytes = size_t{64} << 10;
+// Likewise for the pieces that a message came in, one a DATA frame or more. A client's are some 8
+// KiB, an attacker's 24 bytes.
+inline constexpr size_t kInlineSlices = size_t{64} << 10;
 
 // A message before its header is parsed. Movable: moving keeps every address.
 struct SplitMessage {
@@ -40,8 +43,8 @@ struct SplitMessage {
 absl::StatusOr<SplitMessage> ReadSplitMessage(const grpc::ByteBuffer& buffer, uint32_t raw_field,
                                               size_t max_raw_entries);
 
-// Whether it has more than kInlineHeaderBytes besides its raw entries.
-bool HasLongHeader(const grpc::ByteBuffer& buffer, uint32_t raw_field, size_t max_raw_entries);
+// Whether it has more than kInlineHeaderBytes besides its raw entries, or more than kInlineSlices.
+bool TakesLongToRead(const grpc::ByteBuffer& buffer, uint32_t raw_field, size_t max_raw_entries);
 
 // 161002: a header that is no `type` ("opserve.v1.ExecuteRequest").
 absl::Status NotAMessage(std::string_view type);

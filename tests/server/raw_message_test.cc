@@ -120,6 +120,26 @@ TEST_F(RawMessageTest, LargeEntriesAreLentUntilTheTransportIsDone) {
   EXPECT_EQ(pool_.stats().used_bytes, 0);
 }
 
+TEST_F(RawMessageTest, LongHeadersAndManySlicesTakeLongToRead) {
+  const auto takes_long = [](size_t name_bytes, size_t raw_bytes, size_t slice_bytes) {
+    v1::ExecuteRequest request;
+    request.mutable_call()->set_operator_(std::string(name_bytes, 'x'));
+    request.add_raw(std::string(raw_bytes, 'r'));
+    const std::string whole = request.SerializeAsString();
+    std::vector<grpc::Slice> slices;
+    for (size_t at = 0; at < whole.size(); at += slice_bytes)
+      slices.emplace_back(whole.data() + at, std::min(slice_bytes, whole.size() - at));
+    return TakesLongToRead(grpc::ByteBuffer(slices.data(), slices.size()),
+                           v1::ExecuteRequest::kRawFieldNumber, 1);
+  };
+  EXPECT_FALSE(takes_long(10, size_t{1} << 20, 100));
+  EXPECT_FALSE(takes_long(kInlineHeaderBytes / 2, size_t{1} << 20, 8192));
+  EXPECT_TRUE(takes_long(kInlineHeaderBytes, size_t{1} << 20, 8192));
+  // gRPC joins slices that are smaller.
+  EXPECT_TRUE(takes_long(10, 32 * kInlineSlices, 32));
+  EXPECT_FALSE(takes_long(10, 32 * kInlineSlices, 64));
+}
+
 TEST_F(RawMessageTest, EmptyBuffersAreEmptyMessages) {
   EXPECT_TRUE(Split(grpc::ByteBuffer()).ok());
   const grpc::ByteBuffer response = WriteExecuteResponse({}, {});
