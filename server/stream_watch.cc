@@ -1,5 +1,7 @@
 #include "server/stream_watch.h"
 
+#include <sys/ioctl.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -25,6 +27,8 @@ constexpr int64_t kIdleBytes = int64_t{32} << 20;
 // gRPC may read it much later than it came.
 constexpr int kLooks = 1000;
 constexpr intptr_t kSocketsOfPage = 500;
+// Unix sockets without anything unread are looked at once in so many times.
+constexpr int64_t kUnixTurns = 16;
 
 // What gRPC returned, which is to be freed.
 Json Parsed(char* text) {
@@ -71,6 +75,11 @@ void ForEachSocket(intptr_t first, Visitor visit) {
   }
 }
 
+bool HasUnread(const Connection& connection) {
+  int bytes = 0;
+  return ::ioctl(connection.socket(), FIONREAD, &bytes) == 0 && bytes > 0;
+}
+
 struct Streams {
   int64_t started = 0;
   int64_t without_message = 0;
@@ -100,16 +109,22 @@ void StreamWatch::NoteNew(const std::shared_ptr<Connection>& connection) {
 
 void StreamWatch::Check(absl::Time now, bool is_busy) {
   const absl::Duration time = now - std::exchange(last_check_, now);
+  ++checks_;
   for (auto& [connection, known] : known_) known.is_there = false;
   for (const std::shared_ptr<Connection>& connection : connections_.All()) {
     const auto at = known_.find(connection.get());
     if (at == known_.end()) continue;
     at->second.is_there = true;
-    const bool is_suspect =
-        connection->peer().is_ip() ? BroughtMore(*connection, time, at->second) : is_busy;
+    const bool is_suspect = connection->peer().is_ip()
+                                ? BroughtMore(*connection, time, at->second)
+                                : is_busy && (HasUnread(*connection) || IsItsTurn(at->second));
     if (is_suspect) Judge(*connection, at->second);
   }
   absl::erase_if(known_, [](const auto& each) { return !each.second.is_there; });
+}
+
+bool StreamWatch::IsItsTurn(const Known& known) const {
+  return (known.socket_id + checks_) % kUnixTurns == 0;
 }
 
 bool StreamWatch::BroughtMore(const Connection& connection, absl::Duration time, Known& known) {

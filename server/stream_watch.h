@@ -39,6 +39,8 @@ class StreamWatch {
     bool is_there = true;
   };
 
+  // Of a unix socket.
+  bool IsItsTurn(const Known& known) const;
   // Whether it brought more than messages within `time`, or lately.
   static bool BroughtMore(const Connection& connection, absl::Duration time, Known& known);
   void Judge(const Connection& connection, Known& known);
@@ -46,6 +48,7 @@ class StreamWatch {
   const ConnectionTable& connections_;
   absl::flat_hash_map<const Connection*, Known> known_;
   absl::Time last_check_ = absl::InfinitePast();
+  int64_t checks_ = 0;
   intptr_t next_socket_ = 0;  // channelz counts up
 };
 

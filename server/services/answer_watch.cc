@@ -37,17 +37,24 @@ absl::Status AnswerWatch::BeginSmall(const CallSample& sample, Watched& watched)
   if (sample.connection() == nullptr) return absl::OkStatus();
   const ClientId client = sample.connection()->client();
   const int64_t answers = sample.stands_for();
+  bool is_flood = false;
   {
     const MutexLock lock(mutex_);
-    int64_t& count = small_[client];
-    if (count + answers <= kMostSmallOfClient) {
-      if (count <= kCrowd && count + answers > kCrowd) ++crowds_;
-      count += answers;
+    SmallOfClient& small = small_[client];
+    if (small.left + answers <= kMostSmallOfClient) {
+      if (small.left <= kCrowd && small.left + answers > kCrowd) ++crowds_;
+      small.left += answers;
       watched.watch_ = this;
       watched.client_ = client;
       watched.small_ = answers;
       return absl::OkStatus();
     }
+    small.refused += answers;
+    is_flood = small.refused > kMostRefusedOfClient;
+  }
+  if (is_flood) {
+    connections_.Expel(*sample.connection(), "calls without end, whose answers it does not take",
+                       ConnectionTable::kFloodBar);
   }
   return MakeError(
       {.reason = ErrorReason::kResourceLimit,
@@ -61,9 +68,11 @@ void AnswerWatch::EndSmall(ClientId client, int64_t answers) {
   const MutexLock lock(mutex_);
   const auto at = small_.find(client);
   if (at == small_.end()) return;
-  if (at->second > kCrowd && at->second - answers <= kCrowd) --crowds_;
-  at->second -= answers;
-  if (at->second <= 0) small_.erase(at);
+  SmallOfClient& small = at->second;
+  if (small.left > kCrowd && small.left - answers <= kCrowd) --crowds_;
+  small.left -= answers;
+  small.refused = 0;
+  if (small.left <= 0) small_.erase(at);
 }
 
 absl::Status AnswerWatch::Begin(const CallSample& sample, grpc::CallbackServerContext& context,

@@ -31,6 +31,8 @@ class AnswerWatch {
   static constexpr size_t kWatchedBytes = size_t{64} << 10;
   // Small ones that a client has not taken yet: each costs gRPC CPU time when its client leaves.
   static constexpr int64_t kMostSmallOfClient = 512;
+  // Whose client sends so many more calls, and takes none of those answers meanwhile, is cut.
+  static constexpr int64_t kMostRefusedOfClient = 512;
 
   // An answer that is leaving; over when the object goes, which must be before its context does.
   class Watched {
@@ -80,6 +82,11 @@ class AnswerWatch {
     bool is_cancelled = false;
   };
 
+  struct SmallOfClient {
+    int64_t left = 0;
+    int64_t refused = 0;  // since it took one
+  };
+
   absl::Status BeginSmall(const CallSample& sample, Watched& watched);
   void EndSmall(ClientId client, int64_t answers);
 
@@ -89,7 +96,7 @@ class AnswerWatch {
   const Clock& clock_;
   Mutex mutex_;
   std::list<Answer> answers_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<ClientId, int64_t> small_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<ClientId, SmallOfClient> small_ ABSL_GUARDED_BY(mutex_);
   std::atomic<int64_t> crowds_ = 0;  // clients with many of them
 };
 

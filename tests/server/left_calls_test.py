@@ -56,6 +56,24 @@ def check_untaken(address):
     print(f"{refused} calls refused, {MOST} answered later")
 
 
+def check_flood(address):
+    """512 answers that are left, and 512 calls that are refused for them, of none of which an answer is taken."""
+    connections, calls = [], 0
+    try:
+        while calls < 4 * MOST:
+            connections.append(http2.Connection(address, window=0, refill=False))
+            for _ in range(CALLS):
+                connections[-1].start("GetServerInfo", b"")
+                calls += 1
+            connections[-1].poll_until(lambda: False, 0.2)
+    except (http2.Broken, OSError):
+        assert calls >= 2 * MOST, f"cut after {calls} calls"
+        print(f"cut after {calls} calls whose answers were left")
+    else:
+        sys.exit(f"{calls} answers were left, and nothing was cut")
+    assert http2.Connection(address, source="127.0.0.2").unary("GetServerInfo").status == OK
+
+
 def check_cancelled(address):
     """One in sixteen of them is looked at, on each of gRPC's threads, and stands for sixteen: more than ten."""
     connection = http2.Connection(address)
@@ -104,6 +122,7 @@ def main():
             check_reset(address)
         with running_server.running_server(pathlib.Path(folder), "--device", "cpu,threads=2") as address:
             check_untaken(address)
+            check_flood(address)
         flags = ["--device", "cpu,threads=2", "--max-resets-per-second", "1", "--max-queue-wait", "10m"]
         with running_server.running_server(pathlib.Path(folder), *flags) as address:
             check_cancelled(address)
