@@ -27,7 +27,9 @@ constexpr int64_t kIdleBytes = int64_t{32} << 20;
 // gRPC may read it much later than it came.
 constexpr int kLooks = 1000;
 constexpr intptr_t kSocketsOfPage = 500;
-// Unix sockets without anything unread are looked at once in so many times.
+// Connections of unix sockets that are new, or had something unread, are looked at so many times;
+// others once in so many.
+constexpr int kUnixLooks = 20;
 constexpr int64_t kUnixTurns = 16;
 
 // What gRPC returned, which is to be freed.
@@ -98,18 +100,36 @@ Streams StreamsOf(int64_t socket_id) {
 }  // namespace
 
 void StreamWatch::NoteNew(const std::shared_ptr<Connection>& connection) {
-  std::vector<int64_t> ids;
-  ForEachSocket(next_socket_, [&](std::string_view peer, int64_t id) {
+  Known& known = known_[connection.get()];
+  known = {.connection = connection};
+  if (connection->peer().is_ip()) {
+    nameless_[connection->peer()] = connection.get();
+    return;
+  }
+  // Those of unix sockets have the same address: the only new one is this one's.
+  const std::vector<int64_t> unix_sockets = LearnNames();
+  if (unix_sockets.size() == 1) known.socket_id = unix_sockets[0];
+  known.looks_left = kUnixLooks;
+}
+
+std::vector<int64_t> StreamWatch::LearnNames() {
+  std::vector<int64_t> unix_sockets;
+  ForEachSocket(next_socket_, [&](std::string_view name, int64_t id) {
     next_socket_ = std::max(next_socket_, static_cast<intptr_t>(id) + 1);
-    if (PeerAddress::Parse(peer) == connection->peer()) ids.push_back(id);
+    const PeerAddress peer = PeerAddress::Parse(name);
+    if (!peer.is_ip()) return unix_sockets.push_back(id);
+    const auto at = nameless_.find(peer);
+    if (at == nameless_.end()) return;
+    known_[at->second].socket_id = id;
+    nameless_.erase(at);
   });
-  // Those of unix sockets have the same address.
-  if (ids.size() == 1) known_[connection.get()] = {.connection = connection, .socket_id = ids[0]};
+  return unix_sockets;
 }
 
 void StreamWatch::Check(absl::Time now, bool is_busy) {
   const absl::Duration time = now - std::exchange(last_check_, now);
   ++checks_;
+  std::vector<const Connection*> suspects;
   for (auto& [connection, known] : known_) known.is_there = false;
   for (const std::shared_ptr<Connection>& connection : connections_.All()) {
     const auto at = known_.find(connection.get());
@@ -117,14 +137,19 @@ void StreamWatch::Check(absl::Time now, bool is_busy) {
     at->second.is_there = true;
     const bool is_suspect = connection->peer().is_ip()
                                 ? BroughtMore(*connection, time, at->second)
-                                : is_busy && (HasUnread(*connection) || IsItsTurn(at->second));
-    if (is_suspect) Judge(*connection, at->second);
+                                : is_busy && MayBringMore(*connection, at->second);
+    if (is_suspect) suspects.push_back(connection.get());
   }
+  absl::erase_if(nameless_, [this](const auto& each) { return !known_.at(each.second).is_there; });
   absl::erase_if(known_, [](const auto& each) { return !each.second.is_there; });
+  Judge(suspects);
 }
 
-bool StreamWatch::IsItsTurn(const Known& known) const {
-  return (known.socket_id + checks_) % kUnixTurns == 0;
+bool StreamWatch::MayBringMore(const Connection& connection, Known& known) const {
+  if (HasUnread(connection)) known.looks_left = kUnixLooks;
+  if (known.looks_left == 0) return (known.socket_id + checks_) % kUnixTurns == 0;
+  --known.looks_left;
+  return true;
 }
 
 bool StreamWatch::BroughtMore(const Connection& connection, absl::Duration time, Known& known) {
@@ -138,6 +163,17 @@ bool StreamWatch::BroughtMore(const Connection& connection, absl::Duration time,
   return true;
 }
 
+void StreamWatch::Judge(const std::vector<const Connection*>& suspects) {
+  const auto is_nameless = [this](const Connection* each) {
+    return each->peer().is_ip() && known_.at(each).socket_id == 0;
+  };
+  if (std::any_of(suspects.begin(), suspects.end(), is_nameless)) LearnNames();
+  for (const Connection* suspect : suspects) {
+    Known& known = known_.at(suspect);
+    if (known.socket_id != 0) Judge(*suspect, known);
+  }
+}
+
 void StreamWatch::Judge(const Connection& connection, Known& known) {
   const Streams streams = StreamsOf(known.socket_id);
   if (streams.open > 0 || streams.started != known.streams) known.idle_bytes = known.other_bytes;
@@ -145,6 +181,7 @@ void StreamWatch::Judge(const Connection& connection, Known& known) {
   if (known.other_bytes - known.idle_bytes > kIdleBytes)
     connections_.Expel(connection, "bytes that belong to no call", ConnectionTable::kFloodBar);
   if (streams.without_message <= known.empty_streams) return;
+  known.looks_left = std::max(known.looks_left, kUnixLooks);
   connections_.NoteResets(connection, streams.without_message - known.empty_streams);
   known.empty_streams = streams.without_message;
 }

@@ -29,24 +29,31 @@ class StreamWatch {
  private:
   // What was known of a connection when it was looked at last.
   struct Known {
-    std::shared_ptr<Connection> connection;  // so that no other has its address
-    int64_t socket_id = 0;                   // channelz'
-    int64_t other_bytes = 0;                 // that came, and are of no message
-    int64_t idle_bytes = 0;                  // of those, what had come when a stream was seen last
-    int64_t streams = 0;                     // that were opened
-    int64_t empty_streams = 0;               // without a message, the most there were
-    int looks_left = 0;  // it is looked at for so long after it brought too much
+    std::weak_ptr<Connection> connection;  // so that no other has its address
+    int64_t socket_id = 0;                 // channelz's name for it; 0: not known
+    int64_t other_bytes = 0;               // that came, and are of no message
+    int64_t idle_bytes = 0;                // of those, what had come when a stream was seen last
+    int64_t streams = 0;                   // that were opened
+    int64_t empty_streams = 0;             // without a message, the most there were
+    int looks_left = 0;                    // it is looked at for so long after it brought too much
     bool is_there = true;
   };
 
-  // Of a unix socket.
-  bool IsItsTurn(const Known& known) const;
+  // Of a unix socket, whose bytes the kernel does not count.
+  bool MayBringMore(const Connection& connection, Known& known) const;
   // Whether it brought more than messages within `time`, or lately.
   static bool BroughtMore(const Connection& connection, absl::Duration time, Known& known);
+  // Asks channelz for the sockets that it has had since it was asked last, and names connections of
+  // IP addresses by them. Returns the others.
+  std::vector<int64_t> LearnNames();
+  void Judge(const std::vector<const Connection*>& suspects);
   void Judge(const Connection& connection, Known& known);
 
   const ConnectionTable& connections_;
   absl::flat_hash_map<const Connection*, Known> known_;
+  // Of IP addresses, and without a name yet. Asking for names takes time: it is done when one is
+  // wanted.
+  absl::flat_hash_map<PeerAddress, const Connection*> nameless_;
   absl::Time last_check_ = absl::InfinitePast();
   int64_t checks_ = 0;
   intptr_t next_socket_ = 0;  // channelz counts up

@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <utility>
 
 namespace opserve::server {
@@ -13,6 +15,9 @@ namespace {
 // The part of the bytes that came and are of no message that is taken for frames and headers, each
 // second: a message that is under way for minutes would be forgotten.
 constexpr int64_t kSettledPart = 300;
+
+// Of a connection that is cut, in reads: more than a socket holds unread.
+constexpr int kMostUnread = 256;
 
 }  // namespace
 
@@ -43,6 +48,11 @@ void Connection::Settle() {
 bool Connection::Cut() const {
   if (is_cut_.exchange(true)) return false;
   ::shutdown(socket_.get(), SHUT_RDWR);
+  // What came before is still there to be read, and gRPC would work it all off.
+  std::array<char, size_t{64} << 10> unread;
+  for (int i = 0; i < kMostUnread; ++i) {
+    if (::recv(socket_.get(), unread.data(), unread.size(), MSG_DONTWAIT) <= 0) break;
+  }
   return true;
 }
 

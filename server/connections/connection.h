@@ -37,7 +37,8 @@ class Connection {
   // To be called about once a second: what frames and headers add to messages is learnt from it.
   void Settle();
 
-  // Ends the connection for both sides; gRPC notices at once. False when it was cut before.
+  // Ends the connection for both sides, and throws away what gRPC has not read; gRPC notices at
+  // once. False when it was cut before.
   bool Cut() const;
 
  private:
