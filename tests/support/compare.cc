@@ -98,11 +98,8 @@ ErrorStats Compare(const TestTensor& result, const Reference& reference) {
 }
 
 bool SameBits(const TestTensor& a, const TestTensor& b) {
-  if (a.desc().dtype != b.desc().dtype || a.desc().shape != b.desc().shape) return false;
-  for (int64_t i = 0; i < a.count(); ++i) {
-    if (a.ElementBytes(i) != b.ElementBytes(i)) return false;
-  }
-  return true;
+  return a.desc().dtype == b.desc().dtype && a.desc().shape == b.desc().shape &&
+         a.DenseBytes() == b.DenseBytes();
 }
 
 }  // namespace opserve::testing

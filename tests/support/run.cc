@@ -158,17 +158,17 @@ struct KernelMemory {
 // What a strided output's storage should be after the call: its elements as they came, all else as
 // it was.
 void ExpectGapsUntouched(const TensorDesc& desc, const Guarded& before, const Guarded& after) {
-  std::vector<bool> element(after.size(), false);
+  if (desc.IsPlain()) return;  // it has no gaps
+  // What they would be if the elements had not changed either.
+  std::vector<std::byte> gaps(after.data(), after.data() + after.size());
   const size_t size = DTypeSize(desc.dtype);
-  for (int64_t i = 0; i < desc.num_elements(); ++i) {
-    const auto at =
-        static_cast<size_t>(desc.storage_offset + OffsetOf(desc.shape, desc.strides, i)) * size;
-    std::fill_n(element.begin() + static_cast<std::ptrdiff_t>(at), size, true);
-  }
-  for (size_t i = 0; i < after.size(); ++i) {
-    if (element[i]) continue;
-    ASSERT_EQ(after.data()[i], before.data()[i]) << "byte " << i << " between the elements changed";
-  }
+  ForEachOffset(desc.shape, desc.strides, [&](int64_t offset) {
+    const size_t at = static_cast<size_t>(desc.storage_offset + offset) * size;
+    std::memcpy(gaps.data() + at, before.data() + at, size);
+  });
+  const auto [changed, was] = std::mismatch(gaps.begin(), gaps.end(), before.data());
+  EXPECT_EQ(changed, gaps.end()) << "byte " << changed - gaps.begin()
+                                 << " between the elements changed";
 }
 
 std::vector<TestTensor> Collect(const OpCall& call, std::span<const Guarded> before,
@@ -187,8 +187,13 @@ std::vector<TestTensor> Collect(const OpCall& call, std::span<const Guarded> bef
 
 void Repeat(std::span<const std::byte> pattern, std::span<std::byte> memory) {
   if (pattern.empty()) return;
-  for (size_t i = 0; i < memory.size(); i += pattern.size()) {
-    std::memcpy(memory.data() + i, pattern.data(), std::min(pattern.size(), memory.size() - i));
+  size_t done = std::min(pattern.size(), memory.size());
+  std::copy_n(pattern.begin(), done, memory.begin());
+  // Whole patterns, twice as many each time.
+  while (done < memory.size()) {
+    const size_t more = std::min(done, memory.size() - done);
+    std::memcpy(memory.data() + done, memory.data(), more);
+    done += more;
   }
 }
 

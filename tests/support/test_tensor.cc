@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "gtest/gtest.h"
 
@@ -17,7 +18,9 @@ int64_t OffsetOf(const Dims& shape, const Dims& strides, int64_t position) {
 }
 
 TestTensor::TestTensor(const TensorDesc& desc)
-    : desc_(desc), bytes_(static_cast<size_t>(desc.reach_bytes()), std::byte{0xA5}) {}
+    : desc_(desc),
+      is_dense_(desc.IsDense()),
+      bytes_(static_cast<size_t>(desc.reach_bytes()), std::byte{0xA5}) {}
 
 TestTensor TestTensor::Of(DType dtype, const Dims& shape, const std::vector<double>& values) {
   TestTensor tensor(TensorDesc::Dense(dtype, shape));
@@ -49,8 +52,14 @@ TestTensor TestTensor::WithLayout(const Dims& strides, int64_t storage_offset) c
   desc.strides = strides;
   desc.storage_offset = storage_offset;
   TestTensor tensor(desc);
-  for (int64_t i = 0; i < count(); ++i)
-    tensor.Set(i, LoadElement(desc.dtype, bytes_.data() + ByteOffset(i)));
+  const std::vector<std::byte> elements = DenseBytes();
+  const size_t size = DTypeSize(desc.dtype);
+  const std::byte* next = elements.data();
+  ForEachOffset(desc.shape, desc.strides, [&](int64_t offset) {
+    const auto element = static_cast<size_t>(desc.storage_offset + offset);
+    std::memcpy(tensor.data() + element * size, next, size);
+    next += size;
+  });
   return tensor;
 }
 
@@ -65,7 +74,8 @@ TestTensor TestTensor::Scattered(int64_t spread) const {
 }
 
 size_t TestTensor::ByteOffset(int64_t i) const {
-  const int64_t element = desc_.storage_offset + OffsetOf(desc_.shape, desc_.strides, i);
+  const int64_t offset = is_dense_ ? i : OffsetOf(desc_.shape, desc_.strides, i);
+  const int64_t element = desc_.storage_offset + offset;
   return static_cast<size_t>(element) * DTypeSize(desc_.dtype);
 }
 
@@ -84,9 +94,16 @@ std::vector<double> TestTensor::Values() const {
   return values;
 }
 
-std::vector<std::byte> TestTensor::ElementBytes(int64_t i) const {
-  const auto start = bytes_.begin() + static_cast<std::ptrdiff_t>(ByteOffset(i));
-  return {start, start + static_cast<std::ptrdiff_t>(DTypeSize(desc_.dtype))};
+std::vector<std::byte> TestTensor::DenseBytes() const {
+  const size_t size = DTypeSize(desc_.dtype);
+  std::vector<std::byte> elements(static_cast<size_t>(count()) * size);
+  std::byte* next = elements.data();
+  ForEachOffset(desc_.shape, desc_.strides, [&](int64_t offset) {
+    const auto element = static_cast<size_t>(desc_.storage_offset + offset);
+    std::memcpy(next, bytes_.data() + element * size, size);
+    next += size;
+  });
+  return elements;
 }
 
 double BroadcastAt(const TestTensor& tensor, const Dims& shape, int64_t i) {

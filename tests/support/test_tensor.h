@@ -1,6 +1,7 @@
 // A tensor with its bytes, in any layout.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <vector>
@@ -36,18 +37,36 @@ class TestTensor {
   double At(int64_t i) const;
   void Set(int64_t i, const Number& number);
   std::vector<double> Values() const;
-  // Its bytes.
-  std::vector<std::byte> ElementBytes(int64_t i) const;
+  // The bytes of all elements, in row-major order.
+  std::vector<std::byte> DenseBytes() const;
 
  private:
   size_t ByteOffset(int64_t i) const;
 
   TensorDesc desc_;
+  bool is_dense_;
   std::vector<std::byte> bytes_;
 };
 
 // Strides in elements of a row-major position's coordinates.
 int64_t OffsetOf(const Dims& shape, const Dims& strides, int64_t position);
+
+// The same for all positions, one after the other; much faster.
+template <typename Visitor>
+void ForEachOffset(const Dims& shape, const Dims& strides, Visitor visit) {
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return;
+  Dims at(shape.size(), 0);
+  int64_t offset = 0;
+  for (size_t d = 1; d > 0;) {
+    visit(offset);
+    for (d = shape.size(); d > 0; --d) {
+      offset += strides[d - 1];
+      if (++at[d - 1] < shape[d - 1]) break;
+      offset -= strides[d - 1] * shape[d - 1];
+      at[d - 1] = 0;
+    }
+  }
+}
 
 // Element of `tensor` at row-major position `i` of `shape`, to which it broadcasts.
 double BroadcastAt(const TestTensor& tensor, const Dims& shape, int64_t i);
