@@ -49,7 +49,7 @@ bool Connection::Cut() const {
   if (is_cut_.exchange(true)) return false;
   ::shutdown(socket_.get(), SHUT_RDWR);
   // What came before is still there to be read, and gRPC would work it all off.
-  std::array<char, size_t{64} << 10> unread;
+  std::array<char, size_t{64} << 10> unread = {};
   for (int i = 0; i < kMostUnread; ++i) {
     if (::recv(socket_.get(), unread.data(), unread.size(), MSG_DONTWAIT) <= 0) break;
   }
