@@ -12,14 +12,11 @@
 #include <set>
 #include <utility>
 
-#include <google/protobuf/stubs/logging.h>
 #include <grpc/grpc.h>
-#include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/resource_quota.h>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
@@ -30,6 +27,7 @@
 #include "server/connections/memory_guard.h"
 #include "server/connections/unix_socket.h"
 #include "server/descriptors.h"
+#include "server/grpc_process.h"
 #include "server/services/deadline.h"
 #include "server/services/health_service.h"
 #include "server/services/operator_service.h"
@@ -59,37 +57,6 @@ constexpr std::string_view kApiServices[] = {"opserve.v1.OperatorService",
 
 // Where gRPC cannot have a thread it ends the process, or never ends. It begins with about ten.
 constexpr int kThreadsOfGrpc = 16;
-
-void LogOfGrpc(gpr_log_func_args* args) {
-  LogLevel level = LogLevel::kDebug;
-  if (args->severity == GPR_LOG_SEVERITY_INFO) level = LogLevel::kInfo;
-  if (args->severity == GPR_LOG_SEVERITY_ERROR) level = LogLevel::kError;
-  if (!LogEnabled(level)) return;
-  // Most of it is about what clients sent.
-  static auto* log = new LimitedLog();
-  log->Write(level, args->message, {{"source", absl::StrCat(args->file, ":", args->line)}});
-}
-
-// What it says about messages, a client can make it say at will.
-void LogOfProtobuf(google::protobuf::LogLevel severity, const char* file, int line,
-                   const std::string& message) {
-  const bool fatal = severity == google::protobuf::LOGLEVEL_FATAL;
-  Log(fatal ? LogLevel::kError : LogLevel::kDebug, message,
-      {{"source", absl::StrCat(file, ":", line)}});
-}
-
-// Once a process.
-void SetUpGrpc() {
-  [[maybe_unused]] static const bool done = [] {
-    gpr_set_log_function(LogOfGrpc);
-    google::protobuf::SetLogHandler(LogOfProtobuf);
-    // Debian builds Abseil with its search for deadlocks, under one lock for all of gRPC's.
-    absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-    // For good: its end waits for ever for threads that the system refused it.
-    grpc_init();
-    return true;
-  }();
-}
 
 absl::Status WritePortFile(const std::string& path, const std::vector<std::string>& addresses) {
   if (path.empty()) return absl::OkStatus();

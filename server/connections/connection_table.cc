@@ -12,7 +12,7 @@ namespace {
 
 constexpr absl::Duration kResetBar = absl::Seconds(1);
 constexpr absl::Duration kLongestBar = absl::Minutes(1);
-// Others wait as well, and for no longer than a client that is in no hurry does.
+// Short, as the other clients of unix sockets wait as well.
 constexpr absl::Duration kUnixBar = absl::Milliseconds(500);
 // What a client did is forgotten so long after it did so last, and after its bar was over.
 constexpr absl::Duration kMemory = absl::Minutes(1);

@@ -17,7 +17,7 @@ class HealthService {
   // To be registered; the server must be over before this is destroyed.
   virtual grpc::Service& service() = 0;
 
-  // Tells whoever watches. Any thread.
+  // Clients that watch are told at once. May be called on any thread.
   virtual void SetServing(bool serving) = 0;
 };
 

@@ -1,0 +1,48 @@
+#include "server/grpc_process.h"
+
+#include <string>
+
+#include <google/protobuf/stubs/logging.h>
+#include <grpc/grpc.h>
+#include <grpc/support/log.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "server/log.h"
+
+namespace opserve::server {
+namespace {
+
+void LogOfGrpc(gpr_log_func_args* args) {
+  LogLevel level = LogLevel::kDebug;
+  if (args->severity == GPR_LOG_SEVERITY_INFO) level = LogLevel::kInfo;
+  if (args->severity == GPR_LOG_SEVERITY_ERROR) level = LogLevel::kError;
+  if (!LogEnabled(level)) return;
+  // Most of it is about what clients sent.
+  static auto* log = new LimitedLog();
+  log->Write(level, args->message, {{"source", absl::StrCat(args->file, ":", args->line)}});
+}
+
+// What it says about messages, a client can make it say at will.
+void LogOfProtobuf(google::protobuf::LogLevel severity, const char* file, int line,
+                   const std::string& message) {
+  const bool fatal = severity == google::protobuf::LOGLEVEL_FATAL;
+  Log(fatal ? LogLevel::kError : LogLevel::kDebug, message,
+      {{"source", absl::StrCat(file, ":", line)}});
+}
+
+}  // namespace
+
+void SetUpGrpc() {
+  [[maybe_unused]] static const bool done = [] {
+    gpr_set_log_function(LogOfGrpc);
+    google::protobuf::SetLogHandler(LogOfProtobuf);
+    // Debian builds Abseil with its search for deadlocks, under one lock for all of gRPC's.
+    absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+    // For good: its end waits for ever for threads that the system refused it.
+    grpc_init();
+    return true;
+  }();
+}
+
+}  // namespace opserve::server
