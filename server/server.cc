@@ -130,7 +130,7 @@ class GrpcServer final : public Server {
              const ConnectionLimits& limits)
       : connections_(limits, Clock::Real()),
         guard_(config.clients.process_memory_limit_bytes, connections_, Clock::Real()),
-        streams_(connections_),
+        streams_(connections_, config.connections.max_concurrent_streams),
         frames_(connections_),
         host_memory_(std::make_shared<HostMemory>(config.clients.host_memory_limit_bytes,
                                                   config.clients.share, Clock::Real())),

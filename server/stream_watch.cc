@@ -101,7 +101,7 @@ Streams StreamsOf(int64_t socket_id) {
 
 void StreamWatch::NoteNew(const std::shared_ptr<Connection>& connection) {
   Known& known = known_[connection.get()];
-  known = {.connection = connection};
+  known = {.connection = connection, .empty_streams = streams_of_connection_};
   if (connection->peer().is_ip()) {
     nameless_[connection->peer()] = connection.get();
     return;

@@ -14,8 +14,10 @@ namespace opserve::server {
 // and tells the table. Not thread-safe.
 class StreamWatch {
  public:
-  // The table must outlive it.
-  explicit StreamWatch(const ConnectionTable& connections) : connections_(connections) {}
+  // So many streams of a connection are open at a time: their messages may all be on their way. The
+  // table must outlive it.
+  StreamWatch(const ConnectionTable& connections, int64_t streams_of_connection)
+      : connections_(connections), streams_of_connection_(streams_of_connection) {}
 
   // gRPC has it since a moment ago. To be called right then, on the thread that hands connections
   // to gRPC.
@@ -34,8 +36,8 @@ class StreamWatch {
     int64_t other_bytes = 0;               // that came, and are of no message
     int64_t idle_bytes = 0;                // of those, what had come when a stream was seen last
     int64_t streams = 0;                   // that were opened
-    int64_t empty_streams = 0;             // without a message, the most there were
-    int looks_left = 0;                    // it is looked at for so long after it brought too much
+    int64_t empty_streams = 0;  // without a message, the most that were allowed or counted
+    int looks_left = 0;         // it is looked at for so long after it brought too much
     bool is_there = true;
   };
 
@@ -50,6 +52,7 @@ class StreamWatch {
   void Judge(const Connection& connection, Known& known);
 
   const ConnectionTable& connections_;
+  const int64_t streams_of_connection_;
   absl::flat_hash_map<const Connection*, Known> known_;
   // Of IP addresses, and without a name yet. Asking for names takes time: it is done when one is
   // wanted.

@@ -1,5 +1,6 @@
 """Clients that leave what they asked for. One that takes no answers may leave 512 small ones: it is refused more until
-it takes some, and others are not. One that cancels too many calls has its connection cut, also on a unix socket.
+it takes some, and others are not. One that cancels too many calls has its connection cut, also on a unix socket; one
+whose calls take long to come has not.
 """
 
 import pathlib
@@ -16,6 +17,7 @@ import wire  # noqa: E402
 
 MOST, CONNECTIONS, CALLS = 512, 7, 90
 CANCELLED = 40
+UPLOADERS, UPLOADS = 12, 120
 OK, RESOURCE_EXHAUSTED = 0, 8
 PATIENCE_SECONDS = 60.0
 
@@ -74,6 +76,20 @@ def check_flood(address):
     assert http2.Connection(address, source="127.0.0.2").unary("GetServerInfo").status == OK
 
 
+def check_uploads(address):
+    """Calls whose messages are under way, as many as may be, are none that were taken back: all are answered."""
+    request = http2.framed(wire.execute(wire.l1_loss([1 << 10], 1), [wire.floats(*[1.0] * 1024)]))
+    connections = [http2.Connection(address) for _ in range(UPLOADERS)]
+    uploads = [(connection, connection.begin("Execute")) for connection in connections for _ in range(UPLOADS)]
+    for begin in range(0, len(request), 1 << 10):
+        for connection, call in uploads:
+            connection.write(call, request[begin : begin + (1 << 10)], end=begin + (1 << 10) >= len(request))
+        time.sleep(0.3)  # which the server looks at them in
+    codes, _ = statuses(connections, len(uploads))
+    assert codes == [OK] * len(uploads), codes
+    print(f"{len(uploads)} uploads beside each other answered")
+
+
 def check_cancelled(address):
     """One in sixteen of them is looked at, on each of gRPC's threads, and stands for sixteen: more than ten."""
     connection = http2.Connection(address)
@@ -121,6 +137,7 @@ def main():
             assert http2.Connection(unix).unary("GetServerInfo").status == OK
             check_reset(address)
         with running_server.running_server(pathlib.Path(folder), "--device", "cpu,threads=2") as address:
+            check_uploads(address)
             check_untaken(address)
             check_flood(address)
         flags = ["--device", "cpu,threads=2", "--max-resets-per-second", "1", "--max-queue-wait", "10m"]
