@@ -65,17 +65,18 @@ Executor Context::GetWorkspaceSize(const DeviceCall& call, ExecutorUse use) {
     FillDeviceTensor(name, tensor, *create.mutable_call()->add_outputs());
     plan->Keep(name, tensor.buffer);
   }
-  object->channel().Send(std::move(command), [plan, asked = AskedOf(call)](SessionAnswer& answer) {
-    plan->answer().Set(answer.status.ok() ? ReadExecutorPlan(answer, asked)
-                                          : absl::StatusOr<ExecutorPlan>(answer.status));
-  });
+  object->channel().Send(
+      std::move(command), [to = plan->answer(), asked = AskedOf(call)](SessionAnswer& answer) {
+        to->Set(answer.status.ok() ? ReadExecutorPlan(answer, asked)
+                                   : absl::StatusOr<ExecutorPlan>(answer.status));
+      });
   return Executor(std::move(object), plan);
 }
 
 absl::StatusOr<ExecutorPlan> Executor::plan(const CallOptions& options) const {
   const SessionChannel& channel = object_->channel();
   std::optional<absl::StatusOr<ExecutorPlan>> plan =
-      plan_->answer().Wait(channel.Deadline(options.timeout));
+      plan_->answer()->Wait(channel.Deadline(options.timeout));
   return plan.has_value() ? *std::move(plan)
                           : channel.TooLate(absl::StrCat("GetWorkspaceSize of ", plan_->op()));
 }

@@ -1,6 +1,7 @@
 // Phase one's answer, waited for by whoever needs it.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,7 +21,10 @@ class PendingPlan {
   explicit PendingPlan(std::string op) : op_(std::move(op)) {}
 
   const std::string& op() const { return op_; }
-  Waiter<absl::StatusOr<ExecutorPlan>>& answer() { return answer_; }
+
+  // Whoever sets it holds it alone: the buffers go with the executor, not when its answer came.
+  using Answer = Waiter<absl::StatusOr<ExecutorPlan>>;
+  const std::shared_ptr<Answer>& answer() const { return answer_; }
 
   // Keeps the buffer of the tensor called `name`, in place of the one it had.
   void Keep(std::string_view name, DeviceBuffer buffer) {
@@ -35,7 +39,7 @@ class PendingPlan {
 
  private:
   const std::string op_;
-  Waiter<absl::StatusOr<ExecutorPlan>> answer_;
+  const std::shared_ptr<Answer> answer_ = std::make_shared<Answer>();
   Mutex mutex_;
   std::vector<std::pair<std::string, DeviceBuffer>> buffers_ ABSL_GUARDED_BY(mutex_);
 };
