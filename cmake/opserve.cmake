@@ -11,10 +11,13 @@
 #       them that also need gRPC stubs. Compiled without warnings and sanitizers: the code is not ours.
 #   opserve_binary(NAME SRCS file... [DEPS target...])
 #       A program, put in build/<preset>/bin/.
-#   opserve_test(NAME SRCS file... [DEPS target...] [LABELS label...] [TIMEOUT seconds])
-#       One GoogleTest binary and one ctest entry; gtest_main and gmock come with it. Tests start in the repository's
-#       root and find the programs in $OPSERVE_BIN_DIR.
-#   opserve_test_on_npu(NAME [WITHOUT gtest-pattern])  an opserve_test of that name, once more, on the NPU stand-in
+#   opserve_test(NAME SRCS file... [DEPS target...] [LABELS label...] [TIMEOUT seconds] [SHARDS count])
+#       One GoogleTest binary; gtest_main and gmock come with it. One ctest entry, or, to keep each short, as many as
+#       SHARDS says: NAME.1, NAME.2, …. Tests start in the repository's root and find the programs in $OPSERVE_BIN_DIR.
+#       Labels: the room it is in, unless told otherwise; `quick` besides is what scripts/test --quick runs and target
+#       `quick_tests` builds; `slow` takes more than 20 s.
+#   opserve_test_on_npu(NAME [WITHOUT gtest-pattern] [SHARDS count])
+#       An opserve_test of that name, once more, on the NPU stand-in.
 #   opserve_script_test(NAME COMMAND word... [LABELS label...] [TIMEOUT seconds])
 #       A ctest entry that runs a script. Exit status 77 means skipped: print the reason first.
 #   opserve_fuzzer(NAME SRCS file... CORPUS dir [DEPS target...])
@@ -68,6 +71,12 @@ add_compile_options(-fdebug-prefix-map=${PROJECT_BINARY_DIR}=.)
 
 if(OPSERVE_SANITIZE)
   add_link_options(-fsanitize=${OPSERVE_SANITIZE})
+endif()
+
+# Dozens of test programs are linked after each change; what is shipped is linked by the compiler's own linker.
+find_program(OPSERVE_MOLD mold)
+if(OPSERVE_MOLD AND OPSERVE_TESTS)
+  add_link_options(-fuse-ld=mold)
 endif()
 
 include(hardening)
@@ -233,8 +242,11 @@ endfunction()
 # What all ctest entries share. ctest's own JUnit report counts an entry as one; GoogleTest's report in
 # build/<preset>/gtest/ tells the cases inside it.
 function(_opserve_test_properties name timeout labels)
+  if(NOT labels)
+    get_filename_component(labels ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  endif()
   if(NOT timeout)
-    set(timeout 600)
+    set(timeout 300)
   endif()
   set(environment
     OPSERVE_BIN_DIR=${PROJECT_BINARY_DIR}/bin
@@ -246,10 +258,32 @@ function(_opserve_test_properties name timeout labels)
     TIMEOUT ${timeout}
     LABELS "${labels}"
     ENVIRONMENT "${environment}")
+  # Those that take long begin first.
+  if(slow IN_LIST labels)
+    set_tests_properties(${name} PROPERTIES COST 30)
+  endif()
+endfunction()
+
+add_custom_target(quick_tests)
+
+# The ctest entries of a GoogleTest binary.
+function(_opserve_shards name shards timeout labels)
+  if(NOT shards)
+    add_test(NAME ${name} COMMAND ${ARGN})
+    _opserve_test_properties(${name} "${timeout}" "${labels}")
+    return()
+  endif()
+  foreach(shard RANGE 1 ${shards})
+    math(EXPR index "${shard} - 1")
+    add_test(NAME ${name}.${shard} COMMAND ${ARGN})
+    _opserve_test_properties(${name}.${shard} "${timeout}" "${labels}")
+    set_property(TEST ${name}.${shard} APPEND PROPERTY ENVIRONMENT
+      GTEST_TOTAL_SHARDS=${shards} GTEST_SHARD_INDEX=${index})
+  endforeach()
 endfunction()
 
 function(opserve_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "TIMEOUT" "SRCS;DEPS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "TIMEOUT;SHARDS" "SRCS;DEPS;LABELS")
   _opserve_check_arguments(opserve_test)
   if(NOT OPSERVE_TESTS)
     return()
@@ -257,20 +291,21 @@ function(opserve_test name)
   add_executable(${name} ${ARG_SRCS})
   _opserve_own_code(${name})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
-  add_test(NAME ${name} COMMAND ${name})
-  _opserve_test_properties(${name} "${ARG_TIMEOUT}" "${ARG_LABELS}")
+  _opserve_shards(${name} "${ARG_SHARDS}" "${ARG_TIMEOUT}" "${ARG_LABELS}" ${name})
+  if(quick IN_LIST ARG_LABELS)
+    add_dependencies(quick_tests ${name})
+  endif()
 endfunction()
 
 function(opserve_test_on_npu name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "WITHOUT" "")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "WITHOUT;SHARDS" "")
   _opserve_check_arguments(opserve_test_on_npu)
   if(NOT OPSERVE_TESTS)
     return()
   endif()
-  add_test(NAME ${name}_on_npu COMMAND ${name} --gtest_filter=-${ARG_WITHOUT})
-  _opserve_test_properties(${name}_on_npu "" ascend)
-  set_property(TEST ${name}_on_npu APPEND PROPERTY ENVIRONMENT
-    OPSERVE_TEST_DEVICE=ascend OPSERVE_ACL_GUARD_MEMORY=1 OPSERVE_ACL_DEVICES=cpu,threads=2)
+  _opserve_shards(${name}_on_npu "${ARG_SHARDS}" "" ascend
+    ${CMAKE_COMMAND} -E env OPSERVE_TEST_DEVICE=ascend OPSERVE_ACL_GUARD_MEMORY=1 OPSERVE_ACL_DEVICES=cpu,threads=2
+    $<TARGET_FILE:${name}> --gtest_filter=-${ARG_WITHOUT})
 endfunction()
 
 function(opserve_script_test name)

@@ -4,7 +4,7 @@ Usage: programs_test.py headers|samples|field     (the library is in $OPSERVE_BI
 
 headers: each header alone is C99 and C++11 without a warning. samples: the programs of client/acl/samples print what they
 expect, with memory that the host can follow and without, and leave nothing behind. field: so does a program that was written
-for the vendor's libraries, unchanged: the sample of the page aclnnSmoothL1LossBackward.txt in $OPSERVE_ACL_SEEDS (default:
+for the vendor's libraries, unchanged: the sample of the page aclnnSmoothL1LossBackward.txt in $OPSERVE_SEEDS (default:
 ../shared/seeds beside the tree); a skip where that is not there.
 """
 
@@ -105,7 +105,7 @@ def check_samples():
 
 def field_program():
     """The page's program, byte for byte."""
-    folder = pathlib.Path(os.environ.get("OPSERVE_ACL_SEEDS", ROOT.parent / "shared/seeds"))
+    folder = pathlib.Path(os.environ.get("OPSERVE_SEEDS", ROOT.parent / "shared/seeds"))
     page = folder / PAGE
     if not page.is_file():
         toolchains.skip(f"no {page}, whose sample program this test builds")

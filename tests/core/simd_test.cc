@@ -13,7 +13,7 @@
 namespace opserve {
 namespace {
 
-class SimdTest : public ::testing::Test {
+class SimdTest : public ::testing::TestWithParam<const Operator*> {
  public:
   ~SimdTest() override { Use(0); }
 
@@ -32,30 +32,36 @@ class SimdTest : public ::testing::Test {
   }
 };
 
-TEST_F(SimdTest, EveryTargetIsRight) {
+void ExpectClose(const testing::TestTensor& output, const testing::Reference& reference) {
+  const testing::ErrorStats stats = testing::Compare(output, reference);
+  const double threshold = testing::MeanThreshold(output.desc().dtype);
+  ASSERT_TRUE(stats.special_match);
+  ASSERT_LT(stats.mean, threshold);
+  ASSERT_LT(stats.max, 10 * threshold);
+}
+
+TEST_P(SimdTest, EveryTargetIsRight) {
+  const std::unique_ptr<Engine> engine = testing::MakeEngine(1);
   const std::vector<int64_t> targets = Targets();
-  for (const int64_t target : targets) {
-    SCOPED_TRACE(hwy::TargetName(target));
-    Use(target);
-    const std::unique_ptr<Engine> engine = testing::MakeEngine(1);
-    for (const Operator* op : AllOperators()) {
-      const std::vector<testing::OpCase> cases = testing::CasesOf(*op);
-      for (size_t i = 0; i < cases.size(); i += 5) {
-        SCOPED_TRACE(std::string(op->name) + " " + cases[i].label);
-        const auto outputs = testing::Run(*engine, cases[i]);
-        ASSERT_TRUE(outputs.ok()) << outputs.status();
-        const std::vector<testing::Reference> references = testing::ReferenceOf(cases[i]);
-        for (size_t k = 0; k < outputs->size(); ++k) {
-          const testing::ErrorStats stats = testing::Compare((*outputs)[k], references[k]);
-          const double threshold = testing::MeanThreshold((*outputs)[k].desc().dtype);
-          ASSERT_TRUE(stats.special_match);
-          ASSERT_LT(stats.mean, threshold);
-          ASSERT_LT(stats.max, 10 * threshold);
-        }
-      }
+  const std::vector<testing::OpCase> cases = testing::CasesOf(*GetParam());
+  for (size_t i = 0; i < cases.size(); i += 5) {
+    SCOPED_TRACE(cases[i].label);
+    const std::vector<testing::Reference> references = testing::ReferenceOf(cases[i]);
+    for (const int64_t target : targets) {
+      SCOPED_TRACE(hwy::TargetName(target));
+      Use(target);
+      const auto outputs = testing::Run(*engine, cases[i]);
+      ASSERT_TRUE(outputs.ok()) << outputs.status();
+      for (size_t k = 0; k < outputs->size(); ++k) ExpectClose((*outputs)[k], references[k]);
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(AllOperators, SimdTest,
+                         ::testing::ValuesIn(AllOperators().begin(), AllOperators().end()),
+                         [](const ::testing::TestParamInfo<const Operator*>& row) {
+                           return std::string(row.param->name);
+                         });
 
 }  // namespace
 }  // namespace opserve

@@ -142,6 +142,16 @@ class Asking {
   absl::Duration longest_;
 };
 
+// A virtual machine's host may hold up a run, even in its CPU time; a kernel that does not ask is
+// late in every run.
+absl::Duration LeastOfRuns(absl::FunctionRef<absl::Duration()> longest_of_run) {
+  constexpr int kMostRuns = 5;
+  absl::Duration least = absl::InfiniteDuration();
+  for (int run = 0; run < kMostRuns && least > kMostBetweenAsks / 2; ++run)
+    least = std::min(least, longest_of_run());
+  return least;
+}
+
 class StopTest : public ::testing::TestWithParam<const Operator*> {
  protected:
   Device& device() { return *engine_->devices()[0]; }
@@ -153,11 +163,14 @@ class StopTest : public ::testing::TestWithParam<const Operator*> {
 TEST_P(StopTest, IsAnsweredSoon) {
   for (const LongCall& call : LongCallsOf(*GetParam())) {
     SCOPED_TRACE(call.label);
-    LazyRun run(device(), call.call);
-    EXPECT_GE(EstimateCost(call.call, run.scratch_bytes()).time, kLong);
-    Asking asking;
-    EXPECT_TRUE(run.Execute([&] { return asking.Stop(call.stop_after); }));
-    EXPECT_LE(asking.Longest(), kMostBetweenAsks);
+    const absl::Duration longest = LeastOfRuns([&] {
+      LazyRun run(device(), call.call);
+      EXPECT_GE(EstimateCost(call.call, run.scratch_bytes()).time, kLong);
+      Asking asking;
+      EXPECT_TRUE(run.Execute([&] { return asking.Stop(call.stop_after); }));
+      return asking.Longest();
+    });
+    EXPECT_LE(longest, kMostBetweenAsks);
   }
 }
 
@@ -191,10 +204,13 @@ TEST(LongEndTest, AsksThroughout) {
   const std::unique_ptr<Engine> engine = MakeEngine(1);
   for (const LongCall& call : CallsWithLongEnds()) {
     SCOPED_TRACE(call.label);
-    LazyRun run(*engine->devices()[0], call.call);
-    Asking asking;
-    EXPECT_FALSE(run.Execute([&] { return asking.Stop(absl::InfiniteDuration()); }));
-    EXPECT_LE(asking.Longest(), kMostBetweenAsks / 2);
+    const absl::Duration longest = LeastOfRuns([&] {
+      LazyRun run(*engine->devices()[0], call.call);
+      Asking asking;
+      EXPECT_FALSE(run.Execute([&] { return asking.Stop(absl::InfiniteDuration()); }));
+      return asking.Longest();
+    });
+    EXPECT_LE(longest, kMostBetweenAsks / 2);
   }
 }
 

@@ -35,8 +35,9 @@ Broadcast BroadcastInputsOf(const OpCase& op_case) {
   result.promoted = promoted;
   for (const std::optional<TestTensor>& input : op_case.inputs) {
     std::vector<double>& values = result.inputs.emplace_back();
-    for (int64_t i = 0; i < result.count; ++i)
-      values.push_back(RoundTo(promoted, BroadcastAt(*input, result.shape, i)));
+    values = BroadcastValues(*input, result.shape);
+    if (input->desc().dtype == promoted) continue;
+    for (double& value : values) value = RoundTo(promoted, value);
   }
   return result;
 }

@@ -89,8 +89,13 @@ void TestTensor::Set(int64_t i, const Number& number) {
 }
 
 std::vector<double> TestTensor::Values() const {
+  const size_t size = DTypeSize(desc_.dtype);
+  const std::byte* first = bytes_.data() + static_cast<size_t>(desc_.storage_offset) * size;
   std::vector<double> values;
-  for (int64_t i = 0; i < count(); ++i) values.push_back(At(i));
+  values.reserve(static_cast<size_t>(count()));
+  ForEachOffset(desc_.shape, desc_.strides, [&](int64_t offset) {
+    values.push_back(LoadAsDouble(desc_.dtype, first + static_cast<size_t>(offset) * size));
+  });
   return values;
 }
 
@@ -106,13 +111,18 @@ std::vector<std::byte> TestTensor::DenseBytes() const {
   return elements;
 }
 
-double BroadcastAt(const TestTensor& tensor, const Dims& shape, int64_t i) {
+std::vector<double> BroadcastValues(const TestTensor& tensor, const Dims& shape) {
   const Dims& own = tensor.desc().shape;
   const size_t shift = shape.size() - own.size();
   Dims strides(shape.size(), 0);
   const Dims dense = DenseStrides(own);
   for (size_t d = 0; d < own.size(); ++d) strides[shift + d] = own[d] == 1 ? 0 : dense[d];
-  return tensor.At(OffsetOf(shape, strides, i));
+  const std::vector<double> values = tensor.Values();
+  std::vector<double> broadcast;
+  broadcast.reserve(static_cast<size_t>(*NumElements(shape)));
+  ForEachOffset(shape, strides,
+                [&](int64_t offset) { broadcast.push_back(values[static_cast<size_t>(offset)]); });
+  return broadcast;
 }
 
 }  // namespace opserve::testing

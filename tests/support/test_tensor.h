@@ -68,7 +68,7 @@ void ForEachOffset(const Dims& shape, const Dims& strides, Visitor visit) {
   }
 }
 
-// Element of `tensor` at row-major position `i` of `shape`, to which it broadcasts.
-double BroadcastAt(const TestTensor& tensor, const Dims& shape, int64_t i);
+// The elements of `tensor`, broadcast to `shape`, in row-major order.
+std::vector<double> BroadcastValues(const TestTensor& tensor, const Dims& shape);
 
 }  // namespace opserve::testing
