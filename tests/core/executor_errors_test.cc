@@ -256,6 +256,18 @@ TEST_F(ExecutorErrorsTest, WorkspacesAreChecked) {
   EXPECT_EQ(Execute(*executor).size(), 1u);
 }
 
+TEST_F(ExecutorErrorsTest, WorkspacesOverlapNoGivenOutput) {
+  const StorageView memory = Allocate(256);
+  BufferCall call = Sum(Uploaded(std::vector<std::byte>(32)));
+  call.Output("out", TensorDesc::Dense(kF32, Dims{}), memory);
+  const auto executor = *Create(call, Use::kRepeatable);
+  ASSERT_GT(executor->plan().workspace_bytes, 0u);
+  ExpectError(executor->Begin(stream_, memory).status(), ErrorReason::kParamInvalid, "workspace");
+  StorageView beside = memory;
+  beside.offset_bytes = 64;
+  EXPECT_TRUE(executor->Begin(stream_, beside).ok());
+}
+
 TEST_F(ExecutorErrorsTest, TheBudgetBoundsWhatAnExecutionMakes) {
   constexpr int64_t kCount = kBudgetBytes / 4 / 4 - 100;
   BufferCall call = SmallCall(kCount);

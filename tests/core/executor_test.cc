@@ -226,6 +226,19 @@ TEST_F(ExecutorTest, MemoryLivesUntilTheWorkHasEnded) {
   EXPECT_EQ(budget_->stats().used_bytes, 0);
 }
 
+TEST_F(ExecutorTest, AnAbandonedStreamStopsTheKernel) {
+  BufferCall call = SmallCall(4);
+  const auto executor = *Create(call);
+  manual_.device->Hold(Work::kKernel);
+  absl::StatusOr<Execution> begun = executor->Begin(stream_, {});
+  ASSERT_TRUE(begun.ok());
+  auto result = std::async(std::launch::async, [&] { return RunOn(*stream_, *std::move(begun)); });
+  manual_.device->AwaitHeld(Work::kKernel);
+  stream_->Abandon();
+  manual_.device->Release(Work::kKernel);
+  EXPECT_EQ(result.get().first.code(), absl::StatusCode::kCancelled);
+}
+
 TEST_F(ExecutorTest, WithoutItsContextItDoesNotRun) {
   BufferCall call = SmallCall(4);
   auto executor = *Create(call);

@@ -161,8 +161,17 @@ TEST_F(StreamTest, AnEventOrdersTwoStreams) {
   first->Enqueue(Note(1, "first"));
   first->Record(event);
   ASSERT_TRUE(second->WaitFor(event).ok());
+  Signal passed;
+  second->Enqueue({.id = 3,
+                   .run =
+                       [&passed] {
+                         passed.Notify();
+                         return absl::OkStatus();
+                       },
+                   .done = {}});
   second->Enqueue(Note(2, "second"));
   EXPECT_FALSE(*event.Query());
+  EXPECT_FALSE(passed.WaitFor(std::chrono::milliseconds(200)));
   EXPECT_FALSE(second->IsIdle());
   go.Notify();
   EXPECT_TRUE(Synchronize(*second).status.ok());

@@ -135,6 +135,34 @@ TEST(BatchRequestTest, CallsThatAreAlikeAreParsedOnce) {
   EXPECT_EQ(batch->calls[299].entries[0], 299u);
 }
 
+// Where the one before has an index of two bytes, it has one of a byte, and then a field that the
+// API does not know, around the bytes that both share.
+TEST(BatchRequestTest, ACallOfTheSameLengthIsNotAlikeForThat) {
+  Rng rng = MakeRng(4);
+  const std::string tail =
+      "\x0a\x09"
+      "nine_long";
+  std::string bytes;
+  for (const std::string index : {"\x30\xc8\x01", "\x30\x05\x7a"}) {
+    const std::string tensor = index + tail;
+    const std::string call = std::string("\x12") + static_cast<char>(tensor.size()) + tensor;
+    bytes += std::string("\x0a") + static_cast<char>(call.size()) + call;
+  }
+  v1::ExecuteBatchRequest request;
+  ASSERT_TRUE(request.ParseFromString(bytes));
+  ASSERT_EQ(request.calls(0).inputs(0).raw_index(), 200u);
+  ASSERT_EQ(request.calls(1).inputs(0).raw_index(), 5u);
+  for (int i = 0; i <= 200; ++i) request.add_raw("1234");
+  UseEveryEntry(request);
+  const absl::StatusOr<BatchRequest> batch =
+      ReadBatchRequest(InSlices(request.SerializeAsString(), rng));
+  ASSERT_TRUE(batch.ok()) << batch.status();
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(Original(*batch, i).SerializeAsString(),
+              request.calls(static_cast<int>(i)).SerializeAsString());
+  }
+}
+
 TEST(BatchRequestTest, WhatSaysTwiceWhereItsDataIsMeansTheLast) {
   Rng rng = MakeRng(3);
   v1::ExecuteBatchRequest request = Alike(3);

@@ -242,6 +242,8 @@ TEST(MessageScannerTest, RefusesWhatIsNoMessage) {
   ExpectMalformed("\x7a\xff\xff\xff\xff\x0f"sv, "length of 4294967295");  // raw of 4 GiB
   ExpectMalformed("\x7a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"sv, "length of a field");
   ExpectMalformed("\x7a"sv, "length of a field");
+  ExpectMalformed("\x7a\x81\x80\x80\x80\x80\x00*"sv, "length of a field");  // 1 in 6 bytes
+  ExpectMalformed("\x0a\x81\x80\x80\x80\x80\x00*"sv, "length of a field");  // of the header
 }
 
 TEST(MessageScannerTest, BoundsWhatItAllocates) {

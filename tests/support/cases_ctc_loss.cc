@@ -20,6 +20,13 @@ struct Sizes {
   std::vector<int64_t> target_lengths;
 };
 
+// `lengths` in turn.
+std::vector<int64_t> InTurn(const std::vector<int64_t>& lengths, size_t count) {
+  std::vector<int64_t> all;
+  for (size_t i = 0; i < count; ++i) all.push_back(lengths[i % lengths.size()]);
+  return all;
+}
+
 const std::vector<Sizes>& AllSizes() {
   static const std::vector<Sizes> sizes = {
       {"usual", 12, 7, {12, 12, 12}, {4, 4, 4}},
@@ -32,6 +39,10 @@ const std::vector<Sizes>& AllSizes() {
       {"long", 70, 30, {70, 64}, {20, 31}},
       {"nobody", 5, 4, {}, {}},
       {"few_samples", 40, 900, {40, 33}, {5, 9}},  // threads share the steps of each
+      // The blank after the last label is the first lane of a vector of its own.
+      {"whole_vectors", 80, 6, {80, 76, 60, 40}, {32, 16, 8, 4}},
+      // More than chunks of samples, so that one lattice serves several.
+      {"many_samples", 6, 4, InTurn({6, 5, 2}, 150), InTurn({3, 2, 0}, 150)},
   };
   return sizes;
 }

@@ -11,10 +11,13 @@ struct Sizes {
   int64_t batch, channels, area, groups;
 };
 
+// The last three: sums of channels are stored 256 at a time; where rows are short, at most 64
+// batches are added at a time.
 constexpr Sizes kSizes[] = {
-    {2, 6, 35, 3},  {1, 1, 1, 1}, {3, 4, 1, 2},    {2, 32, 49, 8}, {1, 4, 5000, 2},
-    {0, 4, 5, 2},   {2, 4, 0, 2}, {1, 8, 17, 8},   {5, 3, 196, 1}, {1, 2, 40000, 1},
-    {40, 64, 9, 4}, {2, 0, 3, 2}, {1, 8000, 9, 1},
+    {2, 6, 35, 3},   {1, 1, 1, 1},     {3, 4, 1, 2},   {2, 32, 49, 8},
+    {1, 4, 5000, 2}, {0, 4, 5, 2},     {2, 4, 0, 2},   {1, 8, 17, 8},
+    {5, 3, 196, 1},  {1, 2, 40000, 1}, {40, 64, 9, 4}, {2, 0, 3, 2},
+    {1, 8000, 9, 1}, {2, 300, 40, 4},  {3, 520, 4, 2}, {150, 6, 5, 3},
 };
 
 TestTensor Positive(DType dtype, const Dims& shape, Rng& rng) {

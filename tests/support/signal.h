@@ -1,6 +1,8 @@
 // Something that happens once, for tests to wait for.
 #pragma once
 
+#include <chrono>
+
 #include "core/base/mutex.h"
 
 namespace opserve::testing {
@@ -15,6 +17,14 @@ class Signal {
   void Wait() {
     MutexLock lock(mutex_);
     while (!notified_) changed_.Wait(mutex_);
+  }
+  // Whether it happens within `time`.
+  bool WaitFor(std::chrono::nanoseconds time) {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point end = Clock::now() + time;
+    MutexLock lock(mutex_);
+    while (!notified_ && Clock::now() < end) changed_.WaitFor(mutex_, end - Clock::now());
+    return notified_;
   }
 
  private:
