@@ -30,6 +30,20 @@ TEST_F(HostMemoryTest, AnObjectsBytesGoWithIt) {
   EXPECT_EQ(all_->used_bytes(), 0);
 }
 
+TEST_F(HostMemoryTest, ACallsBytesGoWithIt) {
+  {
+    HostCharge charge(*all_);
+    ASSERT_TRUE(charge.Add(kFirst, 300, "answer").ok());
+    ASSERT_TRUE(charge.Add(kFirst, 200, "answer").ok());
+    EXPECT_FALSE(charge.Add(kFirst, 1, "answer").ok());  // beyond the client's half
+    EXPECT_EQ(all_->used_bytes(), 500);
+    charge.Clear();
+    EXPECT_EQ(all_->used_bytes(), 0);
+    ASSERT_TRUE(charge.Add(kFirst, 100, "answer").ok());
+  }
+  EXPECT_EQ(all_->used_bytes(), 0);
+}
+
 TEST_F(HostMemoryTest, ASessionHasItsBound) {
   const auto session = Session(kFirst, 400);
   EXPECT_TRUE(session->Take(400, "executor").ok());
