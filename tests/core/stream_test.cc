@@ -1,99 +1,19 @@
-// Streams and events on real workers, without sleeps: what must happen first is waited for.
+// Streams on real workers, without sleeps: what must happen first is waited for.
 #include "core/device/stream.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "core/base/op_error.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "tests/support/fake_clock.h"
+#include "tests/core/stream_fixture.h"
 #include "tests/support/seed.h"
-#include "tests/support/signal.h"
 
-namespace opserve {
+namespace opserve::testing {
 namespace {
 
 using ::testing::ElementsAre;
-using testing::FakeClock;
-using testing::Signal;
-
-// 161002 about `parameter`; a stream knows of no operator.
-void ExpectInvalid(const absl::Status& status, std::string_view parameter) {
-  const std::optional<ErrorDetail> detail = GetErrorDetail(status);
-  ASSERT_TRUE(detail.has_value()) << status;
-  EXPECT_EQ(detail->reason, ErrorReason::kParamInvalid) << status;
-  EXPECT_EQ(detail->parameter, parameter) << status;
-}
-
-// What happened, in order.
-class Log {
- public:
-  void Add(std::string line) {
-    MutexLock lock(mutex_);
-    lines_.push_back(std::move(line));
-  }
-  std::vector<std::string> lines() {
-    MutexLock lock(mutex_);
-    return lines_;
-  }
-
- private:
-  Mutex mutex_;
-  std::vector<std::string> lines_ ABSL_GUARDED_BY(mutex_);
-};
-
-class StreamTest : public ::testing::Test {
- protected:
-  using OnFailure = Stream::OnFailure;
-
-  std::shared_ptr<Stream> MakeStream(OnFailure on_failure = OnFailure::kStop) {
-    return Stream::Create(workers_, clock_, on_failure);
-  }
-
-  // A command that notes its name, and fails if it is to.
-  Stream::Command Note(uint64_t id, const std::string& name,
-                       const absl::Status& status = absl::OkStatus()) {
-    return {.id = id,
-            .run =
-                [this, name, status = Unshared(status)] {
-                  log_.Add(name);
-                  return Unshared(status);
-                },
-            .done =
-                [this, name](const absl::Status& ended) {
-                  log_.Add(name + (ended.ok() ? " ok" : " failed"));
-                }};
-  }
-
-  static Stream::Command Await(Signal& signal) {
-    return {.id = 0,
-            .run =
-                [&signal] {
-                  signal.Wait();
-                  return absl::OkStatus();
-                },
-            .done = {}};
-  }
-
-  static Stream::Failure Synchronize(Stream& stream) {
-    Signal ended;
-    Stream::Failure result;
-    stream.Synchronize([&](Stream::Failure failure) {
-      result = std::move(failure);
-      ended.Notify();
-    });
-    ended.Wait();
-    return result;
-  }
-
-  Log log_;
-  FakeClock clock_;
-  WorkerPool workers_{3};
-};
 
 TEST_F(StreamTest, WhatIsQuickRunsOnTheThreadThatBringsItWhenNothingIsBefore) {
   const auto stream = MakeStream();
@@ -150,94 +70,6 @@ TEST_F(StreamTest, StreamsOverlap) {
                    .done = {}});
   EXPECT_TRUE(Synchronize(*first).status.ok());
   EXPECT_TRUE(Synchronize(*second).status.ok());
-}
-
-TEST_F(StreamTest, AnEventOrdersTwoStreams) {
-  const auto first = MakeStream();
-  const auto second = MakeStream();
-  Signal go;
-  Event event;
-  first->Enqueue(Await(go));
-  first->Enqueue(Note(1, "first"));
-  first->Record(event);
-  ASSERT_TRUE(second->WaitFor(event).ok());
-  Signal passed;
-  second->Enqueue({.id = 3,
-                   .run =
-                       [&passed] {
-                         passed.Notify();
-                         return absl::OkStatus();
-                       },
-                   .done = {}});
-  second->Enqueue(Note(2, "second"));
-  EXPECT_FALSE(*event.Query());
-  EXPECT_FALSE(passed.WaitFor(std::chrono::milliseconds(200)));
-  EXPECT_FALSE(second->IsIdle());
-  go.Notify();
-  EXPECT_TRUE(Synchronize(*second).status.ok());
-  EXPECT_TRUE(*event.Query());
-  EXPECT_THAT(log_.lines(), ElementsAre("first", "first ok", "second", "second ok"));
-}
-
-TEST_F(StreamTest, WaitingTakesNoWorker) {
-  // More streams wait than there are workers, for one that still gets its turn.
-  const auto first = MakeStream();
-  Event event;
-  Signal go;
-  first->Enqueue(Await(go));
-  first->Record(event);
-  std::vector<std::shared_ptr<Stream>> waiting;
-  for (int i = 0; i < 20; ++i) {
-    waiting.push_back(MakeStream());
-    ASSERT_TRUE(waiting.back()->WaitFor(event).ok());
-  }
-  const auto other = MakeStream();
-  EXPECT_TRUE(Synchronize(*other).status.ok());
-  go.Notify();
-  for (const auto& stream : waiting) EXPECT_TRUE(Synchronize(*stream).status.ok());
-}
-
-TEST_F(StreamTest, WhatWaitsGoesByTheLatestRecordingOfItsTime) {
-  const auto first = MakeStream();
-  const auto second = MakeStream();
-  Signal never_before_the_end;
-  Event event;
-  first->Record(event);
-  ASSERT_TRUE(second->WaitFor(event).ok());
-  first->Enqueue(Await(never_before_the_end));
-  first->Record(event);
-  EXPECT_TRUE(Synchronize(*second).status.ok());
-  EXPECT_FALSE(*event.Query());
-  never_before_the_end.Notify();
-  Synchronize(*first);
-  EXPECT_TRUE(*event.Query());
-}
-
-TEST_F(StreamTest, AnEventThatWasNeverRecordedIsAnError) {
-  const auto stream = MakeStream();
-  Event never;
-  Event event;
-  ExpectInvalid(stream->WaitFor(never), "event");
-  ExpectInvalid(never.Query().status(), "event");
-  ExpectInvalid(ElapsedTime(never, event).status(), "event");
-}
-
-TEST_F(StreamTest, ElapsedTimeIsBetweenThePoints) {
-  const auto stream = MakeStream();
-  Event start;
-  Event end;
-  stream->Record(start);
-  stream->Enqueue({.id = 1,
-                   .run =
-                       [this] {
-                         clock_.Advance(absl::Milliseconds(7));
-                         return absl::OkStatus();
-                       },
-                   .done = {}});
-  stream->Record(end);
-  Synchronize(*stream);
-  EXPECT_EQ(*ElapsedTime(start, end), absl::Milliseconds(7));
-  EXPECT_EQ(*ElapsedTime(end, start), -absl::Milliseconds(7));
 }
 
 TEST_F(StreamTest, AFailureStopsTheStreamUntilItWasTold) {
@@ -382,7 +214,7 @@ TEST_F(StreamTest, MoreCommandsThanATurnHasShareTheWorkers) {
 // Random programs over many streams and events: every command ends exactly once, each stream in its
 // order, and nothing waits for ever.
 TEST_F(StreamTest, RandomProgramsEnd) {
-  testing::Rng rng = testing::MakeRng(11);
+  Rng rng = MakeRng(11);
   for (int round = 0; round < 50; ++round) {
     std::vector<std::shared_ptr<Stream>> streams;
     streams.reserve(5);
@@ -420,4 +252,4 @@ TEST_F(StreamTest, RandomProgramsEnd) {
 }
 
 }  // namespace
-}  // namespace opserve
+}  // namespace opserve::testing
