@@ -189,7 +189,7 @@ class WorkerPool::Threads final : private ReliefThreads::Source {
   }
 
   std::optional<Turn> Take(Size size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return Begin(QueueOf(size).Pop(), size);
+    return Begin(QueueOf(size).Pop(SteadyClock::now()), size);
   }
 
   std::optional<Turn> Begin(std::optional<Queue::Taken> taken, Size size)
@@ -198,7 +198,7 @@ class WorkerPool::Threads final : private ReliefThreads::Source {
     if (size == Size::kTiny) tiny_waiting_.fetch_sub(1, std::memory_order_relaxed);
     tasks_waiting_.fetch_sub(1, std::memory_order_relaxed);
     if (taken->client == ClientId::kNone) ++own_tasks_;
-    last_taken_ = SteadyClock::now();
+    last_taken_ = taken->start;
     return Turn{*std::move(taken), size};
   }
 
@@ -207,7 +207,7 @@ class WorkerPool::Threads final : private ReliefThreads::Source {
     turn.taken.task.reset();
     MutexLock lock(mutex_);
     if (turn.taken.client == ClientId::kNone) --own_tasks_;
-    QueueOf(turn.size).End(turn.taken.client, SteadyClock::now());
+    QueueOf(turn.size).End(turn.taken.client, turn.taken.start, SteadyClock::now());
     CallRelief();
   }
 
@@ -313,11 +313,12 @@ class WorkerPool::Threads final : private ReliefThreads::Source {
 
   absl::AnyInvocable<void()> TakeDue() override {
     MutexLock lock(mutex_);
+    if (own_tasks_ > 0) return nullptr;
     const SteadyClock::time_point now = SteadyClock::now();
+    const auto patience = now - last_taken_ < kPatience ? kGreatestPatience : kPatience;
     for (const Size size : {Size::kTiny, Size::kAny}) {
-      const auto due = DueOf(QueueOf(size));
-      if (!due.has_value() || *due > now) continue;
-      std::optional<Turn> turn = Begin(QueueOf(size).PopLongestIdle(), size);
+      std::optional<Turn> turn = Begin(QueueOf(size).PopIdle(now - patience, now), size);
+      if (!turn.has_value()) continue;
       return [this, turn = std::move(turn)]() mutable { Run(*std::move(turn)); };
     }
     return nullptr;

@@ -1,11 +1,11 @@
 // The worker threads of a device, and the one way in which kernels use more than one of them.
 //
 // There is one queue of tasks and of chunks. A thread that is free takes what waits, tasks and the
-// loops' chunks in turns, so calls share the threads chunk by chunk however large they are. Clients
-// whose tasks wait have their turns one after the other. Where all threads have been busy with
-// other clients' tasks for a few milliseconds, a relief thread takes the task of a client that has
-// none running: then the kernel divides the cores among more threads than there are, for as long as
-// that takes, and no client waits for the end of another's long call.
+// loops' chunks in turns, so calls share the threads chunk by chunk however large they are. Of the
+// clients whose tasks wait, the one that was served least is next. Where all threads have been busy
+// with other clients' tasks for a few milliseconds, a relief thread takes the task of a client that
+// has none running: then the kernel divides the cores among more threads than there are, for as
+// long as that takes, and no client waits for the end of another's long call.
 #pragma once
 
 #include <atomic>

@@ -268,7 +268,9 @@ TEST(WorkerPoolOrder, ClientsHaveTheirTurns) {
   all_there.Open();
   all_ran.Wait();
   MutexLock lock(mutex);
-  EXPECT_EQ(order, (std::vector<ClientId>{kGreedy, kOther, kThird, kGreedy, kOther, kGreedy}));
+  // Who is next then depends on how long the tasks took.
+  EXPECT_EQ(std::vector<ClientId>(order.begin(), order.begin() + 3),
+            (std::vector<ClientId>{kGreedy, kOther, kThird}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, WorkerPoolTest, ::testing::Values(1, 2, 5));
