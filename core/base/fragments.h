@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 
@@ -24,6 +25,11 @@ class Fragments {
 
   size_t size_bytes() const { return size_bytes_; }
   std::span<const std::span<const std::byte>> pieces() const { return pieces_; }
+
+  // Whether they are one run that begins at a multiple of `alignment`, a power of two.
+  bool IsInPlace(size_t alignment) const {
+    return pieces_.size() == 1 && reinterpret_cast<uintptr_t>(pieces_[0].data()) % alignment == 0;
+  }
 
   // Copies `count` bytes from `offset` on to `destination`. The range must lie inside.
   void CopyTo(std::byte* destination, size_t offset, size_t count) const {

@@ -63,7 +63,7 @@ class SeriesRun {
       if (plan_.storages[i] < 0) continue;
       const auto storage = static_cast<size_t>(plan_.storages[i]);
       const Fragments& bytes = Storage(storages, storage);
-      if (!IsInPlace(bytes, alignments_[storage])) return false;
+      if (!bytes.IsInPlace(alignments_[storage])) return false;
       input_starts_[i] = bytes.pieces()[0].data();
     }
     return true;

@@ -14,6 +14,9 @@ constexpr int64_t kBytesPerNanosecond = 10;
 constexpr int64_t kCachedBytesPerNanosecond = 40;
 constexpr int64_t kOperationsPerNanosecond = 1;
 
+// Of any tensor's elements.
+constexpr size_t kGreatestAlignment = alignof(double);
+
 int64_t SaturatingAdd(int64_t a, int64_t b) {
   int64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
@@ -46,5 +49,9 @@ Cost EstimateCost(const OpCall& call, size_t scratch_bytes) {
 }
 
 absl::Duration CopyTime(int64_t bytes) { return absl::Nanoseconds(bytes / kBytesPerNanosecond); }
+
+int64_t StagedBytes(const Fragments& bytes) {
+  return bytes.IsInPlace(kGreatestAlignment) ? 0 : static_cast<int64_t>(bytes.size_bytes());
+}
 
 }  // namespace opserve

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "absl/time/time.h"
+#include "core/base/fragments.h"
 #include "core/op/op_call.h"
 
 namespace opserve {
@@ -19,6 +20,8 @@ Cost EstimateCost(const OpCall& call, size_t scratch_bytes);
 
 // What it takes to copy so many bytes on one thread.
 absl::Duration CopyTime(int64_t bytes);
+// How many of the bytes must be copied so that kernels can read them: all or none.
+int64_t StagedBytes(const Fragments& bytes);
 
 // Up to here a call is run by the thread that brings it: handing it over would take as long.
 inline constexpr absl::Duration kInlineTime = absl::Microseconds(20);

@@ -72,13 +72,12 @@ int64_t ListBytes(const AttributeValue& attribute) {
   return 0;
 }
 
-// What it takes to bring storages that lie in pieces into one, all of them however little of them
-// is used.
-absl::Duration GatherTime(const OneShot& shot) {
+// What it takes to bring the storages to where kernels can read them, all of them however little
+// of them is used.
+absl::Duration StagingTime(const OneShot& shot) {
+  if (!shot.plan->device->uses_host_memory()) return CopyTime(StorageBytes(shot));
   int64_t bytes = 0;
-  for (const Fragments& storage : shot.storages) {
-    if (storage.pieces().size() > 1) bytes += static_cast<int64_t>(storage.size_bytes());
-  }
+  for (const Fragments& storage : shot.storages) bytes += StagedBytes(storage);
   return CopyTime(bytes);
 }
 
@@ -203,7 +202,7 @@ Admission& Engine::AdmissionOf(const Device& device) {
 
 void Engine::Submit(OneShot shot) {
   const Plan& plan = *shot.plan;
-  const absl::Duration time = plan.cost.time + GatherTime(shot);
+  const absl::Duration time = plan.cost.time + StagingTime(shot) + shot.done_time;
   if (RunsInline(plan) && time <= kInlineTime) {
     EngineCounters::Add(counters_.inline_calls, 1);
     return Run(std::move(shot), clock_.Now(), Admission::Place());

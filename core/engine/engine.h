@@ -82,6 +82,7 @@ struct OneShot {
   // Called exactly once, with no lock held, on the submitting thread (before Submit returns) or on
   // a worker. It must not block.
   absl::AnyInvocable<void(absl::StatusOr<Outputs>)> done;
+  absl::Duration done_time;  // about what it takes, where that is much
 };
 
 // Many small calls that came together: one piece of work for a device's workers, done in turns.

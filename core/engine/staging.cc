@@ -22,7 +22,7 @@ std::byte* AddressOfNothing() {
 absl::Status StagedInputs::Add(const Fragments& bytes, size_t alignment) {
   PooledBuffer buffer;
   const std::byte* start = AddressOfNothing();
-  if (device_.uses_host_memory() && IsInPlace(bytes, alignment)) {
+  if (device_.uses_host_memory() && bytes.IsInPlace(alignment)) {
     start = bytes.pieces()[0].data();
   } else if (bytes.size_bytes() > 0) {
     OPSERVE_ASSIGN_OR_RETURN(buffer,

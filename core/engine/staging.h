@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -16,13 +15,6 @@ namespace opserve {
 
 // An address for tensors without bytes, which kernels may form but not follow.
 std::byte* AddressOfNothing();
-
-// Whether kernels of a device that uses memory of the host can read them where they lie.
-// `alignment` is a power of two.
-inline bool IsInPlace(const Fragments& bytes, size_t alignment) {
-  return bytes.pieces().size() == 1 &&
-         reinterpret_cast<uintptr_t>(bytes.pieces()[0].data()) % alignment == 0;
-}
 
 // Inputs as the kernels of a device want them: each in one piece, aligned, in memory that the
 // device reads. Those that are so already are used where they lie.

@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
+#include "core/engine/cost.h"
+#include "server/services/worker_task.h"
 #include "server/wire/call_codec.h"
 
 namespace opserve::server {
@@ -23,10 +25,11 @@ constexpr absl::Duration kInlineBatchTime = absl::Microseconds(40);
 constexpr std::chrono::microseconds kMaxTurnTime{200};
 // Finding or making the plan of a call: values and long lists take longer to read than to compute.
 constexpr absl::Duration kTimePerHeaderByte = absl::Nanoseconds(5);
-constexpr int64_t kBytesPerNanosecond = 10;
 // Of a call that failed, measured with the longest names that errors quote.
 constexpr size_t kErrorBytes = 768;
 constexpr size_t kSmallEntryBytes = 64 << 10;
+// What the calls of a series may copy before the last of them.
+constexpr int64_t kMaxStagedBytes = 512 << 10;
 
 // A status that is an error in any case.
 absl::Status Refusal(const absl::Status& status) {
@@ -80,7 +83,6 @@ size_t BatchRun::host_bytes() const {
 
 void BatchRun::Run(absl::AnyInvocable<void(absl::StatusOr<grpc::ByteBuffer>)> done) {
   done_ = std::move(done);
-  PackSmallEntries(engine_.devices()[0]->host_memory(), request_);
   CallGroup group = Group();
   if (group.time > kInlineBatchTime) return engine_.SubmitGroup(std::move(group));
   while (StartCalls(absl::InfiniteDuration())) {
@@ -95,12 +97,14 @@ CallGroup BatchRun::Group() {
                static_cast<int64_t>(request_.distinct.size()) * kBatchedCallTime;
   for (const DistinctCall& distinct : request_.distinct)
     group.time += distinct.call->ByteSizeLong() * kTimePerHeaderByte;
+  int64_t staged = 0;
   for (const Fragments& entry : request_.raw) {
+    staged += StagedBytes(entry);
     // Calls with larger ones are admitted by themselves.
     if (entry.size_bytes() <= kSmallEntryBytes)
       group.bytes += static_cast<int64_t>(entry.size_bytes());
   }
-  group.time += absl::Nanoseconds(group.bytes / kBytesPerNanosecond);
+  group.time += CopyTime(staged + group.bytes);
   group.device = engine_.devices()[0].get();
   if (!request_.distinct.empty()) {
     const absl::StatusOr<Device*> named = engine_.FindDevice(request_.distinct[0].call->device());
@@ -116,6 +120,7 @@ CallGroup BatchRun::Group() {
 
 bool BatchRun::StartCalls(absl::Duration time) {
   const auto end = std::chrono::steady_clock::now() + kMaxTurnTime;
+  if (begun_ == 0) PackEntries(engine_.devices()[0]->host_memory(), client_, request_);
   while (begun_ < results_.size() && time > absl::ZeroDuration()) {
     time -= StartNext(time);
     if (std::chrono::steady_clock::now() > end) break;
@@ -127,11 +132,8 @@ absl::Duration BatchRun::StartNext(absl::Duration time) {
   std::shared_ptr<const PlannedCall> planned = shared_[request_.calls[begun_].distinct];
   if (planned != nullptr && planned->is_serial() &&
       planned->form().max_batched_bytes() <= kMaxErrorResultBytes) {
-    const absl::Duration each = kSerialCallTime + planned->plan()->cost.time;
-    // `time` may be infinite.
-    const int64_t most = 1 + std::min(time / each, static_cast<int64_t>(kMaxBatchCalls));
-    const size_t calls = CallsLikeNext(static_cast<size_t>(most));
-    if (RunSeries(std::move(planned), calls)) return each * calls;
+    const Series series = NextSeries(*planned, time);
+    if (RunSeries(std::move(planned), series.calls)) return series.time;
   }
   absl::Duration took = kBatchedCallTime;
   absl::StatusOr<OneShot> shot = Prepare(begun_);
@@ -145,11 +147,23 @@ absl::Duration BatchRun::StartNext(absl::Duration time) {
   return took;
 }
 
-size_t BatchRun::CallsLikeNext(size_t most) const {
+BatchRun::Series BatchRun::NextSeries(const PlannedCall& planned, absl::Duration time) const {
+  const absl::Duration each = kSerialCallTime + planned.plan()->cost.time;
+  // `time` may be infinite.
+  const auto most =
+      static_cast<size_t>(1 + std::min(time / each, static_cast<int64_t>(kMaxBatchCalls)));
   const size_t end = begun_ + std::min(most, results_.size() - begun_);
-  size_t next = begun_;
-  while (next < end && request_.calls[next].distinct == request_.calls[begun_].distinct) ++next;
-  return next - begun_;
+  const size_t distinct = request_.calls[begun_].distinct;
+  Series series;
+  int64_t staged = 0;
+  for (size_t next = begun_; next < end && staged <= kMaxStagedBytes; ++next) {
+    const BatchedCall& call = request_.calls[next];
+    if (call.distinct != distinct) break;
+    for (const uint32_t entry : call.entries) staged += StagedBytes(request_.raw[entry]);
+    ++series.calls;
+  }
+  series.time = series.calls * each + CopyTime(staged);
+  return series;
 }
 
 bool BatchRun::RunSeries(std::shared_ptr<const PlannedCall> planned, size_t count) {
@@ -235,8 +249,18 @@ void BatchRun::EndCall(size_t index, absl::StatusOr<Outputs> outputs) {
 
 void BatchRun::EndOne() {
   if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  const absl::Duration time =
+      static_cast<int64_t>(results_.size()) * kSerialCallTime + ValuesTime(room_.values_taken());
+  if (time <= kTinyTime) return End();
+  // The call that ended last may run between the chunks of somebody else's.
+  RunOnWorker(engine_, client_, [this] { End(); });
+}
+
+void BatchRun::End() {
   // It may be that `done` ends this object.
   absl::AnyInvocable<void(absl::StatusOr<grpc::ByteBuffer>)> done = std::move(done_);
+  if (cancelled_.load(std::memory_order_relaxed))
+    return done(MakeError({.reason = ErrorReason::kCancelled}));
   done(Answer());
 }
 

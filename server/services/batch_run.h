@@ -32,6 +32,8 @@ class AnswerRoom {
   // RESOURCE_EXHAUSTED naming max_message_bytes for a result that does not fit.
   // Of those, `values_bytes` are values, which have a bound of their own.
   absl::Status Take(const OpCall& call, size_t result_bytes, size_t values_bytes);
+  // Bytes of values in the answer, at most.
+  size_t values_taken() const { return kMaxValuesBytes - values_left_; }
 
  private:
   int64_t max_message_bytes_ = 0;
@@ -61,8 +63,8 @@ class BatchRun {
 
   // A few small calls run on this thread, many as a CallGroup on the workers of the first one's
   // device; large ones on their device's workers. `done` is called with the answer when all are
-  // over, on this thread or on a worker; with an error when the group was refused, cancelled or
-  // expired before any of its calls had begun.
+  // over, on this thread or on a worker; with an error when the group was refused or expired before
+  // any of its calls had begun, and once Cancel was called.
   void Run(absl::AnyInvocable<void(absl::StatusOr<grpc::ByteBuffer>)> done);
 
   // Drops what has not begun. Any thread.
@@ -90,15 +92,21 @@ class BatchRun {
   bool StartCalls(absl::Duration time);
   // Starts the next call, or those next that can run as one series; about how long that took.
   absl::Duration StartNext(absl::Duration time);
+  struct Series {
+    size_t calls = 0;
+    absl::Duration time;  // about what they take
+  };
+  // The next calls, from one on, that are alike and take about `time` together.
+  Series NextSeries(const PlannedCall& planned, absl::Duration time) const;
   // Runs the next `count` calls; false when they must be started one by one.
   bool RunSeries(std::shared_ptr<const PlannedCall> planned, size_t count);
-  size_t CallsLikeNext(size_t most) const;
   // Ends the calls that have not begun.
   void EndGroup(const absl::Status& status);
   absl::StatusOr<OneShot> Prepare(size_t index);
   absl::Status TakeRoom(const PlannedCall& planned, const OneShot& shot);
   void EndCall(size_t index, absl::StatusOr<Outputs> outputs);
   void EndOne();
+  void End();
   grpc::ByteBuffer Answer();
 
   Engine& engine_;

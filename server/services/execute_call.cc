@@ -89,6 +89,7 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
     shot.deadline = DeadlineOf(context_, with_.engine.clock());
     shot.cancelled = [this] { return context_.IsCancelled(); };
     shot.done = [this](absl::StatusOr<Outputs> outputs) { Answer(std::move(outputs)); };
+    shot.done_time = ValuesTime(planned_->form().values_bytes());
     return shot;
   }
 

@@ -211,10 +211,9 @@ class CallPattern {
   size_t distinct_ = 0;
 };
 
-bool IsWorthPacking(const Fragments& entry) {
-  if (entry.size_bytes() == 0 || entry.size_bytes() > kPackedBytes) return false;
-  return entry.pieces().size() > 1 ||
-         reinterpret_cast<uintptr_t>(entry.pieces()[0].data()) % kPackedAlignment != 0;
+bool IsWorthPacking(const Fragments& entry, bool is_reused) {
+  if (entry.size_bytes() == 0 || entry.IsInPlace(kPackedAlignment)) return false;
+  return is_reused || entry.size_bytes() <= kPackedBytes;
 }
 
 size_t Slot(const Fragments& entry) {
@@ -242,6 +241,7 @@ class BatchReader {
     batch_.slices = std::move(message.slices);
     batch_.arena = std::make_unique<Arena>();
     used_.resize(batch_.raw.size(), false);
+    batch_.reused.resize(batch_.raw.size(), false);
   }
 
   absl::StatusOr<BatchRequest> Read() {
@@ -304,12 +304,14 @@ class BatchReader {
     bool inside = true;
     for (const v1::Tensor& tensor : call->inputs()) {
       if (!tensor.has_raw_index()) continue;
-      if (IsInside(tensor.raw_index()))
-        used_[tensor.raw_index()] = true;
-      else
-        inside = false;
+      if (!IsInside(tensor.raw_index())) inside = false;
     }
-    const Entries entries = inside ? Renumber(*call) : Entries();
+    Entries entries;
+    if (inside) {
+      entries = Renumber(*call);
+    } else {
+      UseThoseInside(*call);
+    }
     const size_t distinct = AddDistinct(call);
     if (!inside) batch_.distinct.back().raw_index = DistinctCall::RawIndex::kOfBatch;
     AddCall(distinct, entries);
@@ -332,8 +334,17 @@ class BatchReader {
     return batch_.distinct.size() - 1;
   }
 
+  void UseThoseInside(const v1::Call& refused) {
+    for (const v1::Tensor& tensor : refused.inputs()) {
+      if (tensor.has_raw_index() && IsInside(tensor.raw_index())) used_[tensor.raw_index()] = true;
+    }
+  }
+
   void AddCall(size_t distinct, const Entries& entries) {
-    for (const uint32_t entry : entries) used_[entry] = true;
+    for (const uint32_t entry : entries) {
+      if (used_[entry]) batch_.reused[entry] = true;
+      used_[entry] = true;
+    }
     batch_.calls.push_back({distinct, entries});
   }
 
@@ -362,17 +373,18 @@ absl::StatusOr<BatchRequest> ReadBatchRequest(const grpc::ByteBuffer& buffer) {
   return BatchReader(std::move(message)).Read();
 }
 
-void PackSmallEntries(MemoryPool& pool, BatchRequest& batch) {
+void PackEntries(MemoryPool& pool, ClientId client, BatchRequest& batch) {
   size_t bytes = 0;
-  for (const Fragments& entry : batch.raw) {
-    if (IsWorthPacking(entry)) bytes += Slot(entry);
+  for (size_t i = 0; i < batch.raw.size(); ++i) {
+    if (IsWorthPacking(batch.raw[i], batch.reused[i])) bytes += Slot(batch.raw[i]);
   }
   if (bytes == 0) return;
-  absl::StatusOr<PooledBuffer> packed = pool.Acquire(bytes);
+  absl::StatusOr<PooledBuffer> packed = pool.Acquire(bytes, {.client = client});
   if (!packed.ok()) return;
   std::byte* to = packed->data();
-  for (Fragments& entry : batch.raw) {
-    if (!IsWorthPacking(entry)) continue;
+  for (size_t i = 0; i < batch.raw.size(); ++i) {
+    Fragments& entry = batch.raw[i];
+    if (!IsWorthPacking(entry, batch.reused[i])) continue;
     const size_t size = entry.size_bytes();
     entry.CopyTo(to, 0, size);
     const size_t slot = Slot(entry);

@@ -9,6 +9,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
+#include "core/base/client_id.h"
 #include "google/protobuf/arena.h"
 #include "server/wire/raw_message.h"
 
@@ -40,17 +41,19 @@ struct BatchRequest {
   std::vector<DistinctCall> distinct;
   int output_encoding = 0;     // not checked yet
   std::vector<Fragments> raw;  // points into `slices`
+  std::vector<bool> reused;    // of each raw entry: whether several calls use it
   std::vector<grpc::Slice> slices;
   std::unique_ptr<google::protobuf::Arena> arena;  // of `distinct`
-  PooledBuffer packed;                             // what PackSmallEntries copied
+  PooledBuffer packed;                             // what PackEntries copied
 };
 
 // Errors as ScanMessage's; 161002 when the header is no ExecuteBatchRequest, for more calls or raw
 // entries than the bounds above, and for a raw entry that no call uses.
 absl::StatusOr<BatchRequest> ReadBatchRequest(const grpc::ByteBuffer& buffer);
 
-// Copies the small raw entries that kernels cannot use where they lie into one piece of memory of
-// `pool`, aligned: one lease for all. Where the pool has none, they stay as they are.
-void PackSmallEntries(MemoryPool& pool, BatchRequest& batch);
+// Copies raw entries that kernels cannot use where they lie into one piece of memory of `pool`,
+// aligned: the small ones, one lease for all, and those that every call that uses them would copy
+// for itself. Where `client` can have no such memory, they stay as they are.
+void PackEntries(MemoryPool& pool, ClientId client, BatchRequest& batch);
 
 }  // namespace opserve::server

@@ -90,6 +90,11 @@ std::vector<PooledBuffer> ResultForm::FillTensors(Outputs outputs, TensorList& t
   return OutputEncoder(*call_, encoding_, tensors).Fill(std::move(outputs), tensors);
 }
 
+absl::Duration ValuesTime(size_t values_bytes) {
+  constexpr int64_t kNanosecondsPerByte = 3;
+  return absl::Nanoseconds(static_cast<int64_t>(values_bytes) * kNanosecondsPerByte);
+}
+
 absl::Status CheckValues(const OpCall& call, size_t values_bytes, size_t left) {
   if (values_bytes <= left) return absl::OkStatus();
   return MakeError({.reason = ErrorReason::kResourceLimit,

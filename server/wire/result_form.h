@@ -10,6 +10,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "core/engine/engine.h"
 #include "opserve/v1/operator_service.pb.h"
 #include "server/wire/output_codec.h"
@@ -67,6 +68,9 @@ class ResultForm {
 
 // Values are for small tensors: while they are encoded they take several times their size.
 inline constexpr size_t kMaxValuesBytes = size_t{4} << 20;
+
+// About what it takes to write so many.
+absl::Duration ValuesTime(size_t values_bytes);
 
 // RESOURCE_EXHAUSTED naming output_encoding where `values_bytes` are more than kMaxValuesBytes, or
 // than `left` of them.

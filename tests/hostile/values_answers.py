@@ -35,4 +35,4 @@ def ask(method: str, calls: int):
 
 
 if __name__ == "__main__":
-    run(Attack([ask("Execute", 1), ask("ExecuteBatch", 16)], rss_mib=600))
+    run(Attack([ask("Execute", 1), ask("ExecuteBatch", 16)], rss_mib=800))

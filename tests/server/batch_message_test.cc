@@ -242,7 +242,7 @@ TEST(BatchRequestTest, RefusesWhatIsNoBatch) {
   EXPECT_TRUE(ReadBatchRequest(grpc::ByteBuffer()).ok());
 }
 
-TEST(PackSmallEntriesTest, KeepsTheBytesAndAlignsThem) {
+TEST(PackEntriesTest, KeepsTheBytesAndAlignsThem) {
   Rng rng = MakeRng(6);
   MemoryPool pool(int64_t{1} << 20, MemorySource::Host(), Clock::Real());
   v1::ExecuteBatchRequest request;
@@ -251,7 +251,7 @@ TEST(PackSmallEntriesTest, KeepsTheBytesAndAlignsThem) {
   UseEveryEntry(request);
   absl::StatusOr<BatchRequest> batch = ReadBatchRequest(InSlices(request.SerializeAsString(), rng));
   ASSERT_TRUE(batch.ok()) << batch.status();
-  PackSmallEntries(pool, *batch);
+  PackEntries(pool, ClientId::kNone, *batch);
   EXPECT_GT(pool.stats().used_bytes, 0);
   for (int i = 0; i < request.raw_size(); ++i) {
     const Fragments& entry = batch->raw[static_cast<size_t>(i)];
@@ -262,13 +262,31 @@ TEST(PackSmallEntriesTest, KeepsTheBytesAndAlignsThem) {
   }
 }
 
-TEST(PackSmallEntriesTest, LeavesThemWhereThePoolIsFull) {
+TEST(PackEntriesTest, PacksLargeOnesThatSeveralCallsUse) {
+  Rng rng = MakeRng(8);
+  MemoryPool pool(int64_t{1} << 20, MemorySource::Host(), Clock::Real());
+  v1::ExecuteBatchRequest request;
+  for (int i = 0; i < 3; ++i) request.add_raw(RandomBytes(rng, 50000));
+  UseEveryEntry(request);
+  request.add_calls()->add_inputs()->set_raw_index(1);
+  absl::StatusOr<BatchRequest> batch = ReadBatchRequest(InSlices(request.SerializeAsString(), rng));
+  ASSERT_TRUE(batch.ok()) << batch.status();
+  EXPECT_EQ(batch->reused, std::vector<bool>({false, true, false}));
+  PackEntries(pool, ClientId::kNone, *batch);
+  for (int i = 0; i < request.raw_size(); ++i)
+    EXPECT_EQ(Flatten(batch->raw[static_cast<size_t>(i)]), request.raw(i));
+  EXPECT_TRUE(batch->raw[1].IsInPlace(alignof(double)));
+  EXPECT_GE(batch->packed.size(), 50000u);
+  EXPECT_LT(batch->packed.size(), 2 * 50000u);
+}
+
+TEST(PackEntriesTest, LeavesThemWhereThePoolIsFull) {
   Rng rng = MakeRng(7);
   MemoryPool pool(64, MemorySource::Host(), Clock::Real());
   v1::ExecuteBatchRequest request = Alike(100);
   absl::StatusOr<BatchRequest> batch = ReadBatchRequest(InSlices(request.SerializeAsString(), rng));
   ASSERT_TRUE(batch.ok()) << batch.status();
-  PackSmallEntries(pool, *batch);
+  PackEntries(pool, ClientId::kNone, *batch);
   EXPECT_EQ(pool.stats().used_bytes, 0);
   for (const Fragments& entry : batch->raw) EXPECT_EQ(Flatten(entry), "1234");
 }
