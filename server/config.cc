@@ -278,8 +278,6 @@ std::optional<int64_t> BytesOfUnit(std::string_view unit) {
   return std::nullopt;
 }
 
-std::string Quoted(std::string_view text) { return std::string("\"").append(text).append("\""); }
-
 }  // namespace
 
 std::variant<ServerConfig, EarlyExit> ParseCommandLine(int argc, const char* const* argv) {

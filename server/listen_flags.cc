@@ -1,7 +1,5 @@
 #include "server/listen_flags.h"
 
-#include <sys/un.h>
-
 #include <algorithm>
 #include <set>
 
@@ -20,10 +18,7 @@ namespace opserve::server {
 namespace {
 
 constexpr std::string_view kUnix = "unix:";
-constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
 constexpr char kModeFlag[] = "--unix-socket-mode";
-
-std::string Quoted(std::string_view text) { return std::string("\"").append(text).append("\""); }
 
 bool AllWithin(std::string_view text, char first, char last) {
   return !text.empty() &&
@@ -96,9 +91,10 @@ absl::Status InterpretListenFlags(const ListenFlagTexts& texts, ServerConfig& co
 absl::Status CheckListenAddress(std::string_view address) {
   if (address.substr(0, kUnix.size()) == kUnix) {
     const size_t length = address.size() - kUnix.size();
-    if (length >= 1 && length <= kMaxPath) return absl::OkStatus();
-    return InvalidParameter(
-        "--listen", absl::StrCat("unix: and a path of 1 to ", kMaxPath, " bytes"), Quoted(address));
+    if (length >= 1 && length <= kMaxUnixSocketPath) return absl::OkStatus();
+    return InvalidParameter("--listen",
+                            absl::StrCat("unix: and a path of 1 to ", kMaxUnixSocketPath, " bytes"),
+                            Quoted(address));
   }
   const size_t colon = address.rfind(':');
   const std::string_view host = address.substr(0, colon);

@@ -1,7 +1,5 @@
 #include "server/shared_memory_flags.h"
 
-#include <sys/un.h>
-
 #include <CLI/CLI.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -11,12 +9,6 @@
 #include "server/connections/unix_socket.h"
 
 namespace opserve::server {
-namespace {
-
-constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
-
-}  // namespace
-
 void AddSharedMemoryFlags(CLI::App& app, SharedMemoryFlagTexts& texts) {
   app.add_option(kAllowSharedMemory, texts.address,
                  "Share memory with clients on this host, who ask for it on a unix socket there\n"
@@ -36,9 +28,9 @@ absl::StatusOr<SharedMemoryConfig> InterpretSharedMemoryFlags(
   OPSERVE_ASSIGN_OR_RETURN(config.limit_bytes, ParseByteSize(texts.limit, "--shared-memory-limit"));
   if (texts.address.empty()) return config;
   config.socket = UnixSocketPath(texts.address);
-  if (config.socket.empty() || config.socket.size() > kMaxPath) {
+  if (config.socket.empty() || config.socket.size() > kMaxUnixSocketPath) {
     return InvalidParameter(kAllowSharedMemory,
-                            absl::StrCat("unix: and a path of 1 to ", kMaxPath, " bytes"),
+                            absl::StrCat("unix: and a path of 1 to ", kMaxUnixSocketPath, " bytes"),
                             absl::StrCat("\"", texts.address, "\""));
   }
   for (const std::string& address : listen) {

@@ -21,7 +21,7 @@ absl::Status Want(std::string_view want, std::string_view got) {
   return InvalidParameter("", want, got);
 }
 
-std::string Quoted(std::string_view text) {
+std::string Excerpt(std::string_view text) {
   return absl::StrCat("'", ToAbsl(text.substr(0, kShown)), text.size() > kShown ? "…'" : "'");
 }
 
@@ -51,7 +51,7 @@ absl::StatusOr<Dims> ParseDims(std::string_view list, std::string_view what) {
   OPSERVE_RETURN_IF_ERROR(ForEachItem(list, [&](std::string_view item) -> absl::Status {
     const std::optional<int64_t> value = ParseInt64(item);
     if (!value.has_value())
-      return Want(absl::StrCat(ToAbsl(what), " of whole numbers"), Quoted(item));
+      return Want(absl::StrCat(ToAbsl(what), " of whole numbers"), Excerpt(item));
     dims.push_back(*value);
     return absl::OkStatus();
   }));
@@ -75,7 +75,7 @@ absl::StatusOr<DType> TakeDType(std::string_view& text) {
     const std::string_view nearest = NearestMatch(word, names);
     const std::string hint =
         nearest.empty() ? "" : absl::StrCat("; did you mean '", ToAbsl(nearest), "'?");
-    return Want(absl::StrCat("a dtype such as f32, bf16 or int64", hint), Quoted(word));
+    return Want(absl::StrCat("a dtype such as f32, bf16 or int64", hint), Excerpt(word));
   }
   text.remove_prefix(word.size());
   return *dtype;
@@ -83,7 +83,7 @@ absl::StatusOr<DType> TakeDType(std::string_view& text) {
 
 absl::Status AppendElement(std::string_view item, Literal& literal) {
   const std::optional<Number> number = ParseNumber(item, literal.dtype);
-  if (!number.has_value()) return Want("a number", Quoted(item));
+  if (!number.has_value()) return Want("a number", Excerpt(item));
   const size_t size = DTypeSize(literal.dtype);
   literal.elements.resize(literal.elements.size() + size);
   return StoreElement(literal.dtype, *number,
@@ -105,18 +105,18 @@ absl::Status TakeViewPart(std::string_view& text, bool& has_strides, bool& has_o
   const std::string_view word = text.substr(0, WordLength(text));
   const bool strides = word == "strides";
   if (!strides && word != "offset")
-    return Want(".strides(…) or .offset(…)", Quoted(absl::StrCat(".", ToAbsl(word))));
+    return Want(".strides(…) or .offset(…)", Excerpt(absl::StrCat(".", ToAbsl(word))));
   bool& seen = strides ? has_strides : has_offset;
   if (seen) return Want(absl::StrCat(".", ToAbsl(word), "(…) once"), "it twice");
   seen = true;
   text.remove_prefix(word.size());
-  if (!text.starts_with('(')) return Want(absl::StrCat("'(' after .", ToAbsl(word)), Quoted(text));
+  if (!text.starts_with('(')) return Want(absl::StrCat("'(' after .", ToAbsl(word)), Excerpt(text));
   text.remove_prefix(1);
   const std::optional<std::string_view> list = TakeUntil(text, ')');
   if (!list.has_value()) return Want(absl::StrCat("')' after .", ToAbsl(word), "(…"), "none");
   if (!strides) {
     const std::optional<int64_t> offset = ParseInt64(*list);
-    if (!offset.has_value()) return Want("a whole number in .offset(…)", Quoted(*list));
+    if (!offset.has_value()) return Want("a whole number in .offset(…)", Excerpt(*list));
     literal.storage_offset = *offset;
     return absl::OkStatus();
   }
@@ -133,7 +133,7 @@ absl::Status TakeView(std::string_view text, bool has_shape, Literal& literal) {
     OPSERVE_RETURN_IF_ERROR(TakeViewPart(text, has_strides, has_offset, literal));
     text = Trim(text);
   }
-  if (!text.empty()) return Want("nothing more", Quoted(text));
+  if (!text.empty()) return Want("nothing more", Excerpt(text));
   const int64_t count = static_cast<int64_t>(literal.elements.size() / DTypeSize(literal.dtype));
   if (has_strides || has_offset) {
     if (!has_shape) return Want("a shape, as in f32[2]{…}.strides(2)", "a view without one");
@@ -194,13 +194,13 @@ absl::StatusOr<Literal> ParseLiteral(std::string_view text) {
     return literal;
   }
   if (!has_shape)
-    return Want("[shape] or {elements} after the dtype", text.empty() ? "nothing" : Quoted(text));
+    return Want("[shape] or {elements} after the dtype", text.empty() ? "nothing" : Excerpt(text));
   if (text.starts_with('=')) {
     literal.data = Literal::Data::kFill;
     OPSERVE_RETURN_IF_ERROR(AppendElement(text.substr(1), literal));
     return literal;
   }
-  if (!text.empty()) return Want("{elements} or =VALUE after the shape", Quoted(text));
+  if (!text.empty()) return Want("{elements} or =VALUE after the shape", Excerpt(text));
   return literal;
 }
 

@@ -14,7 +14,7 @@
 namespace opserve::cli {
 namespace {
 
-constexpr size_t kShown = 40;  // characters of a text that an error repeats
+constexpr size_t kShownBytes = 40;  // characters of a text that an error repeats
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kMaxHeaderBytes = size_t{64} << 10;
@@ -34,14 +34,14 @@ constexpr Descr kDescrs[] = {
     {"b1", DType::kBool},
 };
 
-absl::Status Want(std::string_view want, std::string_view got) {
+absl::Status WantFile(std::string_view want, std::string_view got) {
   return InvalidParameter("", absl::StrCat("a .npy file with ", ToAbsl(want)), got);
 }
 
 std::string Shown(std::string_view text) {
   std::string shown = "'";
-  for (const char c : text.substr(0, kShown)) shown.push_back(c >= ' ' && c <= '~' ? c : '?');
-  return shown + (text.size() > kShown ? "…'" : "'");
+  for (const char c : text.substr(0, kShownBytes)) shown.push_back(c >= ' ' && c <= '~' ? c : '?');
+  return shown + (text.size() > kShownBytes ? "…'" : "'");
 }
 
 // Reads the header's dictionary literal.
@@ -113,33 +113,33 @@ absl::StatusOr<DType> ParseDescr(std::string_view descr) {
         return known.dtype;
       case '>':
         if (DTypeSize(known.dtype) == 1) return known.dtype;
-        return Want("little-endian elements",
-                    absl::StrCat("big-endian ", Shown(descr), ": convert it with .astype('<",
-                                 ToAbsl(type), "')"));
+        return WantFile("little-endian elements",
+                        absl::StrCat("big-endian ", Shown(descr), ": convert it with .astype('<",
+                                     ToAbsl(type), "')"));
       default:
         break;
     }
   }
-  return Want("descr one of <f4 <f2 <V2 <f8 |i1 <i2 <i4 <i8 |u1 <u2 <u4 <u8 |b1", Shown(descr));
+  return WantFile("descr one of <f4 <f2 <V2 <f8 |i1 <i2 <i4 <i8 |u1 <u2 <u4 <u8 |b1", Shown(descr));
 }
 
 absl::StatusOr<Dims> ParseShape(DictReader& reader) {
   Dims shape;
-  if (!reader.Take('(')) return Want("a tuple as shape", Shown(reader.rest()));
+  if (!reader.Take('(')) return WantFile("a tuple as shape", Shown(reader.rest()));
   bool comma = true;
   while (!reader.Take(')')) {
-    if (!comma) return Want("',' between extents", Shown(reader.rest()));
+    if (!comma) return WantFile("',' between extents", Shown(reader.rest()));
     std::string_view word = reader.TakeWord();
     if (word.size() > 1 && word.ends_with('L')) word.remove_suffix(1);  // Python 2
     const std::optional<int64_t> extent = ParseInt64(word);
     if (!extent.has_value())
-      return Want("whole numbers below 2^63 as extents",
-                  Shown(word.empty() ? reader.rest() : word));
+      return WantFile("whole numbers below 2^63 as extents",
+                      Shown(word.empty() ? reader.rest() : word));
     if (shape.size() == kMaxDimensions)
-      return Want(absl::StrCat("at most ", kMaxDimensions, " dimensions"), "more");
+      return WantFile(absl::StrCat("at most ", kMaxDimensions, " dimensions"), "more");
     shape.push_back(*extent);
     comma = reader.Take(',');
-    if (shape.size() == 1 && !comma) return Want("a tuple as shape", "one extent without ','");
+    if (shape.size() == 1 && !comma) return WantFile("a tuple as shape", "one extent without ','");
   }
   return shape;
 }
@@ -148,13 +148,14 @@ absl::Status ParseEntry(std::string_view key, DictReader& reader, Header& header
   if (key == "descr" && !header.dtype.has_value()) {
     const std::optional<std::string_view> descr = reader.TakeString();
     if (!descr.has_value())
-      return Want("a plain dtype", absl::StrCat("descr ", Shown(reader.rest())));
+      return WantFile("a plain dtype", absl::StrCat("descr ", Shown(reader.rest())));
     OPSERVE_ASSIGN_OR_RETURN(header.dtype, ParseDescr(*descr));
     return absl::OkStatus();
   }
   if (key == "fortran_order" && !header.fortran_order.has_value()) {
     const std::string_view word = reader.TakeWord();
-    if (word != "True" && word != "False") return Want("fortran_order True or False", Shown(word));
+    if (word != "True" && word != "False")
+      return WantFile("fortran_order True or False", Shown(word));
     header.fortran_order = word == "True";
     return absl::OkStatus();
   }
@@ -162,7 +163,7 @@ absl::Status ParseEntry(std::string_view key, DictReader& reader, Header& header
     OPSERVE_ASSIGN_OR_RETURN(header.shape, ParseShape(reader));
     return absl::OkStatus();
   }
-  return Want("the keys descr, fortran_order and shape, each once", Shown(key));
+  return WantFile("the keys descr, fortran_order and shape, each once", Shown(key));
 }
 
 Dims FortranStrides(const Dims& shape) {
@@ -175,18 +176,19 @@ Dims FortranStrides(const Dims& shape) {
 absl::StatusOr<TensorDesc> ParseHeader(std::string_view text) {
   Header header;
   DictReader reader(text);
-  if (!reader.Take('{')) return Want("a dictionary as header", Shown(reader.rest()));
+  if (!reader.Take('{')) return WantFile("a dictionary as header", Shown(reader.rest()));
   bool comma = true;
   while (!reader.Take('}')) {
     const std::optional<std::string_view> key = comma ? reader.TakeString() : std::nullopt;
     if (!key.has_value() || !reader.Take(':'))
-      return Want("a dictionary as header", Shown(reader.rest()));
+      return WantFile("a dictionary as header", Shown(reader.rest()));
     OPSERVE_RETURN_IF_ERROR(ParseEntry(*key, reader, header));
     comma = reader.Take(',');
   }
-  if (!reader.AtEnd()) return Want("nothing behind the header's dictionary", Shown(reader.rest()));
+  if (!reader.AtEnd())
+    return WantFile("nothing behind the header's dictionary", Shown(reader.rest()));
   if (!header.dtype.has_value() || !header.fortran_order.has_value() || !header.shape.has_value()) {
-    return Want("the keys descr, fortran_order and shape, each once", "fewer");
+    return WantFile("the keys descr, fortran_order and shape, each once", "fewer");
   }
   TensorDesc desc = TensorDesc::Dense(*header.dtype, *header.shape);
   OPSERVE_RETURN_IF_ERROR(CheckDesc(desc, ""));
@@ -200,27 +202,27 @@ std::string_view AsText(std::span<const std::byte> bytes) {
 
 // Takes magic, version, length and header off `file`.
 absl::StatusOr<std::string_view> TakeHeader(std::string_view& file) {
-  if (!file.starts_with(kMagic)) return Want("NumPy's signature", "other bytes");
+  if (!file.starts_with(kMagic)) return WantFile("NumPy's signature", "other bytes");
   const auto byte = [&file](size_t i) {
     return static_cast<size_t>(static_cast<unsigned char>(file[i]));
   };
-  if (file.size() < kMagic.size() + 2) return Want("a version", "the end");
+  if (file.size() < kMagic.size() + 2) return WantFile("a version", "the end");
   const size_t version = byte(kMagic.size());
   if (version < 1 || version > 3 || byte(kMagic.size() + 1) != 0) {
-    return Want("version 1.0, 2.0 or 3.0", absl::StrCat(version, ".", byte(kMagic.size() + 1)));
+    return WantFile("version 1.0, 2.0 or 3.0", absl::StrCat(version, ".", byte(kMagic.size() + 1)));
   }
   const size_t length_at = kMagic.size() + 2;
   const size_t length_bytes = version == 1 ? 2 : 4;
-  if (file.size() < length_at + length_bytes) return Want("a header length", "the end");
+  if (file.size() < length_at + length_bytes) return WantFile("a header length", "the end");
   size_t length = 0;
   for (size_t i = 0; i < length_bytes; ++i) length |= byte(length_at + i) << (8 * i);
   file.remove_prefix(length_at + length_bytes);
   if (length > kMaxHeaderBytes)
-    return Want(absl::StrCat("a header of at most ", kMaxHeaderBytes, " bytes"),
-                absl::StrCat(length));
+    return WantFile(absl::StrCat("a header of at most ", kMaxHeaderBytes, " bytes"),
+                    absl::StrCat(length));
   if (length > file.size())
-    return Want(absl::StrCat("a header of ", length, " bytes"),
-                absl::StrCat(file.size(), " bytes"));
+    return WantFile(absl::StrCat("a header of ", length, " bytes"),
+                    absl::StrCat(file.size(), " bytes"));
   const std::string_view header = file.substr(0, length);
   file.remove_prefix(length);
   return header;
@@ -235,9 +237,10 @@ absl::StatusOr<NpyTensor> ParseNpy(std::span<const std::byte> file) {
   OPSERVE_ASSIGN_OR_RETURN(tensor.desc, ParseHeader(text));
   const auto wanted = static_cast<size_t>(tensor.desc.size_bytes());
   if (rest.size() != wanted) {
-    return Want(absl::StrCat(wanted, " bytes of data for ", ToAbsl(DTypeName(tensor.desc.dtype)),
-                             ShapeToString(tensor.desc.shape)),
-                rest.size() > wanted ? "more" : absl::StrCat(rest.size()));
+    return WantFile(
+        absl::StrCat(wanted, " bytes of data for ", ToAbsl(DTypeName(tensor.desc.dtype)),
+                     ShapeToString(tensor.desc.shape)),
+        rest.size() > wanted ? "more" : absl::StrCat(rest.size()));
   }
   tensor.data = file.last(wanted);
   return tensor;

@@ -16,7 +16,7 @@ constexpr absl::Duration kPatience = absl::Seconds(1);
 constexpr absl::Duration kInterval = absl::Milliseconds(100);
 constexpr int kBarWidth = 24;
 // To the line's start, and the line is empty.
-constexpr char kClear[] = "\r\x1b[K";
+constexpr char kClearLine[] = "\r\x1b[K";
 
 std::string Bar(int64_t bytes, int64_t total_bytes) {
   const double part = std::min(1.0, static_cast<double>(bytes) / static_cast<double>(total_bytes));
@@ -60,12 +60,12 @@ void Progress::Reached(int64_t bytes, int64_t total_bytes) {
   if (now - begin_ < kPatience || now - shown_ < kInterval) return;
   shown_ = now;
   const double rate = static_cast<double>(bytes) / absl::ToDoubleSeconds(now - begin_);
-  write_(absl::StrCat(kClear, what_, " ", Bar(bytes, total_bytes), " of ", BytesText(total_bytes),
-                      ", ", BytesText(static_cast<int64_t>(rate)), "/s"));
+  write_(absl::StrCat(kClearLine, what_, " ", Bar(bytes, total_bytes), " of ",
+                      BytesText(total_bytes), ", ", BytesText(static_cast<int64_t>(rate)), "/s"));
 }
 
 void Progress::End() {
-  if (write_ && shown_ != absl::InfinitePast()) write_(kClear);
+  if (write_ && shown_ != absl::InfinitePast()) write_(kClearLine);
 }
 
 }  // namespace opserve::cli

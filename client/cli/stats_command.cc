@@ -13,7 +13,7 @@ namespace opserve::cli {
 namespace {
 
 // To the top left corner, and nothing below it.
-constexpr char kClear[] = "\x1b[H\x1b[2J";
+constexpr char kClearScreen[] = "\x1b[H\x1b[2J";
 
 bool IsTerminal() { return ::isatty(STDOUT_FILENO) != 0; }
 
@@ -37,7 +37,7 @@ absl::Status Stats(const Arguments& arguments, const client::Client& client) {
     absl::SleepFor(arguments.watch);
     OPSERVE_ASSIGN_OR_RETURN(client::Statistics now, client.GetStatistics(options));
     if (arguments.format == OutputFormat::kText && IsTerminal())
-      OPSERVE_RETURN_IF_ERROR(WriteFile("-", kClear, {}));
+      OPSERVE_RETURN_IF_ERROR(WriteFile("-", kClearScreen, {}));
     OPSERVE_RETURN_IF_ERROR(WriteOutput(Shown(arguments, before, now)));
     before = std::move(now);
   }

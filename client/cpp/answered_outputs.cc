@@ -11,11 +11,12 @@
 #include "core/tensor/shape.h"
 
 namespace opserve::client {
-namespace {
 
 std::string TypeText(const TensorDesc& desc) {
   return absl::StrCat(ToAbsl(DTypeName(desc.dtype)), ShapeToString(desc.shape));
 }
+
+namespace {
 
 // As one that the call masks out comes.
 bool IsMasked(const v1::Tensor& output) {

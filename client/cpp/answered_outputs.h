@@ -26,6 +26,9 @@ namespace opserve::client {
 inline constexpr size_t kMaxOutputs = 64;
 inline constexpr size_t kMaxDescriptionBytes = 4096;
 
+// "float32[2, 3]", for errors.
+std::string TypeText(const TensorDesc& desc);
+
 struct RawBytes {
   std::shared_ptr<const std::byte> bytes;  // never null in an answer
   size_t size = 0;

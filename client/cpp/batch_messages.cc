@@ -18,12 +18,10 @@
 namespace opserve::client {
 namespace {
 
-constexpr std::string_view kAnswer = "ExecuteBatchResponse";
+constexpr std::string_view kBatchAnswer = "ExecuteBatchResponse";
 
-// Of small outputs, in the memory that they share: as AllocateTensorBytes has it.
-constexpr size_t kAlignment = 64;
 // Outputs up to here share memory.
-constexpr size_t kSmallBytes = 4096;
+constexpr size_t kMaxPackedBytes = 4096;
 // Of a result without its bulk.
 constexpr size_t kMaxResultBytes = size_t{16} << 10;
 
@@ -61,10 +59,8 @@ struct Extent {
   bool is_small = false;
 };
 
-absl::Status Malformed() { return BadAnswer(kAnswer, "malformed bytes"); }
-
 absl::Status TooMany(std::string_view part, size_t most) {
-  return BadAnswer(kAnswer, part, absl::StrCat("at most ", most), "more");
+  return BadAnswer(kBatchAnswer, part, absl::StrCat("at most ", most), "more");
 }
 
 // Finds the results and the sizes of the raw entries, then copies the latter. What it holds beside
@@ -77,7 +73,7 @@ class BatchReader {
   absl::StatusOr<BatchResults> Read() {
     OPSERVE_RETURN_IF_ERROR(Find());
     if (results_.size() != calls_) {
-      return BadAnswer(kAnswer, "results", absl::StrCat(calls_, ", as many as calls"),
+      return BadAnswer(kBatchAnswer, "results", absl::StrCat(calls_, ", as many as calls"),
                        absl::StrCat(results_.size()));
     }
     OPSERVE_RETURN_IF_ERROR(ReadRaw());
@@ -89,7 +85,7 @@ class BatchReader {
       OPSERVE_ASSIGN_OR_RETURN(absl::StatusOr<ExecuteResult> result, ToResult(results.size()));
       results.push_back(std::move(result));
     }
-    OPSERVE_RETURN_IF_ERROR(raw_.CheckAllTaken(kAnswer));
+    OPSERVE_RETURN_IF_ERROR(raw_.CheckAllTaken(kBatchAnswer));
     return results;
   }
 
@@ -104,7 +100,7 @@ class BatchReader {
     WireReader reader(answer_);
     while (reader.remaining() > 0) {
       WireReader::Field field;
-      if (!reader.ReadField(field)) return Malformed();
+      if (!reader.ReadField(field)) return MalformedAnswer(kBatchAnswer);
       const bool is_bytes = field.type == WireReader::Type::kBytes;
       if (is_bytes && field.number == v1::ExecuteBatchResponse::kResultsFieldNumber) {
         OPSERVE_RETURN_IF_ERROR(AddResult(reader, field.length));
@@ -112,7 +108,7 @@ class BatchReader {
       }
       if (is_bytes && field.number == v1::ExecuteBatchResponse::kRawFieldNumber)
         OPSERVE_RETURN_IF_ERROR(AddExtent(field.length));
-      if (!reader.SkipField(field)) return Malformed();
+      if (!reader.SkipField(field)) return MalformedAnswer(kBatchAnswer);
     }
     return absl::OkStatus();
   }
@@ -123,15 +119,16 @@ class BatchReader {
     results_.push_back({bytes_.size(), size});
     bytes_.resize(bytes_.size() + size);
     char* to = bytes_.data() + results_.back().offset;
-    return reader.Read(reinterpret_cast<std::byte*>(to), size) ? absl::OkStatus() : Malformed();
+    return reader.Read(reinterpret_cast<std::byte*>(to), size) ? absl::OkStatus()
+                                                               : MalformedAnswer(kBatchAnswer);
   }
 
   absl::Status AddExtent(size_t size) {
     if (extents_.size() == calls_ * kMaxOutputs) return TooMany("raw", calls_ * kMaxOutputs);
-    Extent& extent = extents_.emplace_back(Extent{0, size, size <= kSmallBytes});
+    Extent& extent = extents_.emplace_back(Extent{0, size, size <= kMaxPackedBytes});
     if (!extent.is_small) return absl::OkStatus();
     extent.offset = small_bytes_;
-    small_bytes_ += (size + kAlignment - 1) / kAlignment * kAlignment;
+    small_bytes_ += (size + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
     return absl::OkStatus();
   }
 
@@ -140,17 +137,17 @@ class BatchReader {
     WireReader reader(answer_);
     while (reader.remaining() > 0) {
       WireReader::Field field;
-      if (!reader.ReadField(field)) return Malformed();
+      if (!reader.ReadField(field)) return MalformedAnswer(kBatchAnswer);
       if (field.type != WireReader::Type::kBytes ||
           field.number != v1::ExecuteBatchResponse::kRawFieldNumber) {
-        if (!reader.SkipField(field)) return Malformed();
+        if (!reader.SkipField(field)) return MalformedAnswer(kBatchAnswer);
         continue;
       }
       const Extent& extent = extents_[raw_.size()];
       const std::shared_ptr<std::byte> bytes =
           extent.is_small ? std::shared_ptr<std::byte>(small, small.get() + extent.offset)
                           : AllocateTensorBytes(extent.size);
-      if (!reader.Read(bytes.get(), extent.size)) return Malformed();
+      if (!reader.Read(bytes.get(), extent.size)) return MalformedAnswer(kBatchAnswer);
       raw_.Add({bytes, extent.size});
     }
     return absl::OkStatus();
@@ -161,14 +158,14 @@ class BatchReader {
   absl::StatusOr<absl::StatusOr<ExecuteResult>> ToResult(size_t call) {
     if (message_.has_error()) {
       absl::Status status = StatusFromWire(message_.error());
-      if (status.ok()) return BadAnswer(kAnswer, "error", "a code of an error", "OK");
+      if (status.ok()) return BadAnswer(kBatchAnswer, "error", "a code of an error", "OK");
       if (message_.outputs_size() > 0)
-        return BadAnswer(kAnswer, "results", "outputs or an error", "both");
+        return BadAnswer(kBatchAnswer, "results", "outputs or an error", "both");
       return absl::StatusOr<ExecuteResult>(std::move(status));
     }
-    OPSERVE_ASSIGN_OR_RETURN(
-        ExecuteResult result,
-        ReadOutputs(kAnswer, message_.outputs(), raw_, asked_.empty() ? kNothing : asked_[call]));
+    OPSERVE_ASSIGN_OR_RETURN(ExecuteResult result,
+                             ReadOutputs(kBatchAnswer, message_.outputs(), raw_,
+                                         asked_.empty() ? kNothing : asked_[call]));
     return absl::StatusOr<ExecuteResult>(std::move(result));
   }
 

@@ -17,7 +17,7 @@ static_assert(static_cast<int>(DType::kFloat32) == v1::DTYPE_FLOAT32 &&
               kNumDTypes == v1::DType_ARRAYSIZE);
 
 // Copied next to each other into one piece: cheaper than a piece of its own.
-constexpr size_t kSmallBytes = 4096;
+constexpr size_t kMaxCopiedBytes = 4096;
 
 template <typename List, typename Values>
 void FillList(List* list, const Values& values) {
@@ -111,7 +111,7 @@ void AppendVarint(uint64_t value, std::string& bytes) {
   bytes.push_back(static_cast<char>(value));
 }
 
-bool IsCopied(std::span<const std::byte> bytes) { return bytes.size() <= kSmallBytes; }
+bool IsCopied(std::span<const std::byte> bytes) { return bytes.size() <= kMaxCopiedBytes; }
 
 void AppendRaw(uint32_t field_number, const RawEntry& entry, Request& request) {
   std::string header;

@@ -24,7 +24,6 @@ constexpr char kExecute[] = "/opserve.v1.OperatorService/Execute";
 constexpr char kExecuteBatch[] = "/opserve.v1.OperatorService/ExecuteBatch";
 constexpr char kGetStatistics[] = "/opserve.v1.OperatorService/GetStatistics";
 
-constexpr size_t kTransportMaxBytes = std::numeric_limits<uint32_t>::max();
 constexpr absl::Duration kAskForLimits = absl::Seconds(5);
 
 // Starts a call whose answer `read` turns into a T.

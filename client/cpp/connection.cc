@@ -19,9 +19,6 @@
 namespace opserve::client {
 namespace {
 
-// How long after its deadline gRPC may take to end a call.
-constexpr absl::Duration kGrace = absl::Milliseconds(200);
-
 // Whether there are views, and all have owners.
 bool OwnsAllViews(const Request& request) {
   bool views = false;

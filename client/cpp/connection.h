@@ -2,7 +2,9 @@
 // know gRPC.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,6 +17,11 @@
 #include "core/base/fragments.h"
 
 namespace opserve::client {
+
+// How long after its deadline gRPC may take to end a call.
+inline constexpr absl::Duration kGrace = absl::Milliseconds(200);
+// gRPC carries no larger message.
+inline constexpr size_t kTransportMaxBytes = std::numeric_limits<uint32_t>::max();
 
 class RunningCall {
  public:

@@ -15,47 +15,48 @@
 namespace opserve::client {
 namespace {
 
-constexpr std::string_view kAnswer = "ExecuteResponse";
+constexpr std::string_view kExecuteAnswer = "ExecuteResponse";
 
-struct Answer {
+struct ExecuteAnswer {
   std::vector<v1::Tensor> outputs;
   RawEntries raw;
 };
 
-absl::Status ReadDescription(WireReader& reader, size_t length, Answer& answer) {
+absl::Status ReadDescription(WireReader& reader, size_t length, ExecuteAnswer& answer) {
   if (answer.outputs.size() == kMaxOutputs)
-    return BadAnswer(kAnswer, "outputs", absl::StrCat("at most ", kMaxOutputs), "more");
+    return BadAnswer(kExecuteAnswer, "outputs", absl::StrCat("at most ", kMaxOutputs), "more");
   if (length > kMaxDescriptionBytes) {
-    return BadAnswer(kAnswer, "outputs",
+    return BadAnswer(kExecuteAnswer, "outputs",
                      absl::StrCat("at most ", kMaxDescriptionBytes, " bytes each"),
                      absl::StrCat(length));
   }
   std::string bytes(length, '\0');
   if (!reader.Read(reinterpret_cast<std::byte*>(bytes.data()), length))
-    return BadAnswer(kAnswer, "malformed bytes");
+    return MalformedAnswer(kExecuteAnswer);
   return ReadMessage(bytes, answer.outputs.emplace_back());
 }
 
-absl::Status ReadRaw(WireReader& reader, size_t length, Answer& answer) {
+absl::Status ReadRaw(WireReader& reader, size_t length, ExecuteAnswer& answer) {
   if (answer.raw.size() == kMaxOutputs)
-    return BadAnswer(kAnswer, "raw", absl::StrCat("at most ", kMaxOutputs, " entries"), "more");
+    return BadAnswer(kExecuteAnswer, "raw", absl::StrCat("at most ", kMaxOutputs, " entries"),
+                     "more");
   const std::shared_ptr<std::byte> bytes = AllocateTensorBytes(length);
-  if (!reader.Read(bytes.get(), length)) return BadAnswer(kAnswer, "malformed bytes");
+  if (!reader.Read(bytes.get(), length)) return MalformedAnswer(kExecuteAnswer);
   answer.raw.Add({bytes, length});
   return absl::OkStatus();
 }
 
 // The next field.
-absl::Status ReadField(WireReader& reader, Answer& answer) {
+absl::Status ReadField(WireReader& reader, ExecuteAnswer& answer) {
   WireReader::Field field;
-  if (!reader.ReadField(field)) return BadAnswer(kAnswer, "malformed bytes");
+  if (!reader.ReadField(field)) return MalformedAnswer(kExecuteAnswer);
   if (field.type == WireReader::Type::kBytes) {
     if (field.number == v1::ExecuteResponse::kOutputsFieldNumber)
       return ReadDescription(reader, field.length, answer);
     if (field.number == v1::ExecuteResponse::kRawFieldNumber)
       return ReadRaw(reader, field.length, answer);
   }
-  return reader.SkipField(field) ? absl::OkStatus() : BadAnswer(kAnswer, "malformed bytes");
+  return reader.SkipField(field) ? absl::OkStatus() : MalformedAnswer(kExecuteAnswer);
 }
 
 }  // namespace
@@ -83,11 +84,11 @@ Request MakeExecuteRequest(const Call& call) {
 absl::StatusOr<ExecuteResult> ReadExecuteResult(const Fragments& fragments,
                                                 const AskedOutputs& asked) {
   WireReader reader(fragments);
-  Answer answer;
+  ExecuteAnswer answer;
   while (reader.remaining() > 0) OPSERVE_RETURN_IF_ERROR(ReadField(reader, answer));
   OPSERVE_ASSIGN_OR_RETURN(ExecuteResult result,
-                           ReadOutputs(kAnswer, answer.outputs, answer.raw, asked));
-  OPSERVE_RETURN_IF_ERROR(answer.raw.CheckAllTaken(kAnswer));
+                           ReadOutputs(kExecuteAnswer, answer.outputs, answer.raw, asked));
+  OPSERVE_RETURN_IF_ERROR(answer.raw.CheckAllTaken(kExecuteAnswer));
   return result;
 }
 

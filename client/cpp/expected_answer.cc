@@ -10,60 +10,58 @@
 namespace opserve::client {
 namespace {
 
-using Answer = v1::SessionResponse;
-using Command = v1::SessionRequest;
-
-constexpr std::string_view kAnswer = "SessionResponse";
-
 // The results of a command that has one answer.
-Answer::AnswerCase ResultsOf(Command::CommandCase command) {
+v1::SessionResponse::AnswerCase ResultsOf(v1::SessionRequest::CommandCase command) {
   switch (command) {
-    case Command::kQueryEvent:
-      return Answer::kEvent;
-    case Command::kQueryStream:
-      return Answer::kStream;
-    case Command::kQueryElapsedTime:
-      return Answer::kElapsedTime;
-    case Command::kQueryMemory:
-      return Answer::kMemory;
-    case Command::kGetWorkspaceSize:
-      return Answer::kExecutor;
-    case Command::kInlineExecute:
-      return Answer::kOutputs;
+    case v1::SessionRequest::kQueryEvent:
+      return v1::SessionResponse::kEvent;
+    case v1::SessionRequest::kQueryStream:
+      return v1::SessionResponse::kStream;
+    case v1::SessionRequest::kQueryElapsedTime:
+      return v1::SessionResponse::kElapsedTime;
+    case v1::SessionRequest::kQueryMemory:
+      return v1::SessionResponse::kMemory;
+    case v1::SessionRequest::kGetWorkspaceSize:
+      return v1::SessionResponse::kExecutor;
+    case v1::SessionRequest::kInlineExecute:
+      return v1::SessionResponse::kOutputs;
     default:
-      return Answer::ANSWER_NOT_SET;
+      return v1::SessionResponse::ANSWER_NOT_SET;
   }
 }
 
 bool HasChunks(const ExpectedAnswer& expected) {
-  return expected.command == Command::kDownload || expected.command == Command::kChunkedExecute ||
-         (expected.command == Command::kExecute && expected.sends_outputs);
+  return expected.command == v1::SessionRequest::kDownload ||
+         expected.command == v1::SessionRequest::kChunkedExecute ||
+         (expected.command == v1::SessionRequest::kExecute && expected.sends_outputs);
 }
 
 // "chunk"; "nothing".
-std::string NameOf(Answer::AnswerCase results) {
-  const auto* field = Answer::descriptor()->FindFieldByNumber(results);
-  return results == Answer::ANSWER_NOT_SET || field == nullptr ? "nothing" : field->name();
+std::string NameOf(v1::SessionResponse::AnswerCase results) {
+  const auto* field = v1::SessionResponse::descriptor()->FindFieldByNumber(results);
+  return results == v1::SessionResponse::ANSWER_NOT_SET || field == nullptr ? "nothing"
+                                                                            : field->name();
 }
 
 absl::Status Unexpected(const SessionAnswer& answer, std::string_view want, std::string_view got) {
-  return BadAnswer(kAnswer, absl::StrCat("the answer to command ", answer.message.id()), want, got);
+  return BadAnswer(kSessionAnswer, absl::StrCat("the answer to command ", answer.message.id()),
+                   want, got);
 }
 
 absl::Status CheckError(const SessionAnswer& answer) {
   if (!answer.last) return Unexpected(answer, "nothing behind an error", "more");
-  if (answer.message.answer_case() != Answer::ANSWER_NOT_SET || !answer.raw.empty())
+  if (answer.message.answer_case() != v1::SessionResponse::ANSWER_NOT_SET || !answer.raw.empty())
     return Unexpected(answer, "results or an error", "both");
   return absl::OkStatus();
 }
 
 // Chunks, and in front of those of a ChunkedExecute what they are of. The last answer may be empty.
 absl::Status CheckPart(const SessionAnswer& answer, const ExpectedAnswer& expected) {
-  const Answer::AnswerCase results = answer.message.answer_case();
-  const bool is_chunk = results == Answer::kChunk;
-  const bool describes =
-      results == Answer::kOutputs && expected.command == Command::kChunkedExecute;
-  const bool is_end = results == Answer::ANSWER_NOT_SET && answer.last;
+  const v1::SessionResponse::AnswerCase results = answer.message.answer_case();
+  const bool is_chunk = results == v1::SessionResponse::kChunk;
+  const bool describes = results == v1::SessionResponse::kOutputs &&
+                         expected.command == v1::SessionRequest::kChunkedExecute;
+  const bool is_end = results == v1::SessionResponse::ANSWER_NOT_SET && answer.last;
   if (!is_chunk && !describes && !is_end) return Unexpected(answer, "chunk", NameOf(results));
   if (answer.raw.size() != (is_chunk ? 1U : 0U))
     return Unexpected(answer, is_chunk ? "one entry of bytes" : "no bytes",
@@ -72,18 +70,18 @@ absl::Status CheckPart(const SessionAnswer& answer, const ExpectedAnswer& expect
 }
 
 absl::Status CheckWhole(const SessionAnswer& answer, const ExpectedAnswer& expected) {
-  const Answer::AnswerCase results = answer.message.answer_case();
+  const v1::SessionResponse::AnswerCase results = answer.message.answer_case();
   if (!answer.last) return Unexpected(answer, "one answer", "more");
   if (results != ResultsOf(expected.command))
     return Unexpected(answer, NameOf(ResultsOf(expected.command)), NameOf(results));
-  if (!answer.raw.empty() && results != Answer::kOutputs)
+  if (!answer.raw.empty() && results != v1::SessionResponse::kOutputs)
     return Unexpected(answer, "no bytes", absl::StrCat(answer.raw.size(), " entries"));
   switch (results) {
-    case Answer::kElapsedTime:
+    case v1::SessionResponse::kElapsedTime:
       return CheckCounts(answer.message.elapsed_time());
-    case Answer::kMemory:
+    case v1::SessionResponse::kMemory:
       return CheckCounts(answer.message.memory());
-    case Answer::kExecutor:
+    case v1::SessionResponse::kExecutor:
       return CheckCounts(answer.message.executor());
     default:
       return absl::OkStatus();

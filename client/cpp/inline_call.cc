@@ -16,7 +16,7 @@
 namespace opserve::client {
 namespace {
 
-constexpr std::string_view kAnswer = "ExecuteOutputs";
+constexpr std::string_view kInlineAnswer = "ExecuteOutputs";
 
 absl::StatusOr<ExecuteResult> ReadResult(const SessionAnswer& answer, const AskedOutputs& asked) {
   if (!answer.status.ok()) return answer.status;
@@ -26,9 +26,10 @@ absl::StatusOr<ExecuteResult> ReadResult(const SessionAnswer& answer, const Aske
     entry.CopyTo(bytes.get(), 0, entry.size_bytes());
     raw.Add({bytes, entry.size_bytes()});
   }
-  OPSERVE_ASSIGN_OR_RETURN(ExecuteResult result,
-                           ReadOutputs(kAnswer, answer.message.outputs().outputs(), raw, asked));
-  OPSERVE_RETURN_IF_ERROR(raw.CheckAllTaken(kAnswer));
+  OPSERVE_ASSIGN_OR_RETURN(
+      ExecuteResult result,
+      ReadOutputs(kInlineAnswer, answer.message.outputs().outputs(), raw, asked));
+  OPSERVE_RETURN_IF_ERROR(raw.CheckAllTaken(kInlineAnswer));
   return result;
 }
 

@@ -22,7 +22,7 @@ using google::protobuf::Reflection;
 constexpr size_t kMaxTextBytes = 512;
 
 // Messages up to here need no estimate: they cannot take much.
-constexpr size_t kSmallBytes = 1024;
+constexpr size_t kSurelySmallBytes = 1024;
 
 absl::Status CheckBytes(size_t bytes, std::string_view message) {
   if (bytes <= kMaxHeaderBytes) return absl::OkStatus();
@@ -81,21 +81,25 @@ absl::Status BadAnswer(std::string_view message, std::string_view part, std::str
                                          ", got ", ToAbsl(got)));
 }
 
+absl::Status MalformedAnswer(std::string_view message) {
+  return BadAnswer(message, "malformed bytes");
+}
+
 absl::Status ReadMessage(std::string_view answer, Message& message) {
   const google::protobuf::Descriptor& type = *message.GetDescriptor();
   OPSERVE_RETURN_IF_ERROR(CheckBytes(answer.size(), type.name()));
-  if (answer.size() > kSmallBytes) {
+  if (answer.size() > kSurelySmallBytes) {
     const std::optional<size_t> parsed = ParsedSize(answer, type);
     if (parsed.has_value() && *parsed > kMaxParsedBytes) {
       return BadAnswer(type.name(), "its fields",
                        absl::StrCat("at most ", kMaxParsedBytes, " bytes when parsed"),
                        absl::StrCat("up to ", *parsed));
     }
-    if (!parsed.has_value()) return BadAnswer(type.name(), "malformed bytes");
+    if (!parsed.has_value()) return MalformedAnswer(type.name());
   }
   if (message.ParseFromArray(answer.data(), static_cast<int>(answer.size())))
     return absl::OkStatus();
-  return BadAnswer(type.name(), "malformed bytes");
+  return MalformedAnswer(type.name());
 }
 
 absl::Status ReadMessage(const Fragments& answer, Message& message) {

@@ -26,6 +26,8 @@ absl::Status BadAnswer(std::string_view message, std::string_view what);
 // With `part` of the answer, what it should have been and what it was.
 absl::Status BadAnswer(std::string_view message, std::string_view part, std::string_view want,
                        std::string_view got);
+// For bytes that are no message at all.
+absl::Status MalformedAnswer(std::string_view message);
 
 // Parses a message without bulk. INTERNAL for bytes that are none, and for more of them than the
 // bounds above.

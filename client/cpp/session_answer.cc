@@ -13,29 +13,26 @@
 namespace opserve::client {
 namespace {
 
-constexpr std::string_view kAnswer = "SessionResponse";
-
-absl::Status Malformed() { return BadAnswer(kAnswer, "malformed bytes"); }
-
 // Splits a message into its `raw` entries and the bytes of all other fields.
 absl::Status Split(const Fragments& bytes, std::string& header, std::vector<Fragments>& raw) {
   WireReader reader(bytes);
   while (reader.remaining() > 0) {
     const size_t start = bytes.size_bytes() - reader.remaining();
     WireReader::Field field;
-    if (!reader.ReadField(field)) return Malformed();
+    if (!reader.ReadField(field)) return MalformedAnswer(kSessionAnswer);
     if (field.number == v1::SessionResponse::kRawFieldNumber &&
         field.type == WireReader::Type::kBytes) {
       if (raw.size() == kMaxOutputs)
-        return BadAnswer(kAnswer, "raw", absl::StrCat("at most ", kMaxOutputs, " entries"), "more");
-      if (!reader.Slice(field.length, raw.emplace_back())) return Malformed();
+        return BadAnswer(kSessionAnswer, "raw", absl::StrCat("at most ", kMaxOutputs, " entries"),
+                         "more");
+      if (!reader.Slice(field.length, raw.emplace_back())) return MalformedAnswer(kSessionAnswer);
       continue;
     }
-    if (!reader.SkipField(field)) return Malformed();
+    if (!reader.SkipField(field)) return MalformedAnswer(kSessionAnswer);
     const size_t length = bytes.size_bytes() - reader.remaining() - start;
     const size_t size = header.size();
     if (length > kMaxHeaderBytes - size) {
-      return BadAnswer(kAnswer, "its fields",
+      return BadAnswer(kSessionAnswer, "its fields",
                        absl::StrCat("at most ", kMaxHeaderBytes, " bytes without raw"), "more");
     }
     header.resize(size + length);
@@ -46,7 +43,7 @@ absl::Status Split(const Fragments& bytes, std::string& header, std::vector<Frag
 
 absl::Status ReadError(const v1::StatusDetails& error) {
   absl::Status status = StatusFromWire(error);
-  return status.ok() ? BadAnswer(kAnswer, "error", "a code of an error", "OK") : status;
+  return status.ok() ? BadAnswer(kSessionAnswer, "error", "a code of an error", "OK") : status;
 }
 
 // Its parsed fields and its status.
@@ -65,7 +62,7 @@ bool IsPlainGroup(const SessionAnswer& group) {
 
 absl::Status ReadGroup(SessionMessage& message) {
   for (v1::SessionResponse& member : *message.group.mutable_answers()) {
-    if (member.answers_size() > 0) return BadAnswer(kAnswer, "a group inside a group");
+    if (member.answers_size() > 0) return BadAnswer(kSessionAnswer, "a group inside a group");
     SessionAnswer& answer = message.answers.emplace_back();
     answer.message = std::move(member);
     for (const std::string& entry : answer.message.raw())
@@ -107,7 +104,8 @@ absl::Status ReadSessionMessage(const Fragments& bytes, SessionMessage& message)
   OPSERVE_RETURN_IF_ERROR(Split(bytes, header, alone.raw));
   OPSERVE_RETURN_IF_ERROR(ReadMessage(header, alone.message));
   if (alone.message.answers_size() > 0) {
-    if (!IsPlainGroup(alone)) return BadAnswer(kAnswer, "a group with other fields beside it");
+    if (!IsPlainGroup(alone))
+      return BadAnswer(kSessionAnswer, "a group with other fields beside it");
     message.group = std::move(alone.message);
     return ReadGroup(message);
   }

@@ -1,6 +1,7 @@
 // What a server says on a session.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -11,6 +12,9 @@
 #include "opserve/v1/session.pb.h"
 
 namespace opserve::client {
+
+// Its name in errors.
+inline constexpr std::string_view kSessionAnswer = "SessionResponse";
 
 // An answer to a command, or a notice.
 struct SessionAnswer {

@@ -16,14 +16,7 @@
 namespace opserve::client {
 namespace {
 
-constexpr std::string_view kAnswer = "SessionResponse";
 constexpr char kMethod[] = "/opserve.v1.SessionService/Session";
-
-// How long after the session's deadline a wait goes on for the transport to say so.
-constexpr absl::Duration kGrace = absl::Milliseconds(200);
-
-// gRPC carries no more.
-constexpr int64_t kTransportMaxBytes = std::numeric_limits<uint32_t>::max();
 
 // What a message has beside its header and an entry's bytes, at most.
 constexpr size_t kFramingBytes = 16;
@@ -104,7 +97,7 @@ uint64_t SessionChannel::SendWith(Command command, const Handler& handler) {
 absl::Status SessionChannel::CheckSize(const Command& command, size_t header_bytes) const {
   size_t bytes = header_bytes;
   for (const RawEntry& entry : command.raw) bytes += entry.bytes.size();
-  const auto most = static_cast<size_t>(std::min(info_.max_message_bytes, kTransportMaxBytes));
+  const size_t most = std::min(static_cast<size_t>(info_.max_message_bytes), kTransportMaxBytes);
   if (bytes + kFramingBytes * (command.raw.size() + 1) <= most) return absl::OkStatus();
   return MakeError({.reason = ErrorReason::kResourceLimit,
                     .op = {},
@@ -227,7 +220,8 @@ void SessionChannel::OnMessage(const Fragments& message) {
 absl::Status SessionChannel::AcceptFailure(const SessionAnswer& answer) {
   const uint64_t id = answer.message.id();
   if (answer.status.ok() || !sent_.EndsNow(id))
-    return BadAnswer(kAnswer, absl::StrCat("command ", id), "no answer but the one", "another");
+    return BadAnswer(kSessionAnswer, absl::StrCat("command ", id), "no answer but the one",
+                     "another");
   if (const SentCommand* const command = sent_.Find(id))
     failures_.Keep(Explained(answer.status, id), command->stream, command->context);
   return absl::OkStatus();
@@ -237,7 +231,8 @@ absl::Status SessionChannel::Accept(const SessionAnswer& answer, Handler& handle
   const uint64_t id = answer.message.id();
   const uint64_t failed = answer.message.failed_command();
   if (id > sent_.last() || failed > sent_.last()) {
-    return BadAnswer(kAnswer, absl::StrCat("command ", std::max(id, failed), " was not sent"));
+    return BadAnswer(kSessionAnswer,
+                     absl::StrCat("command ", std::max(id, failed), " was not sent"));
   }
   const auto found = pending_.find(id);
   if (found == pending_.end()) return AcceptFailure(answer);

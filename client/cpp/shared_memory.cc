@@ -34,7 +34,7 @@ constexpr size_t kMaxAnswerBytes = 8192;
 constexpr size_t kIdBytes = 16;
 // As many as the system lets anyone send at once, so that all of them can be closed.
 constexpr size_t kMaxFiles = 253;
-constexpr std::string_view kAnswer = "SharedMemoryResponse";
+constexpr std::string_view kMemoryAnswer = "SharedMemoryResponse";
 
 absl::Status TooLate(std::string_view path) {
   return absl::DeadlineExceededError(absl::StrCat("unix:", ToAbsl(path), ": no answer in time"));
@@ -94,8 +94,8 @@ class MemorySocket {
     if (size == 0) return absl::UnavailableError("the server closed its shared-memory socket");
     bytes.resize(static_cast<size_t>(size));
     if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0) return absl::OkStatus();
-    return BadAnswer(kAnswer, "its packet", absl::StrCat("at most ", kMaxAnswerBytes, " bytes"),
-                     "more");
+    return BadAnswer(kMemoryAnswer, "its packet",
+                     absl::StrCat("at most ", kMaxAnswerBytes, " bytes"), "more");
   }
 
   UniqueFd TakeFd() { return std::move(fd_); }
@@ -131,16 +131,17 @@ class MemorySocket {
 // Memory that cannot be taken away from under us: a memfd, of the system's own pages, that is
 // sealed against shrinking. Of anything else a page may be gone when it is touched.
 absl::Status CheckFile(const std::vector<UniqueFd>& files, int64_t size_bytes) {
-  if (files.size() != 1) return BadAnswer(kAnswer, "its files", "one", absl::StrCat(files.size()));
+  if (files.size() != 1)
+    return BadAnswer(kMemoryAnswer, "its files", "one", absl::StrCat(files.size()));
   const int fd = files[0].get();
   const int seals = ::fcntl(fd, F_GET_SEALS);
   struct statfs system = {};
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || ::fstatfs(fd, &system) != 0 ||
       system.f_type != TMPFS_MAGIC)
-    return BadAnswer(kAnswer, "its file", "a memfd that cannot shrink", "another");
+    return BadAnswer(kMemoryAnswer, "its file", "a memfd that cannot shrink", "another");
   struct stat file = {};
   if (::fstat(fd, &file) != 0 || file.st_size < size_bytes) {
-    return BadAnswer(kAnswer, "its file", absl::StrCat("at least ", size_bytes, " bytes"),
+    return BadAnswer(kMemoryAnswer, "its file", absl::StrCat("at least ", size_bytes, " bytes"),
                      absl::StrCat(file.st_size));
   }
   return absl::OkStatus();
@@ -163,15 +164,15 @@ absl::StatusOr<std::string> ReadRegionId(std::string_view packet, int64_t size_b
   OPSERVE_RETURN_IF_ERROR(ReadMessage(packet, response));
   if (response.has_error()) {
     absl::Status status = StatusFromWire(response.error());
-    return status.ok() ? BadAnswer(kAnswer, "error", "a code of an error", "OK") : status;
+    return status.ok() ? BadAnswer(kMemoryAnswer, "error", "a code of an error", "OK") : status;
   }
   const v1::SharedRegion& region = response.region();
   if (region.id().size() != kIdBytes) {
-    return BadAnswer(kAnswer, "id", absl::StrCat(kIdBytes, " bytes"),
+    return BadAnswer(kMemoryAnswer, "id", absl::StrCat(kIdBytes, " bytes"),
                      absl::StrCat(region.id().size()));
   }
   if (region.size_bytes() != size_bytes) {
-    return BadAnswer(kAnswer, "size_bytes", absl::StrCat(size_bytes, ", as was asked for"),
+    return BadAnswer(kMemoryAnswer, "size_bytes", absl::StrCat(size_bytes, ", as was asked for"),
                      absl::StrCat(region.size_bytes()));
   }
   return region.id();

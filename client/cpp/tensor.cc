@@ -11,7 +11,7 @@
 namespace opserve::client {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
+constexpr std::align_val_t kAlignment{kTensorAlignment};
 
 std::shared_ptr<std::byte> Owned(void* memory) {
   return {static_cast<std::byte*>(memory),

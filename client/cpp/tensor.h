@@ -166,6 +166,8 @@ class Tensor {
   std::shared_ptr<const std::byte> bytes_;
 };
 
+// Of a Tensor's memory.
+inline constexpr size_t kTensorAlignment = 64;
 // Uninitialised memory for `size` bytes, aligned as Tensor's is; never null.
 std::shared_ptr<std::byte> AllocateTensorBytes(size_t size);
 // The same, but null where there is no room: for sizes that a server says. Where the system gives

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/answered_outputs.h"
 #include "client/cpp/message_stream.h"
 #include "client/cpp/session.h"
 #include "client/cpp/session_command.h"
@@ -15,10 +16,6 @@
 
 namespace opserve::client {
 namespace {
-
-std::string TypeText(const TensorDesc& desc) {
-  return absl::StrCat(ToAbsl(DTypeName(desc.dtype)), ShapeToString(desc.shape));
-}
 
 // The elements of `from`, which must lie dense in its storage and be what `to` holds.
 absl::StatusOr<std::span<const std::byte>> DenseBytes(const DeviceTensor& to,

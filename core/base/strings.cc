@@ -34,4 +34,6 @@ std::string FoldName(std::string_view name) {
   return folded;
 }
 
+std::string Quoted(std::string_view text) { return std::string("\"").append(text).append("\""); }
+
 }  // namespace opserve

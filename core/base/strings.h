@@ -1,5 +1,5 @@
-// Crossing Abseil's edge: Debian's absl::string_view is a type of its own, core speaks
-// std::string_view.
+// Text: names that people mistype, and Abseil's edge. Debian's absl::string_view is a type of its
+// own; core speaks std::string_view.
 #pragma once
 
 #include <string>
@@ -11,6 +11,9 @@ namespace opserve {
 
 inline absl::string_view ToAbsl(std::string_view text) { return {text.data(), text.size()}; }
 inline std::string_view ToStd(absl::string_view text) { return {text.data(), text.size()}; }
+
+// "text", between quotation marks.
+std::string Quoted(std::string_view text);
 
 // The one of `candidates` that is nearest to `word` by edit distance, if it is near enough to be a
 // typing slip (at most a third of the word's length, at least 1; letter case and '_' do not count);

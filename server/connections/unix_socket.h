@@ -1,12 +1,18 @@
 // The file behind a unix: address.
 #pragma once
 
+#include <sys/un.h>
+
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 
 namespace opserve::server {
+
+// Bytes of a path.
+inline constexpr size_t kMaxUnixSocketPath = sizeof(sockaddr_un::sun_path) - 1;
 
 // The path of "unix:PATH" or "unix:///PATH"; empty for any other address.
 std::string UnixSocketPath(std::string_view address);

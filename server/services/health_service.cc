@@ -23,7 +23,7 @@ namespace {
 namespace health = grpc::health::v1;
 using ServingStatus = health::HealthCheckResponse::ServingStatus;
 
-using Methods = health::Health::WithRawCallbackMethod_Check<
+using HealthMethods = health::Health::WithRawCallbackMethod_Check<
     health::Health::WithRawCallbackMethod_Watch<health::Health::Service>>;
 
 grpc::ByteBuffer Encode(ServingStatus status) {
@@ -139,7 +139,7 @@ void Board::Remove(WatchCall& watch) {
   watches_.erase(&watch);
 }
 
-class OwnHealthService final : public HealthService, public Methods {
+class OwnHealthService final : public HealthService, public HealthMethods {
  public:
   OwnHealthService(std::span<const std::string_view> services, int64_t max_inflated_bytes)
       : board_(services), max_inflated_bytes_(max_inflated_bytes) {}

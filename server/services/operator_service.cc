@@ -36,7 +36,7 @@ constexpr int64_t kRecommendedChunkBytes = 1 << 20;
 
 // Requests are read by us, within our bounds.
 template <typename Service>
-using Methods = v1::OperatorService::WithRawCallbackMethod_GetServerInfo<
+using OperatorMethods = v1::OperatorService::WithRawCallbackMethod_GetServerInfo<
     v1::OperatorService::WithRawCallbackMethod_ListOperators<
         v1::OperatorService::WithRawCallbackMethod_ListDevices<
             v1::OperatorService::WithRawCallbackMethod_GetWorkspaceSize<
@@ -67,7 +67,7 @@ class PromptCall final : public grpc::ServerUnaryReactor {
   AnswerWatch::Watched leaving_;
 };
 
-class OperatorService final : public Methods<v1::OperatorService::Service> {
+class OperatorService final : public OperatorMethods<v1::OperatorService::Service> {
  public:
   OperatorService(Engine& engine, const OperatorServiceOptions& options)
       : engine_(engine),

@@ -29,7 +29,7 @@ using google::protobuf::FileDescriptorProto;
 using Request = reflection::ServerReflectionRequest;
 using Response = reflection::ServerReflectionResponse;
 
-using Methods = reflection::ServerReflection::WithRawCallbackMethod_ServerReflectionInfo<
+using ReflectionMethods = reflection::ServerReflection::WithRawCallbackMethod_ServerReflectionInfo<
     reflection::ServerReflection::Service>;
 
 void SetError(grpc::StatusCode code, std::string message, Response& response) {
@@ -178,7 +178,7 @@ class ReflectionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, gr
   grpc::ByteBuffer out_;
 };
 
-class ReflectionService final : public Methods {
+class ReflectionService final : public ReflectionMethods {
  public:
   ReflectionService(std::vector<std::string> services, int64_t max_inflated_bytes)
       : files_(std::move(services)), max_inflated_bytes_(max_inflated_bytes) {}

@@ -9,7 +9,7 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "server/wire/message_scanner.h"
 #include "server/wire/raw_message.h"
-#include "server/wire/varint.h"
+#include "server/wire/wire_format.h"
 
 namespace opserve::server {
 namespace {

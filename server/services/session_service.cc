@@ -125,9 +125,10 @@ class SessionPlaces {
   SharedLimit places_ ABSL_GUARDED_BY(mutex_);
 };
 
-using Methods = v1::SessionService::WithRawCallbackMethod_Session<v1::SessionService::Service>;
+using SessionMethods =
+    v1::SessionService::WithRawCallbackMethod_Session<v1::SessionService::Service>;
 
-class SessionService final : public Methods, public SessionServer {
+class SessionService final : public SessionMethods, public SessionServer {
  public:
   SessionService(Engine& engine, const SessionServiceOptions& options)
       : engine_(engine),

@@ -13,6 +13,7 @@
 #include "core/base/status_macros.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/wire_format_lite.h"
+#include "server/wire/wire_format.h"
 
 namespace opserve::server {
 namespace {
@@ -22,14 +23,10 @@ using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 using Entries = absl::InlinedVector<uint32_t, 4>;
 
-constexpr uint32_t kVarint = 0;
-constexpr uint32_t kBytes = 2;
-constexpr uint32_t TagOf(uint32_t field, uint32_t wire_type) { return field << 3 | wire_type; }
-
-constexpr uint32_t kCallsTag = TagOf(v1::ExecuteBatchRequest::kCallsFieldNumber, kBytes);
+constexpr uint32_t kCallsTag = BytesTag(v1::ExecuteBatchRequest::kCallsFieldNumber);
 constexpr uint32_t kEncodingTag =
     TagOf(v1::ExecuteBatchRequest::kOutputEncodingFieldNumber, kVarint);
-constexpr uint32_t kInputsTag = TagOf(v1::Call::kInputsFieldNumber, kBytes);
+constexpr uint32_t kInputsTag = BytesTag(v1::Call::kInputsFieldNumber);
 constexpr uint32_t kRawIndexTag = TagOf(v1::Tensor::kRawIndexFieldNumber, kVarint);
 constexpr uint32_t kFirstDataField = v1::Tensor::kRawIndexFieldNumber;
 constexpr uint32_t kLastDataField = v1::Tensor::kSharedFieldNumber;
@@ -54,11 +51,6 @@ bool TakeBytes(CodedInputStream& in, std::string_view whole, std::string_view& p
   if (length > whole.size() - start) return false;
   payload = whole.substr(start, length);
   return in.Skip(static_cast<int>(length));
-}
-
-void AppendVarint(uint32_t value, std::string& out) {
-  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
-  out.push_back(static_cast<char>(value));
 }
 
 // Where a Tensor's bytes say its raw_index; nowhere when both are equal.

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "server/wire/varint.h"
+#include "server/wire/wire_format.h"
 
 namespace opserve::server {
 namespace {

@@ -8,14 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
+#include "server/wire/wire_format.h"
 
 namespace opserve::server {
 namespace {
 
-constexpr int kMaxVarintBytes = 10;
 constexpr int kMaxVarint32Bytes = 5;  // of tags and lengths, as the generated code has it
-
-enum WireType : uint32_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
 
 // A place in the message; a value. At a byte or at the end, never at the end of a piece that
 // another follows.
@@ -138,7 +136,7 @@ class Scanner {
   }
 
   // Of one byte below 0x80, the only tags that ScanSmallBulk looks for; or more than a byte.
-  uint32_t BulkTag() const { return bulk_field_ << 3 | kLengthDelimited; }
+  uint32_t BulkTag() const { return BytesTag(bulk_field_); }
 
   absl::Status ScanField() {
     if (cursor_.at_end()) return absl::OkStatus();

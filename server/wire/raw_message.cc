@@ -11,7 +11,7 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/message_lite.h"
 #include "server/wire/message_scanner.h"
-#include "server/wire/varint.h"
+#include "server/wire/wire_format.h"
 
 namespace opserve::server {
 namespace {
@@ -19,8 +19,6 @@ namespace {
 using google::protobuf::io::CodedOutputStream;
 
 constexpr uint32_t kNoBulk = 0;  // no field has this number
-
-constexpr uint32_t TagOf(uint32_t raw_field) { return raw_field << 3 | 2; }
 
 grpc::Slice LeaseAsSlice(PooledBuffer buffer) {
   auto* lease = new PooledBuffer(std::move(buffer));
@@ -140,7 +138,8 @@ grpc::ByteBuffer WriteMessage(const google::protobuf::MessageLite& message) {
 
 size_t ExecuteResponseBytes(const v1::ExecuteResponse& header, std::span<const size_t> raw_sizes) {
   size_t bytes = header.ByteSizeLong();
-  const size_t tag = CodedOutputStream::VarintSize32(TagOf(v1::ExecuteResponse::kRawFieldNumber));
+  const size_t tag =
+      CodedOutputStream::VarintSize32(BytesTag(v1::ExecuteResponse::kRawFieldNumber));
   for (const size_t size : raw_sizes) bytes += tag + CodedOutputStream::VarintSize64(size) + size;
   return bytes;
 }

@@ -6,7 +6,7 @@
 #include "core/base/op_error.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "server/wire/shared_codec.h"
-#include "server/wire/varint.h"
+#include "server/wire/wire_format.h"
 
 namespace opserve::server {
 namespace {
@@ -15,7 +15,6 @@ using google::protobuf::io::CodedOutputStream;
 
 constexpr uint32_t kOutputsTag = BytesTag(v1::ExecuteResponse::kOutputsFieldNumber);
 static_assert(kOutputsTag == BytesTag(v1::BatchResult::kOutputsFieldNumber));
-constexpr uint32_t kRawIndexTag = v1::Tensor::kRawIndexFieldNumber << 3;
 
 // Of a tag of one byte and a length or a number.
 constexpr size_t kMaxFramingBytes = 6;
@@ -68,7 +67,7 @@ void ResultForm::AppendOutputs(uint32_t first_raw, std::string& message) const {
     AppendVarint(TensorBytes(output, index), message);
     message.append(output.tensor);
     if (!output.is_raw) continue;
-    AppendVarint(kRawIndexTag, message);
+    AppendVarint(TagOf(v1::Tensor::kRawIndexFieldNumber, kVarint), message);
     AppendVarint(index++, message);
   }
 }

@@ -12,6 +12,7 @@
 #include "core/base/status_macros.h"
 #include "core/tensor/element.h"
 #include "google/protobuf/repeated_field.h"
+#include "server/wire/wire_format.h"
 
 namespace opserve::server {
 namespace {
@@ -33,9 +34,8 @@ static_assert(static_cast<int>(DType::kUint64) == v1::DTYPE_UINT64);
 static_assert(static_cast<int>(DType::kBool) == v1::DTYPE_BOOL);
 static_assert(kNumDTypes == v1::DType_ARRAYSIZE);
 
-constexpr size_t kMaxVarintBytes = 10;
 // Tag and length of the Tensor in the response, of its values, and of the list in those.
-constexpr size_t kFramingBytes = 3 * (1 + kMaxVarintBytes);
+constexpr size_t kFramingBytes = 3 * (size_t{1} + kMaxVarintBytes);
 
 std::span<const int64_t> AsSpan(const RepeatedField<int64_t>& list) {
   return {list.data(), static_cast<size_t>(list.size())};

@@ -195,10 +195,10 @@ TEST_F(AclMemoryTest, BadFillsAreRefused) {
 
 TEST_F(AclMemoryTest, FreedWhileInUseEndsWell) {
   void* memory = nullptr;
-  constexpr size_t kMany = 16 << 20;
+  constexpr size_t kLarge = 16 << 20;
   for (int i = 0; i < 5; ++i) {
-    ASSERT_EQ(aclrtMalloc(&memory, kMany, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
-    ASSERT_EQ(aclrtMemsetAsync(memory, kMany, i, kMany, nullptr), ACL_SUCCESS);
+    ASSERT_EQ(aclrtMalloc(&memory, kLarge, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+    ASSERT_EQ(aclrtMemsetAsync(memory, kLarge, i, kLarge, nullptr), ACL_SUCCESS);
     ASSERT_EQ(aclrtFree(memory), ACL_SUCCESS);
   }
   EXPECT_EQ(aclrtSynchronizeStream(nullptr), ACL_SUCCESS);

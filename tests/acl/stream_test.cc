@@ -136,19 +136,19 @@ TEST_F(AclStreamTest, EventsOrderStreamsAndMeasureTime) {
   void* second = nullptr;
   void* memory = nullptr;
   void* end = nullptr;
-  constexpr size_t kBytes = 1 << 20;
+  constexpr size_t kLarge = 1 << 20;
   ASSERT_EQ(aclrtCreateStream(&second), ACL_SUCCESS);
   ASSERT_EQ(aclrtCreateEvent(&end), ACL_SUCCESS);
-  ASSERT_EQ(aclrtMalloc(&memory, kBytes, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+  ASSERT_EQ(aclrtMalloc(&memory, kLarge, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
   for (int i = 0; i < 50; ++i) {
-    ASSERT_EQ(aclrtMemsetAsync(memory, kBytes, i, kBytes, stream_), ACL_SUCCESS);
+    ASSERT_EQ(aclrtMemsetAsync(memory, kLarge, i, kLarge, stream_), ACL_SUCCESS);
     ASSERT_EQ(aclrtRecordEvent(event_, stream_), ACL_SUCCESS);
     ASSERT_EQ(aclrtStreamWaitEvent(second, event_), ACL_SUCCESS);
-    ASSERT_EQ(aclrtMemsetAsync(memory, kBytes, i + 100, kBytes, second), ACL_SUCCESS);
+    ASSERT_EQ(aclrtMemsetAsync(memory, kLarge, i + 100, kLarge, second), ACL_SUCCESS);
     ASSERT_EQ(aclrtRecordEvent(end, second), ACL_SUCCESS);
     ASSERT_EQ(aclrtSynchronizeEvent(end), ACL_SUCCESS);
     unsigned char last = 0;
-    ASSERT_EQ(aclrtMemcpy(&last, 1, static_cast<char*>(memory) + kBytes - 1, 1,
+    ASSERT_EQ(aclrtMemcpy(&last, 1, static_cast<char*>(memory) + kLarge - 1, 1,
                           ACL_MEMCPY_DEVICE_TO_HOST),
               ACL_SUCCESS);
     ASSERT_EQ(last, i + 100);

@@ -1,13 +1,11 @@
 #include "core/base/shared_limit.h"
 
 #include "gtest/gtest.h"
+#include "tests/base/clients.h"
 
 namespace opserve {
 namespace {
 
-constexpr ClientId kFirst{1};
-constexpr ClientId kSecond{2};
-constexpr ClientId kThird{3};
 using Verdict = SharedLimit::Verdict;
 
 int64_t TakeAll(SharedLimit& limit, ClientId client) {

@@ -4,16 +4,13 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "tests/base/clients.h"
 
 namespace opserve {
 namespace {
 
 using std::chrono::milliseconds;
 using Queue = TaskQueue<std::string>;
-
-constexpr ClientId kFirst{1};
-constexpr ClientId kSecond{2};
-constexpr ClientId kThird{3};
 
 // A queue with a clock that only Work moves, and one thread.
 class TaskQueueTest : public ::testing::Test {

@@ -51,7 +51,7 @@ TEST(BatchRequestTest, IsTheMessageOfTheApi) {
 }
 
 // Results: an output, an error, a masked-out output and a large one.
-v1::ExecuteBatchResponse GoodAnswer() {
+v1::ExecuteBatchResponse GoodBatchAnswer() {
   v1::ExecuteBatchResponse answer;
   const auto add = [&answer](const std::string& bytes) {
     v1::Tensor& output = *answer.add_results()->add_outputs();
@@ -88,7 +88,7 @@ absl::StatusOr<BatchResults> ReadPieces(const std::string& bytes, size_t piece, 
 }
 
 TEST(BatchResultsTest, ReadsPiecesOfAnyLength) {
-  const std::string bytes = GoodAnswer().SerializeAsString();
+  const std::string bytes = GoodBatchAnswer().SerializeAsString();
   for (const size_t piece :
        {size_t{1}, size_t{2}, size_t{3}, size_t{7}, size_t{100}, bytes.size()}) {
     const absl::StatusOr<BatchResults> results = ReadPieces(bytes, piece, 4);
@@ -106,7 +106,7 @@ TEST(BatchResultsTest, ReadsPiecesOfAnyLength) {
 
 TEST(BatchResultsTest, OutputsAreAlignedAndOutliveTheOthers) {
   v1::ExecuteBatchResponse answer;
-  for (int i = 0; i < 5; ++i) answer.MergeFrom(GoodAnswer());
+  for (int i = 0; i < 5; ++i) answer.MergeFrom(GoodBatchAnswer());
   for (int i = 0; i < answer.results_size(); ++i) {
     v1::BatchResult& result = *answer.mutable_results(i);
     if (result.outputs_size() == 1 && result.outputs(0).has_raw_index())
@@ -127,7 +127,7 @@ TEST(BatchResultsTest, OutputsAreAlignedAndOutliveTheOthers) {
 
 TEST(BatchResultsTest, BadAnswersAreInternalErrors) {
   const auto error = [](void (*damage)(v1::ExecuteBatchResponse&)) {
-    v1::ExecuteBatchResponse answer = GoodAnswer();
+    v1::ExecuteBatchResponse answer = GoodBatchAnswer();
     damage(answer);
     const absl::Status status = ReadPieces(answer.SerializeAsString(), 50, 4).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
@@ -159,7 +159,7 @@ TEST(BatchResultsTest, BadAnswersAreInternalErrors) {
               HasSubstr("out: want 8 bytes for float32[2], got 7"));
   EXPECT_THAT(error([](Response& answer) { answer.mutable_results(1)->mutable_error()->Clear(); }),
               HasSubstr("error: want a code of an error, got OK"));
-  const std::string bytes = GoodAnswer().SerializeAsString();
+  const std::string bytes = GoodBatchAnswer().SerializeAsString();
   EXPECT_FALSE(ReadPieces(bytes.substr(0, bytes.size() - 1), 64, 4).ok());
   EXPECT_FALSE(ReadPieces("\x0a\x02\x0a\x05", 64, 1).ok());
 }

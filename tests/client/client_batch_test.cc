@@ -15,8 +15,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Client Connect(const FakeServer& server) { return *Client::Connect(server.target()); }
-
 // Of every call whose input is larger than all others, an error.
 Reply EchoSmall(const v1::ExecuteRequest& request) {
   Reply echo = Echo(request);

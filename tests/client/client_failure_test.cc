@@ -15,9 +15,9 @@
 #include "client/cpp/client.h"
 #include "core/base/mutex.h"
 #include "core/base/op_error.h"
-#include "core/base/strings.h"
 #include "opserve/v1/errors.pb.h"
 #include "tests/client/fake_server.h"
+#include "tests/client/status_text.h"
 
 namespace opserve::client {
 namespace {
@@ -35,8 +35,6 @@ Call LargeCall() {
   call.Input("x", TensorView::Of(Large(), {1 << 20}));
   return call;
 }
-
-std::string Message(const absl::Status& status) { return std::string(ToStd(status.message())); }
 
 Reply BadBeta(const v1::ExecuteRequest& /*request*/) {
   v1::ErrorInfo info;

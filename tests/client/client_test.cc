@@ -17,8 +17,6 @@ namespace {
 
 using ::testing::ElementsAre;
 
-Client Connect(const FakeServer& server) { return *Client::Connect(server.target()); }
-
 std::vector<float> Iota(size_t count) {
   std::vector<float> values(count);
   std::iota(values.begin(), values.end(), 1.0f);

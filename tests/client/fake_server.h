@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "client/cpp/client.h"
 #include "opserve/v1/operator_service.pb.h"
 
 namespace opserve::client {
@@ -39,5 +40,7 @@ class FakeServer {
 
 // One output "out": the first input's bytes.
 Reply Echo(const v1::ExecuteRequest& request);
+
+inline Client Connect(const FakeServer& server) { return *Client::Connect(server.target()); }
 
 }  // namespace opserve::client

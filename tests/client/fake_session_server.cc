@@ -1,5 +1,7 @@
 #include "tests/client/fake_session_server.h"
 
+#include <gtest/gtest.h>
+
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <unistd.h>
@@ -196,6 +198,13 @@ std::vector<v1::SessionRequest> FakeSessionServer::received(
 void FakeSessionServer::WaitUntil(
     const std::function<bool(const std::vector<v1::SessionRequest>&)>& done) const {
   service_->WaitUntil(done);
+}
+
+Session Open(const FakeSessionServer& server, SessionOptions options) {
+  absl::StatusOr<Session> session =
+      Client::Connect(server.target())->OpenSession(std::move(options));
+  if (!session.ok()) ADD_FAILURE() << session.status();
+  return *std::move(session);
 }
 
 }  // namespace opserve::client

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "client/cpp/session.h"
 #include "core/base/mutex.h"
 #include "opserve/v1/session.pb.h"
 
@@ -56,5 +57,8 @@ class FakeSessionServer {
   std::string target_;
   std::unique_ptr<Service> service_;
 };
+
+// A session on it.
+Session Open(const FakeSessionServer& server, SessionOptions options = {});
 
 }  // namespace opserve::client

@@ -12,16 +12,14 @@
 #include "absl/time/clock.h"
 #include "client/cpp/session.h"
 #include "client/cpp/waiter.h"
-#include "core/base/strings.h"
 #include "tests/client/fake_session_server.h"
+#include "tests/client/status_text.h"
 
 namespace opserve::client {
 namespace {
 
 using ::testing::HasSubstr;
 using Request = v1::SessionRequest;
-
-std::string Message(const absl::Status& status) { return std::string(ToStd(status.message())); }
 
 // The operator "Add" on float32: its chunked inputs and its one whole scalar. One session only.
 class AddingServer {

@@ -12,8 +12,8 @@
 #include "client/cpp/waiter.h"
 #include "core/base/clock.h"
 #include "core/base/op_error.h"
-#include "core/base/strings.h"
 #include "tests/client/fake_session_server.h"
+#include "tests/client/status_text.h"
 
 namespace opserve::client {
 namespace {
@@ -21,15 +21,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using Request = v1::SessionRequest;
-
-std::string Message(const absl::Status& status) { return std::string(ToStd(status.message())); }
-
-Session Open(const FakeSessionServer& server, SessionOptions options = {}) {
-  absl::StatusOr<Session> session =
-      Client::Connect(server.target())->OpenSession(std::move(options));
-  EXPECT_TRUE(session.ok()) << session.status();
-  return *std::move(session);
-}
 
 TEST(SessionFailureTest, ServersWithoutSessionsAreNamed) {
   const Client client = *Client::Connect("unix:/nonexistent/opserve.sock");

@@ -6,16 +6,14 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/strings.h"
 #include "tests/client/session_server.h"
+#include "tests/client/status_text.h"
 
 namespace opserve::client {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-std::string Message(const absl::Status& status) { return std::string(ToStd(status.message())); }
 
 // Commands that fail.
 class SessionMistakeTest : public SessionServerTest {

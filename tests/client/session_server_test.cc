@@ -11,16 +11,14 @@
 
 #include "absl/time/clock.h"
 #include "client/cpp/waiter.h"
-#include "core/base/strings.h"
 #include "tests/client/session_server.h"
+#include "tests/client/status_text.h"
 
 namespace opserve::client {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-std::string Message(const absl::Status& status) { return std::string(ToStd(status.message())); }
 
 TEST_F(SessionServerTest, TheSample) {
   const std::vector<float> ones(8, 1.0f);

@@ -14,8 +14,8 @@
 #include "client/cpp/waiter.h"
 #include "core/base/clock.h"
 #include "core/base/op_error.h"
-#include "core/base/strings.h"
 #include "tests/client/fake_session_server.h"
+#include "tests/client/status_text.h"
 
 namespace opserve::client {
 namespace {
@@ -23,15 +23,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Request = v1::SessionRequest;
-
-Session Open(const FakeSessionServer& server, SessionOptions options = {}) {
-  absl::StatusOr<Session> session =
-      Client::Connect(server.target())->OpenSession(std::move(options));
-  EXPECT_TRUE(session.ok()) << session.status();
-  return *std::move(session);
-}
-
-std::string Message(const absl::Status& status) { return std::string(ToStd(status.message())); }
 
 std::vector<Request::CommandCase> Kinds(const std::vector<Request>& requests) {
   std::vector<Request::CommandCase> kinds;

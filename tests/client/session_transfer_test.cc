@@ -11,8 +11,8 @@
 #include "client/cpp/transfer.h"
 #include "client/cpp/waiter.h"
 #include "core/base/clock.h"
-#include "core/base/strings.h"
 #include "tests/client/fake_session_server.h"
+#include "tests/client/status_text.h"
 
 namespace opserve::client {
 namespace {
@@ -20,8 +20,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Request = v1::SessionRequest;
-
-std::string Message(const absl::Status& status) { return std::string(ToStd(status.message())); }
 
 // Rows as (offset, row_bytes, rows, stride), which a failing test prints.
 std::vector<int64_t> Numbers(const Rows& rows) {

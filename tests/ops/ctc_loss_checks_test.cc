@@ -11,10 +11,6 @@
 namespace opserve::testing {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr DType kF64 = DType::kFloat64;
-
 absl::Status Plan(const OpCase& op_case) { return PlanCase(op_case).status(); }
 
 void ExpectInvalid(const OpCase& op_case, std::string_view parameter) {

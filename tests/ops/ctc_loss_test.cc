@@ -17,10 +17,6 @@ using ::testing::Matcher;
 using ::testing::NanSensitiveDoubleNear;
 using ::testing::Pointwise;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr DType kF64 = DType::kFloat64;
-
 Matcher<std::vector<double>> Near(const std::vector<double>& values) {
   return Pointwise(NanSensitiveDoubleNear(1e-13), values);
 }

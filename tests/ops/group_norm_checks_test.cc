@@ -12,7 +12,6 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 const Dims kRank9 = {1, 1, 1, 1, 1, 1, 1, 1, 8};
 
 absl::Status Plan(const OpCase& op_case) { return PlanCase(op_case).status(); }

@@ -16,9 +16,6 @@ using ::testing::IsEmpty;
 using ::testing::NanSensitiveDoubleEq;
 using ::testing::Truly;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 TestTensor Filled(const Dims& shape, double value) {
   return TestTensor::Full(DType::kFloat32, shape, value);
 }

@@ -11,9 +11,6 @@
 namespace opserve::testing {
 namespace {
 
-constexpr int64_t kLarge = 1 << 20;  // not run by the thread that brings it
-constexpr int kRoundTrips = 50;      // by then the server knows what its transport knows
-
 v1::ErrorInfo InfoOf(const v1::BatchResult& result) {
   v1::ErrorInfo info;
   EXPECT_EQ(result.error().details_size(), 1);

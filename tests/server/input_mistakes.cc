@@ -7,9 +7,6 @@
 namespace opserve::testing {
 namespace {
 
-constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
-
 using Request = v1::ExecuteRequest;
 
 // One input of an operator.

@@ -9,8 +9,7 @@
 namespace opserve::testing {
 namespace {
 
-constexpr int kMany = 200;       // several turns
-constexpr int kRoundTrips = 50;  // by then the server knows what its transport knows
+constexpr int kMany = 200;  // several turns
 
 class LongBatchTest : public ServerTest {
  protected:

@@ -2,7 +2,9 @@
 // (ArgumentMistakes, CallMistakes) and what follows from its own rules (OwnMistakes).
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -12,6 +14,9 @@
 #include "opserve/v1/operator_service.pb.h"
 
 namespace opserve::testing {
+
+inline constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+inline constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 
 struct MalformedCall {
   std::string label;

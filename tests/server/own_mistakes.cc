@@ -8,8 +8,6 @@
 namespace opserve::testing {
 namespace {
 
-constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using Request = v1::ExecuteRequest;

@@ -12,6 +12,11 @@ namespace opserve::testing {
 
 using Shape = std::vector<int64_t>;
 
+// Elements of a call that is not run by the thread that brings it.
+inline constexpr int64_t kLarge = 1 << 20;
+// Of another call: by then the server knows what its transport knows.
+inline constexpr int kRoundTrips = 50;
+
 // The elements as bytes of `dtype` (floating).
 std::string BytesOf(v1::DType dtype, const std::vector<double>& elements);
 // And back.

@@ -9,9 +9,6 @@
 namespace opserve::testing {
 namespace {
 
-constexpr int64_t kLarge = 1 << 20;  // not run by the thread that brings it
-constexpr int kRoundTrips = 50;      // by then the server knows what its transport knows
-
 class WaitingCallsTest : public ServerTest {
  protected:
   WaitingCallsTest() { config_.devices[0].threads = 1; }

@@ -13,7 +13,7 @@
 namespace opserve::testing {
 namespace {
 
-struct Sizes {
+struct CtcSizes {
   std::string_view label;
   int64_t steps, classes;
   std::vector<int64_t> input_lengths;
@@ -27,8 +27,8 @@ std::vector<int64_t> InTurn(const std::vector<int64_t>& lengths, size_t count) {
   return all;
 }
 
-const std::vector<Sizes>& AllSizes() {
-  static const std::vector<Sizes> sizes = {
+const std::vector<CtcSizes>& AllSizes() {
+  static const std::vector<CtcSizes> sizes = {
       {"usual", 12, 7, {12, 12, 12}, {4, 4, 4}},
       {"ragged", 15, 9, {15, 3, 8, 1}, {5, 3, 0, 1}},
       {"one", 1, 2, {1}, {1}},
@@ -48,7 +48,7 @@ const std::vector<Sizes>& AllSizes() {
 }
 
 // log_softmax of normal numbers, as a model would give them.
-TestTensor LogProbs(DType dtype, const Sizes& size, Rng& rng) {
+TestTensor LogProbs(DType dtype, const CtcSizes& size, Rng& rng) {
   const auto batch = static_cast<int64_t>(size.input_lengths.size());
   const Dims shape = {size.steps, batch, size.classes};
   return LogSoftmax(dtype, shape, TestTensor::Random(DType::kFloat64, shape, rng, 2.0).Values());
@@ -56,7 +56,7 @@ TestTensor LogProbs(DType dtype, const Sizes& size, Rng& rng) {
 
 // Labels other than `blank`, with repeats; concatenated, or padded with a label that is out of
 // range.
-TestTensor Targets(DType dtype, const Sizes& size, int64_t blank, bool padded, Rng& rng) {
+TestTensor Targets(DType dtype, const CtcSizes& size, int64_t blank, bool padded, Rng& rng) {
   const auto batch = static_cast<int64_t>(size.target_lengths.size());
   const int64_t longest =
       batch == 0 ? 0 : *std::max_element(size.target_lengths.begin(), size.target_lengths.end());
@@ -79,7 +79,7 @@ TestTensor Targets(DType dtype, const Sizes& size, int64_t blank, bool padded, R
   return targets;
 }
 
-OpCase Forward(const Operator& op, const Sizes& size, DType dtype, DType label, int turn,
+OpCase Forward(const Operator& op, const CtcSizes& size, DType dtype, DType label, int turn,
                Rng& rng) {
   const int64_t blank = turn % 3 == 0 ? 0 : turn % 3 == 1 ? size.classes - 1 : 1;
   OpCase result;
@@ -90,7 +90,7 @@ OpCase Forward(const Operator& op, const Sizes& size, DType dtype, DType label, 
 }
 
 // The reference's forward results, rounded, are the backward's inputs.
-OpCase Backward(const Operator& op, const Sizes& size, DType dtype, DType label, int turn,
+OpCase Backward(const Operator& op, const CtcSizes& size, DType dtype, DType label, int turn,
                 Rng& rng) {
   const Operator& forward_op = **FindOperator("CtcLoss");
   const OpCase forward = Forward(forward_op, size, dtype, label, turn, rng);
@@ -115,7 +115,7 @@ std::vector<OpCase> CtcLossCases(const Operator& op, Rng& rng) {
                                DType::kBool};
   std::vector<OpCase> cases;
   int turn = 0;
-  for (const Sizes& size : AllSizes()) {
+  for (const CtcSizes& size : AllSizes()) {
     for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
       for (const DType label : kLabels) {
         cases.push_back(op.name == "CtcLoss" ? Forward(op, size, dtype, label, turn, rng)

@@ -7,13 +7,13 @@
 namespace opserve::testing {
 namespace {
 
-struct Sizes {
+struct GroupNormSizes {
   int64_t batch, channels, area, groups;
 };
 
 // The last three: sums of channels are stored 256 at a time; where rows are short, at most 64
 // batches are added at a time.
-constexpr Sizes kSizes[] = {
+constexpr GroupNormSizes kSizes[] = {
     {2, 6, 35, 3},   {1, 1, 1, 1},     {3, 4, 1, 2},   {2, 32, 49, 8},
     {1, 4, 5000, 2}, {0, 4, 5, 2},     {2, 4, 0, 2},   {1, 8, 17, 8},
     {5, 3, 196, 1},  {1, 2, 40000, 1}, {40, 64, 9, 4}, {2, 0, 3, 2},
@@ -26,12 +26,13 @@ TestTensor Positive(DType dtype, const Dims& shape, Rng& rng) {
   return tensor;
 }
 
-std::optional<TestTensor> ChannelParameter(bool present, DType dtype, const Sizes& size, Rng& rng) {
+std::optional<TestTensor> ChannelParameter(bool present, DType dtype, const GroupNormSizes& size,
+                                           Rng& rng) {
   if (!present) return std::nullopt;
   return TestTensor::Random(dtype, {size.channels}, rng);
 }
 
-OpCase Forward(const Operator& op, const Sizes& size, DType dtype, int turn, Rng& rng) {
+OpCase Forward(const Operator& op, const GroupNormSizes& size, DType dtype, int turn, Rng& rng) {
   OpCase result;
   result.op = &op;
   const Dims shape = {size.batch, size.channels, size.area};
@@ -44,7 +45,7 @@ OpCase Forward(const Operator& op, const Sizes& size, DType dtype, int turn, Rng
   return result;
 }
 
-OpCase Backward(const Operator& op, const Sizes& size, DType dtype, int turn, Rng& rng) {
+OpCase Backward(const Operator& op, const GroupNormSizes& size, DType dtype, int turn, Rng& rng) {
   OpCase result;
   result.op = &op;
   const Dims shape = {size.batch, size.channels, size.area};
@@ -63,7 +64,7 @@ OpCase Backward(const Operator& op, const Sizes& size, DType dtype, int turn, Rn
 std::vector<OpCase> GroupNormCases(const Operator& op, Rng& rng) {
   std::vector<OpCase> cases;
   int turn = 0;
-  for (const Sizes& size : kSizes) {
+  for (const GroupNormSizes& size : kSizes) {
     for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
       for (int i = 0; i < 3; ++i, ++turn) {
         cases.push_back(op.name == "GroupNorm" ? Forward(op, size, dtype, turn, rng)

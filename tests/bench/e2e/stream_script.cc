@@ -15,7 +15,7 @@ namespace {
 
 using google::protobuf::io::CodedOutputStream;
 
-constexpr int kRaw = v1::SessionRequest::kRawFieldNumber;
+constexpr int kSessionRaw = v1::SessionRequest::kRawFieldNumber;
 constexpr uint64_t kContext = 1, kStream = 1, kBuffer = 1;
 // What an answer takes besides its bulk, about.
 constexpr int64_t kAnswerFraming = 32;
@@ -44,7 +44,7 @@ class InlineScript final : public StreamScript {
     v1::SessionRequest request;
     *request.mutable_inline_execute()->mutable_call() = workload.call;
     behind_id_ = request.SerializeAsString();
-    for (const std::string& input : workload.inputs) AppendField(kRaw, input, behind_id_);
+    for (const std::string& input : workload.inputs) AppendField(kSessionRaw, input, behind_id_);
   }
 
   int64_t messages_per_unit() const override { return 1; }
@@ -109,7 +109,7 @@ class TransferScript : public StreamScript {
     upload.mutable_to()->set_buffer(kBuffer);
     upload.mutable_to()->set_offset_bytes(index * size_.chunk_bytes);
     Message message{.head = Serialized(id, std::move(request)), .tail = tail_};
-    AppendFieldStart(kRaw, chunk_.size(), message.head);
+    AppendFieldStart(kSessionRaw, chunk_.size(), message.head);
     return message;
   }
 
@@ -202,7 +202,7 @@ class PassThroughScript final : public StreamScript {
     chunk.set_input(workload_.call.inputs(static_cast<int>(input)).name());
     Message message{.head = Serialized(first_id + static_cast<uint64_t>(step), std::move(request)),
                     .tail = tails_[input]};
-    AppendFieldStart(kRaw, workload_.inputs[input].size(), message.head);
+    AppendFieldStart(kSessionRaw, workload_.inputs[input].size(), message.head);
     return message;
   }
   // A chunk of the output for each last chunk of the inputs.

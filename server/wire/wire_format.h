@@ -9,8 +9,15 @@
 
 namespace opserve::server {
 
+// Groups, which proto3 has not, are left out.
+enum WireType : uint32_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
+
+constexpr int kMaxVarintBytes = 10;
+
+constexpr uint32_t TagOf(uint32_t field, WireType type) { return field << 3 | type; }
+
 // The tag of a field with a length: bytes, strings, messages.
-constexpr uint32_t BytesTag(uint32_t field) { return field << 3 | 2; }
+constexpr uint32_t BytesTag(uint32_t field) { return TagOf(field, kLengthDelimited); }
 
 // Of a field with a length whose tag is of one byte.
 inline size_t FieldBytes(size_t payload) {
