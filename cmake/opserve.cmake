@@ -1,9 +1,10 @@
 # How opserve's targets are declared. Every CMakeLists.txt of ours uses these functions and nothing else:
 #
-#   opserve_library(NAME [SRCS file...] [HDRS file...] [DEPS target...] [PUBLIC_DEPS target...])
+#   opserve_library(NAME [SRCS file...] [HDRS file...] [DEPS target...] [PUBLIC_DEPS target...] [ONE_BY_ONE])
 #       A static library, or an INTERFACE library when SRCS is empty. DEPS are what the sources need, PUBLIC_DEPS
-#       what the headers need.
-#   opserve_shared_library(NAME SRCS file... EXPORTS file [HDRS file...] [DEPS target...])
+#       what the headers need. ONE_BY_ONE: its sources use the same names for things of their own, so that presets that
+#       compile the sources of a target together (CMAKE_UNITY_BUILD) must not do so here.
+#   opserve_shared_library(NAME SRCS file... EXPORTS file [HDRS file...] [DEPS target...] [ONE_BY_ONE])
 #       A shared library, put in build/<preset>/lib/, from which only the symbols that EXPORTS, a version script, names
 #       can be seen.
 #   opserve_proto_library(NAME IMPORT_ROOT dir PROTOS file... [SERVICES file...])
@@ -141,10 +142,10 @@ if(OPSERVE_TIDY)
     set(CMAKE_CXX_${rule} "${CMAKE_COMMAND} -E touch <TARGET>")
   endforeach()
   if(OPSERVE_CCACHE)
-    set(OPSERVE_TIDY_LAUNCHER ${CMAKE_COMMAND} -E env OPSERVE_CLANG_TIDY=${OPSERVE_CLANG_TIDY} CCACHE_PREFIX=${tidy_first}
+    set(OPSERVE_TIDY_LAUNCHER OPSERVE_CLANG_TIDY=${OPSERVE_CLANG_TIDY} CCACHE_PREFIX=${tidy_first}
         CCACHE_COMMENTS=1 CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${OPSERVE_CCACHE})  # a comment can be NOLINT
   else()
-    set(OPSERVE_TIDY_LAUNCHER ${CMAKE_COMMAND} -E env OPSERVE_CLANG_TIDY=${OPSERVE_CLANG_TIDY} ${tidy_first})
+    set(OPSERVE_TIDY_LAUNCHER OPSERVE_CLANG_TIDY=${OPSERVE_CLANG_TIDY} ${tidy_first})
   endif()
 endif()
 
@@ -155,9 +156,23 @@ function(_opserve_own_code target)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:opserve_own_code>)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   if(OPSERVE_TIDY)
-    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "${OPSERVE_TIDY_LAUNCHER}")
+    # What is put together from sources (CMAKE_UNITY_BUILD) does not lie where they do: clang-tidy is told their settings.
+    set(settings ${PROJECT_SOURCE_DIR}/.clang-tidy)
+    set(folder ${PROJECT_SOURCE_DIR}/tests)
+    cmake_path(IS_PREFIX folder ${CMAKE_CURRENT_SOURCE_DIR} is_test)
+    if(is_test)
+      set(settings ${folder}/.clang-tidy)
+    endif()
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND};-E;env;OPSERVE_TIDY_SETTINGS=${settings};${OPSERVE_TIDY_LAUNCHER}")
   endif()
 endfunction()
+
+macro(_opserve_one_by_one target)
+  if(ARG_ONE_BY_ONE)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+  endif()
+endmacro()
 
 # Stops on arguments that a function does not know, so that a mistyped keyword is not taken for a file.
 macro(_opserve_check_arguments function)
@@ -167,13 +182,14 @@ macro(_opserve_check_arguments function)
 endmacro()
 
 function(opserve_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SRCS;HDRS;DEPS;PUBLIC_DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "ONE_BY_ONE" "" "SRCS;HDRS;DEPS;PUBLIC_DEPS")
   _opserve_check_arguments(opserve_library)
   if(ARG_SRCS)
     add_library(${name} STATIC ${ARG_SRCS} ${ARG_HDRS})
     _opserve_own_code(${name})
     target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
     target_link_libraries(${name} PUBLIC ${ARG_PUBLIC_DEPS} PRIVATE ${ARG_DEPS})
+    _opserve_one_by_one(${name})
   else()
     add_library(${name} INTERFACE ${ARG_HDRS})
     target_include_directories(${name} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
@@ -182,11 +198,12 @@ function(opserve_library name)
 endfunction()
 
 function(opserve_shared_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "EXPORTS" "SRCS;HDRS;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "ONE_BY_ONE" "EXPORTS" "SRCS;HDRS;DEPS")
   _opserve_check_arguments(opserve_shared_library)
   get_filename_component(exports ${ARG_EXPORTS} ABSOLUTE BASE_DIR ${CMAKE_CURRENT_SOURCE_DIR})
   add_library(${name} SHARED ${ARG_SRCS} ${ARG_HDRS})
   _opserve_own_code(${name})
+  _opserve_one_by_one(${name})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
   target_link_options(${name} PRIVATE -Wl,--version-script=${exports})
   set_target_properties(${name} PROPERTIES
@@ -223,6 +240,7 @@ function(opserve_proto_library name)
   endforeach()
   add_library(${name} STATIC ${generated})
   target_compile_options(${name} PRIVATE -w)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   target_include_directories(${name} SYSTEM PUBLIC $<BUILD_INTERFACE:${out}>)
   target_link_libraries(${name} PUBLIC protobuf::libprotobuf)
   if(ARG_SERVICES)

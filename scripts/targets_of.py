@@ -14,6 +14,13 @@ OUTPUT = re.compile(r" -o (\S+) ")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
+def sources(folder, file):
+    """What is compiled as `file`: itself, or what CMake put together there (CMAKE_UNITY_BUILD)."""
+    path = pathlib.Path(file)
+    together = path.is_relative_to(folder.resolve()) and path.stem.startswith("unity_")
+    return set(INCLUDE.findall(path.read_text(encoding="utf-8"))) if together else {file}
+
+
 def includes():
     """For each of the repository's C++ files, those that include it."""
     listed = subprocess.run(
@@ -48,8 +55,9 @@ def main():
     root = pathlib.Path.cwd()
     wanted = {str(root / file) for file in dependents(sys.argv[2:])}
     commands = json.loads((folder / "compile_commands.json").read_text(encoding="utf-8"))
-    for target in sorted(OUTPUT.search(each["command"])[1] for each in commands if each["file"] in wanted):
-        print(target)
+    for each in commands:
+        if wanted & sources(folder, each["file"]):
+            print(OUTPUT.search(each["command"])[1])
 
 
 if __name__ == "__main__":
