@@ -13,6 +13,17 @@
 namespace opserve::server {
 namespace {
 
+constexpr auto kNothing = static_cast<gpr_log_severity>(GPR_LOG_SEVERITY_ERROR + 1);
+
+// What GRPC_VERBOSITY asks for.
+gpr_log_severity LowestOfGrpc() {
+  for (const gpr_log_severity severity :
+       {GPR_LOG_SEVERITY_DEBUG, GPR_LOG_SEVERITY_INFO, GPR_LOG_SEVERITY_ERROR}) {
+    if (gpr_should_log(severity) != 0) return severity;
+  }
+  return kNothing;
+}
+
 void LogOfGrpc(gpr_log_func_args* args) {
   LogLevel level = LogLevel::kDebug;
   if (args->severity == GPR_LOG_SEVERITY_INFO) level = LogLevel::kInfo;
@@ -20,7 +31,8 @@ void LogOfGrpc(gpr_log_func_args* args) {
   if (!LogEnabled(level)) return;
   // Most of it is about what clients sent.
   static auto* log = new LimitedLog();
-  log->Write(level, args->message, {{"source", absl::StrCat(args->file, ":", args->line)}});
+  if (!log->Write(level, args->message, {{"source", absl::StrCat(args->file, ":", args->line)}}))
+    gpr_set_log_verbosity(kNothing);
 }
 
 // What it says about messages, a client can make it say at will.
@@ -41,8 +53,14 @@ void SetUpGrpc() {
     absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
     // For good: its end waits for ever for threads that the system refused it.
     grpc_init();
+    LetGrpcLog();
     return true;
   }();
+}
+
+void LetGrpcLog() {
+  static const gpr_log_severity lowest = LowestOfGrpc();
+  gpr_set_log_verbosity(lowest);
 }
 
 }  // namespace opserve::server

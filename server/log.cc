@@ -109,14 +109,15 @@ std::optional<int64_t> LimitedLog::Admit() {
   return std::exchange(left_out_, 0);
 }
 
-void LimitedLog::Write(LogLevel level, std::string_view message,
+bool LimitedLog::Write(LogLevel level, std::string_view message,
                        std::initializer_list<LogField> fields) {
-  if (!LogEnabled(level)) return;
+  if (!LogEnabled(level)) return true;
   const std::optional<int64_t> left_out = Admit();
-  if (!left_out.has_value()) return;
+  if (!left_out.has_value()) return false;
   std::vector<LogField> all(fields);
   if (*left_out > 0) all.push_back({"left_out", absl::StrCat(*left_out)});
   WriteLine(level, message, all);
+  return true;
 }
 
 }  // namespace opserve::server

@@ -45,8 +45,9 @@ class LimitedLog {
 
   explicit LimitedLog(const Clock& clock = Clock::Real()) : clock_(clock) {}
 
-  // As Log; a line behind some that were left out says how many (`left_out`).
-  void Write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields = {});
+  // As Log; a line behind some that were left out says how many (`left_out`). False when it is left
+  // out itself.
+  bool Write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields = {});
   // Whether a line may be written now, and how many were left out before it.
   std::optional<int64_t> Admit();
 

@@ -278,13 +278,18 @@ class GrpcServer final : public Server {
 
   absl::Status StartAccepting(std::vector<Listener> listeners, const ConnectionConfig& config) {
     Acceptor::Options options;
-    options.hand_over = [this](int listener, int socket,
-                               const std::shared_ptr<Connection>& handed) {
+    // Of unix sockets gRPC's name is learnt from who is new.
+    options.on_accepted = [this](const std::shared_ptr<Connection>& connection) {
+      if (connection->peer().is_ip()) streams_.NoteNew(connection);
+    };
+    options.on_handed_over = [this](const std::shared_ptr<Connection>& connection) {
+      if (!connection->peer().is_ip()) streams_.NoteNew(connection);
+    };
+    options.hand_over = [this](int listener, int socket) {
       grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
       connection.listener_fd = listener;
       connection.fd = socket;
       grpc_acceptor_->HandleNewConnection(&connection);
-      streams_.NoteNew(handed);
     };
     options.on_dead_listener = [this](std::string_view reason) {
       const MutexLock lock(mutex_);
@@ -316,6 +321,7 @@ class GrpcServer final : public Server {
     answers_.Tick();
     frames_.Check();
     guard_.Check();
+    LetGrpcLog();
     if (++looks_ % kLooksPerSecond == 0) connections_.Settle();
   }
 

@@ -107,23 +107,22 @@ void StreamWatch::NoteNew(const std::shared_ptr<Connection>& connection) {
     return;
   }
   // Those of unix sockets have the same address: the only new one is this one's.
-  const std::vector<int64_t> unix_sockets = LearnNames();
-  if (unix_sockets.size() == 1) known.socket_id = unix_sockets[0];
+  LearnNames();
+  if (new_unix_sockets_.size() == 1) known.socket_id = new_unix_sockets_[0];
+  new_unix_sockets_.clear();
   known.looks_left = kUnixLooks;
 }
 
-std::vector<int64_t> StreamWatch::LearnNames() {
-  std::vector<int64_t> unix_sockets;
+void StreamWatch::LearnNames() {
   ForEachSocket(next_socket_, [&](std::string_view name, int64_t id) {
     next_socket_ = std::max(next_socket_, static_cast<intptr_t>(id) + 1);
     const PeerAddress peer = PeerAddress::Parse(name);
-    if (!peer.is_ip()) return unix_sockets.push_back(id);
+    if (!peer.is_ip()) return new_unix_sockets_.push_back(id);
     const auto at = nameless_.find(peer);
     if (at == nameless_.end()) return;
     known_[at->second].socket_id = id;
     nameless_.erase(at);
   });
-  return unix_sockets;
 }
 
 void StreamWatch::Check(absl::Time now, bool is_busy) {

@@ -19,8 +19,8 @@ class StreamWatch {
   StreamWatch(const ConnectionTable& connections, int64_t streams_of_connection)
       : connections_(connections), streams_of_connection_(streams_of_connection) {}
 
-  // gRPC has it since a moment ago. To be called right then, on the thread that hands connections
-  // to gRPC.
+  // On the thread that calls Check: of an IP address before gRPC has it; of a unix socket when gRPC
+  // has it and no other since.
   void NoteNew(const std::shared_ptr<Connection>& connection);
 
   // To be called every 10 to 100 ms. Looks only at connections that bring, or brought a moment ago,
@@ -46,8 +46,8 @@ class StreamWatch {
   // Whether it brought more than messages within `time`, or lately.
   static bool BroughtMore(const Connection& connection, absl::Duration time, Known& known);
   // Asks channelz for the sockets that it has had since it was asked last, and names connections of
-  // IP addresses by them. Returns the others.
-  std::vector<int64_t> LearnNames();
+  // IP addresses by them. The others are new_unix_sockets_.
+  void LearnNames();
   void Judge(const std::vector<const Connection*>& suspects);
   void Judge(const Connection& connection, Known& known);
 
@@ -57,6 +57,7 @@ class StreamWatch {
   // Of IP addresses, and without a name yet. Asking for names takes time: it is done when one is
   // wanted.
   absl::flat_hash_map<PeerAddress, const Connection*> nameless_;
+  std::vector<int64_t> new_unix_sockets_;  // since the last unix socket was new
   absl::Time last_check_ = absl::InfinitePast();
   int64_t checks_ = 0;
   intptr_t next_socket_ = 0;  // channelz counts up

@@ -1,8 +1,8 @@
 #include "server/connections/acceptor.h"
 
 #include <fcntl.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -80,11 +81,16 @@ absl::Status Acceptor::Prepare() {
   OPSERVE_RETURN_IF_ERROR(Watch(wake_.get(), EPOLLIN, kWake));
   for (size_t i = 0; i < listeners_.size(); ++i)
     OPSERVE_RETURN_IF_ERROR(Watch(listeners_[i].socket.get(), EPOLLIN, kListener + i));
+  hand_over_thread_ = StartThread("the thread that hands connections over", [this] { HandOver(); });
   thread_ = StartThread("the thread that accepts connections", [this] { Serve(); });
   return absl::OkStatus();
 }
 
 Acceptor::~Acceptor() {
+  if (hand_over_thread_.joinable()) {
+    StopHandingOver();
+    hand_over_thread_.join();
+  }
   if (!thread_.joinable()) return;
   stop_ = true;
   ::eventfd_write(wake_.get(), 1);
@@ -96,8 +102,58 @@ Acceptor::~Acceptor() {
 void Acceptor::StopAccepting() {
   stop_accepting_ = true;
   ::eventfd_write(wake_.get(), 1);
+  {
+    const MutexLock lock(mutex_);
+    while (!listeners_closed_) changed_.Wait(mutex_);
+  }
+  StopHandingOver();
+}
+
+void Acceptor::StopHandingOver() {
+  std::deque<Waiting> dropped;
   const MutexLock lock(mutex_);
-  while (!listeners_closed_) closed_.Wait(mutex_);
+  hands_over_ = false;
+  dropped.swap(waiting_);
+  changed_.NotifyAll();
+  if (in_hand_ != nullptr && !was_handed_over_) in_hand_->Cut();
+  while (in_hand_ != nullptr) changed_.Wait(mutex_);
+}
+
+void Acceptor::HandOver() {
+  while (std::optional<Waiting> next = NextWaiting()) {
+    options_.hand_over(next->listener, next->socket.Release());
+    const MutexLock lock(mutex_);
+    was_handed_over_ = true;
+    ::eventfd_write(wake_.get(), 1);
+  }
+}
+
+std::optional<Acceptor::Waiting> Acceptor::NextWaiting() {
+  const MutexLock lock(mutex_);
+  // Once the last one was noted.
+  while (hands_over_ && (in_hand_ != nullptr || waiting_.empty())) changed_.Wait(mutex_);
+  if (!hands_over_) {
+    in_hand_ = nullptr;
+    changed_.NotifyAll();
+    return std::nullopt;
+  }
+  Waiting next = std::move(waiting_.front());
+  waiting_.pop_front();
+  in_hand_ = next.connection;
+  return next;
+}
+
+void Acceptor::NoteHandedOver() {
+  std::shared_ptr<Connection> connection;
+  {
+    const MutexLock lock(mutex_);
+    if (!std::exchange(was_handed_over_, false)) return;
+    connection = in_hand_;
+  }
+  if (connection != nullptr && options_.on_handed_over) options_.on_handed_over(connection);
+  const MutexLock lock(mutex_);
+  in_hand_ = nullptr;
+  changed_.NotifyAll();
 }
 
 absl::Status Acceptor::Watch(int fd, uint32_t events, uint64_t tag) const {
@@ -130,6 +186,7 @@ void Acceptor::Handle(uint64_t tag, uint32_t events) {
   if (tag == kWake) {
     eventfd_t count = 0;
     ::eventfd_read(wake_.get(), &count);
+    NoteHandedOver();
   } else if (tag >= kListener) {
     if (tag - kListener < listeners_.size()) AcceptFrom(tag - kListener);
   } else if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) {
@@ -188,7 +245,7 @@ void Acceptor::AcceptFrom(size_t index) {
       if (status.ok()) status = table_.Reserve(peer);
       if (!status.ok()) {
         Refuse(peer, socket.get(), status);
-      } else if (!HandOver(listener, std::move(socket), peer)) {
+      } else if (!TakeIn(listener, std::move(socket), peer)) {
         table_.Unreserve(peer);
       }
       continue;
@@ -228,7 +285,7 @@ void Acceptor::Refuse(const PeerAddress& peer, int socket, const absl::Status& s
       ::send(socket, frames.data(), frames.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-bool Acceptor::HandOver(const Listener& listener, UniqueFd socket, const PeerAddress& peer) {
+bool Acceptor::TakeIn(const Listener& listener, UniqueFd socket, const PeerAddress& peer) {
   UniqueFd own(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
   if (!own.is_open()) return false;
   const uint64_t tag = next_tag_++;
@@ -236,7 +293,10 @@ bool Acceptor::HandOver(const Listener& listener, UniqueFd socket, const PeerAdd
   if (!listener.is_unix) SetUp(socket.get(), options_.unacknowledged_timeout);
   const std::shared_ptr<Connection> connection = table_.Add(std::move(own), peer);
   connections_[tag] = {.connection = connection, .grpc_socket = socket.get()};
-  options_.hand_over(listener.socket.get(), socket.Release(), connection);
+  if (options_.on_accepted) options_.on_accepted(connection);
+  const MutexLock lock(mutex_);
+  waiting_.push_back({listener.socket.get(), std::move(socket), connection});
+  changed_.NotifyAll();
   return true;
 }
 
@@ -267,7 +327,7 @@ void Acceptor::CloseListeners() {
   listeners_.clear();
   const MutexLock lock(mutex_);
   listeners_closed_ = true;
-  closed_.NotifyAll();
+  changed_.NotifyAll();
 }
 
 void Acceptor::Die(std::string_view reason) {

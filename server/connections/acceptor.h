@@ -3,8 +3,10 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,14 +20,18 @@
 
 namespace opserve::server {
 
-// On a thread of its own, which no client can block.
+// Two threads. The acceptor's, which no client can block, accepts, watches and ticks. The other one
+// hands connections over, one after the other: gRPC reads there and then what has come by them, and
+// goes on for as long as more comes.
 class Acceptor {
  public:
   struct Options {
-    // Takes a connection: the listener's descriptor, and the connection's, which is the callee's;
-    // the connection as the table has it. On the acceptor's thread.
-    std::function<void(int listener, int socket, const std::shared_ptr<Connection>& connection)>
-        hand_over;
+    // Of a connection that is about to be handed over. On the acceptor's thread.
+    std::function<void(const std::shared_ptr<Connection>& connection)> on_accepted;
+    // Takes a connection: the listener's descriptor, and the connection's, which is the callee's.
+    std::function<void(int listener, int socket)> hand_over;
+    // When that is done and no other connection was handed over since. On the acceptor's thread.
+    std::function<void(const std::shared_ptr<Connection>& connection)> on_handed_over;
     // No connection will ever come by a listener again, for the reason said. Once.
     std::function<void(std::string_view reason)> on_dead_listener;
     // Called about every kTick.
@@ -48,8 +54,9 @@ class Acceptor {
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
 
-  // Accepts no more and closes the listeners; what was accepted is watched until the end of this
-  // object. Returns when nothing is handed over any more. Once.
+  // Accepts no more and closes the listeners; what was handed over is watched until the end of this
+  // object. Returns when nothing is handed over any more: what waits for it never is, and the
+  // connection whose turn it is now is cut. Once.
   void StopAccepting();
 
  private:
@@ -57,6 +64,11 @@ class Acceptor {
     std::shared_ptr<Connection> connection;
     int grpc_socket = -1;  // gRPC's descriptor of its socket, as long as gRPC has it open
     absl::Time ended = absl::InfiniteFuture();
+  };
+  struct Waiting {
+    int listener = -1;
+    UniqueFd socket;
+    std::shared_ptr<Connection> connection;
   };
 
   Acceptor(std::vector<Listener> listeners, ConnectionTable& table, Options options);
@@ -68,7 +80,14 @@ class Acceptor {
   void AcceptFrom(size_t index);
   void Refuse(const PeerAddress& peer, int socket, const absl::Status& status);
   // False when the socket cannot be watched. Its place is taken.
-  bool HandOver(const Listener& listener, UniqueFd socket, const PeerAddress& peer);
+  bool TakeIn(const Listener& listener, UniqueFd socket, const PeerAddress& peer);
+  // The thread that hands over.
+  void HandOver();
+  // The next to hand over; nullopt at the end.
+  std::optional<Waiting> NextWaiting();
+  void NoteHandedOver();
+  // Drops what waits, and waits for what does not.
+  void StopHandingOver();
   // The connection is over for its peer or for us; gRPC may still work on what came by it.
   void End(uint64_t tag);
   // Gives back the places of those that gRPC is done with.
@@ -96,9 +115,15 @@ class Acceptor {
   std::atomic<bool> stop_accepting_ = false;
   std::atomic<bool> stop_ = false;
   Mutex mutex_;
-  CondVar closed_;
+  CondVar changed_;
   bool listeners_closed_ ABSL_GUARDED_BY(mutex_) = false;
+  bool hands_over_ ABSL_GUARDED_BY(mutex_) = true;
+  std::deque<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
+  // From when it is taken out of `waiting_` until it was noted.
+  std::shared_ptr<Connection> in_hand_ ABSL_GUARDED_BY(mutex_);
+  bool was_handed_over_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
+  std::thread hand_over_thread_;
 };
 
 }  // namespace opserve::server

@@ -23,6 +23,8 @@ namespace {
 // How often the heap is looked at, for how long free memory is kept after it was used, and how much
 // more than that.
 constexpr absl::Duration kSampleInterval = absl::Milliseconds(500);
+// Who allocates waits meanwhile: milliseconds for a heap in a hundred thousand pieces.
+constexpr int kSampleTimeShare = 200;
 constexpr absl::Duration kKeptTime = absl::Seconds(6);
 constexpr int64_t kKeptBytes = int64_t{64} << 20;
 // Giving memory back takes milliseconds.
@@ -129,8 +131,9 @@ void MemoryGuard::CutUnixSocket() const {
 }
 
 void MemoryGuard::TrimUnused(absl::Time now) {
-  if (!samples_.empty() && now - samples_.back().time < kSampleInterval) return;
+  if (now < next_sample_) return;
   const Heap heap = system_.heap();
+  next_sample_ = now + std::max(kSampleInterval, kSampleTimeShare * (clock_.Now() - now));
   samples_.push_back({now, heap.used_bytes});
   if (now - samples_.front().time < kKeptTime) return;
   while (now - samples_.front().time > kKeptTime) samples_.pop_front();

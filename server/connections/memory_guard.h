@@ -56,7 +56,8 @@ class MemoryGuard {
   absl::Time last_trim_ = absl::InfinitePast();
   int64_t least_since_trim_ = 0;      // resident
   int64_t most_used_since_trim_ = 0;  // of the heap
-  std::deque<Sample> samples_;        // of the last seconds
+  absl::Time next_sample_ = absl::InfinitePast();
+  std::deque<Sample> samples_;  // of the last seconds
 };
 
 }  // namespace opserve::server

@@ -1,7 +1,8 @@
 """Headers without end: one of 27 MiB in CONTINUATION frames, before a first request and beside others; frames of one
 byte; blocks of thousands of headers; a table that is filled, emptied and read again.
 
-Before: 20 CPU-s for 27 MiB, as gRPC 1.51 keeps what it could not parse yet and begins again with every frame.
+Before: 20 CPU-s for 27 MiB, as gRPC 1.51 keeps what it could not parse yet and begins again with every frame. Then
+newcomers that waited for five seconds, as it did so on the thread that accepts connections.
 """
 
 import hpack

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <future>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "server/connections/unix_socket.h"
@@ -60,9 +61,25 @@ class AcceptorTest : public ::testing::Test {
     listener_ = listening->listeners[0].socket.get();
     Acceptor::Options options;
     options.most_ended_time = most_ended_time;
-    options.hand_over = [this](int /*listener*/, int socket, const auto& /*connection*/) {
+    options.on_accepted = [this](const auto& /*connection*/) {
+      MutexLock lock(mutex_);
+      ++accepted_;
+      changed_.NotifyAll();
+    };
+    options.hand_over = [this](int /*listener*/, int socket) {
       MutexLock lock(mutex_);
       sockets_.push_back(socket);
+      changed_.NotifyAll();
+      while (held_) changed_.Wait(mutex_);
+    };
+    options.on_handed_over = [this](const auto& /*connection*/) {
+      MutexLock lock(mutex_);
+      // No other was handed over since.
+      EXPECT_EQ(sockets_.size(), ++handed_over_);
+    };
+    options.on_tick = [this] {
+      MutexLock lock(mutex_);
+      ++ticks_;
       changed_.NotifyAll();
     };
     options.on_dead_listener = [this](std::string_view reason) {
@@ -84,6 +101,21 @@ class AcceptorTest : public ::testing::Test {
     MutexLock lock(mutex_);
     return sockets_.size();
   }
+  // What gRPC does with a connection takes long, until it is let go on.
+  void Hold(bool held) {
+    MutexLock lock(mutex_);
+    held_ = held;
+    changed_.NotifyAll();
+  }
+  void AwaitAccepted(int count) {
+    MutexLock lock(mutex_);
+    while (accepted_ < count) changed_.Wait(mutex_);
+  }
+  void AwaitTicks(int count) {
+    MutexLock lock(mutex_);
+    const int enough = ticks_ + count;
+    while (ticks_ < enough) changed_.Wait(mutex_);
+  }
   // As gRPC does it.
   static void LetGo(int socket) {
     ::shutdown(socket, SHUT_RDWR);
@@ -101,6 +133,10 @@ class AcceptorTest : public ::testing::Test {
   Mutex mutex_;
   CondVar changed_;
   std::vector<int> sockets_ ABSL_GUARDED_BY(mutex_);
+  size_t handed_over_ ABSL_GUARDED_BY(mutex_) = 0;
+  int accepted_ ABSL_GUARDED_BY(mutex_) = 0;
+  int ticks_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool held_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 TEST_F(AcceptorTest, HandsConnectionsOver) {
@@ -183,8 +219,9 @@ TEST_F(AcceptorTest, OneTooManyIsToldWhy) {
                       "more"),
             std::string::npos)
       << told;
+  const int one = AwaitHandOver(2);
   EXPECT_EQ(num_handed_over(), 2u);
-  LetGo(AwaitHandOver(2));
+  LetGo(one);
   AwaitSize(1);
   const UniqueFd fourth = ConnectTo(address_);
   AwaitHandOver(3);
@@ -231,6 +268,36 @@ TEST_F(AcceptorTest, StopsAccepting) {
   EXPECT_EQ(table_->size(), 1);
   LetGo(AwaitHandOver(1));
   AwaitSize(0);
+}
+
+// gRPC reads what a connection has brought where it is handed over.
+TEST_F(AcceptorTest, AConnectionThatHoldsTheHandOverHoldsNothingElse) {
+  Start();
+  Hold(true);
+  const UniqueFd first = ConnectTo(address_);
+  AwaitHandOver(1);
+  const UniqueFd second = ConnectTo(address_);
+  AwaitAccepted(2);
+  AwaitTicks(3);
+  EXPECT_EQ(num_handed_over(), 1u);
+  Hold(false);
+  AwaitHandOver(2);
+}
+
+TEST_F(AcceptorTest, AConnectionThatHoldsTheHandOverIsCutAtTheEnd) {
+  Start();
+  Hold(true);
+  const UniqueFd first = ConnectTo(address_);
+  AwaitHandOver(1);
+  const UniqueFd second = ConnectTo(address_);
+  AwaitAccepted(2);
+  std::thread gives_up_when_cut([&] {
+    EXPECT_EQ(ReadToEnd(first.get()), "");
+    Hold(false);
+  });
+  acceptor_->StopAccepting();
+  gives_up_when_cut.join();
+  EXPECT_EQ(num_handed_over(), 1u);
 }
 
 TEST(ListenTest, AnAddressThatIsTakenIsToldWithTheReason) {

@@ -12,7 +12,12 @@ class MemoryGuardTest : public ::testing::Test {
  protected:
   MemoryGuard::System System() {
     return {.resident_bytes = [this] { return resident_; },
-            .heap = [this] { return heap_; },
+            .heap =
+                [this] {
+                  ++looks_;
+                  clock_.Advance(time_of_a_look_);
+                  return heap_;
+                },
             .trim =
                 [this] {
                   ++trims_;
@@ -34,6 +39,8 @@ class MemoryGuardTest : public ::testing::Test {
   int64_t resident_ = 0;
   int64_t freed_by_trim_ = 0;
   MemoryGuard::Heap heap_;
+  int looks_ = 0;
+  absl::Duration time_of_a_look_ = absl::ZeroDuration();
   int trims_ = 0;
 };
 
@@ -126,6 +133,18 @@ TEST_F(MemoryGuardTest, WhatIsFreedLaterIsGivenBackAsWell) {
   CheckFor(guard, absl::Seconds(10));
   EXPECT_EQ(trims_, 2);
   EXPECT_EQ(resident_, 50 * kMiB);
+}
+
+// All who allocate wait meanwhile.
+TEST_F(MemoryGuardTest, AHeapThatTakesLongToLookAtIsLookedAtSeldom) {
+  MemoryGuard guard(0, table_, clock_, System());
+  CheckFor(guard, absl::Seconds(10));
+  EXPECT_EQ(looks_, 20);
+  time_of_a_look_ = absl::Milliseconds(20);
+  CheckFor(guard, absl::Seconds(1));  // the first that takes so long
+  looks_ = 0;
+  CheckFor(guard, absl::Seconds(40));
+  EXPECT_EQ(looks_, 10);
 }
 
 TEST(RealMemoryTest, IsRead) {
