@@ -37,7 +37,7 @@ constexpr uint64_t kWake = uint64_t{1} << 63;
 
 // HTTP/2's frames, as the first that a server sends.
 constexpr std::string_view kEmptySettings("\0\0\0\x04\0\0\0\0\0", 9);
-constexpr char kGoAway = 7;
+constexpr char kGoAwayType = 7;
 constexpr std::string_view kEnhanceYourCalm("\0\0\0\0\0\0\0\x0b", 8);  // no stream was taken
 
 absl::Status CannotServe(std::string_view what) {
@@ -278,7 +278,7 @@ void Acceptor::Refuse(const PeerAddress& peer, int socket, const absl::Status& s
   std::string frames(kEmptySettings);
   const size_t size = kEnhanceYourCalm.size() + why.size();
   frames.append({static_cast<char>(size >> 16), static_cast<char>(size >> 8),
-                 static_cast<char>(size), kGoAway});
+                 static_cast<char>(size), kGoAwayType});
   frames.append(5, '\0').append(kEnhanceYourCalm).append(why);
   // Best effort: a socket that was never written to takes as much.
   [[maybe_unused]] const ssize_t sent =

@@ -188,14 +188,14 @@ std::string NameOf(const ::testing::TestParamInfo<size_t>& info) {
 INSTANTIATE_TEST_SUITE_P(Commands, HostileSessionTest,
                          ::testing::Range(size_t{0}, Scenarios().size()), NameOf);
 
-std::string Message(const absl::Status& status) { return std::string(ToStd(status.message())); }
+std::string MessageOf(const absl::Status& status) { return std::string(ToStd(status.message())); }
 
 // What a session with such limits says to its opening.
 std::string Opening(const std::function<void(v1::SessionInfo&)>& change) {
   v1::SessionInfo info = SmallLimits();
   change(info);
   const FakeSessionServer server(AnswerAll, info);
-  return Message(Client::Connect(server.target())->OpenSession().status());
+  return MessageOf(Client::Connect(server.target())->OpenSession().status());
 }
 
 TEST(HostileLimitsTest, LimitsLeaveRoomForWork) {
@@ -250,7 +250,8 @@ TEST(HostileSessionTest, AnswersThatComeTwiceEndNoLoan) {
                         [&](const absl::StatusOr<ExecuteResult>& result) {
                           if (calls.fetch_add(1) == 0) ended.Set(result.status());
                         });
-  EXPECT_THAT(Message(*ended.Wait(absl::InfiniteFuture())), HasSubstr("want one answer, got more"));
+  EXPECT_THAT(MessageOf(*ended.Wait(absl::InfiniteFuture())),
+              HasSubstr("want one answer, got more"));
   session->Cancel();
   EXPECT_EQ(calls, 1);
 }
@@ -266,7 +267,7 @@ TEST(HostileSessionTest, OneAnswerIsEnough) {
     ASSERT_TRUE(session.ok());
     static_cast<void>(session->CreateContext().Synchronize());
     for (int i = 0; i < 5000 && session->status().ok(); ++i) absl::SleepFor(absl::Milliseconds(1));
-    EXPECT_THAT(Message(session->status()), HasSubstr("want no answer but the one, got another"));
+    EXPECT_THAT(MessageOf(session->status()), HasSubstr("want no answer but the one, got another"));
   }
 }
 
@@ -285,7 +286,7 @@ TEST(HostileSessionTest, PlansAreNoReasonToTakeMemory) {
   const absl::Status status =
       context.CreateStream().ExecuteAndReceive(context.GetWorkspaceSize(DeviceCall("Op"))).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(Message(status), HasSubstr("outputs: want a sink, or at most 4294967296 bytes"));
+  EXPECT_THAT(MessageOf(status), HasSubstr("outputs: want a sink, or at most 4294967296 bytes"));
 }
 
 TEST(HostileSessionTest, TheFirstWordHasATimeOut) {
@@ -295,7 +296,7 @@ TEST(HostileSessionTest, TheFirstWordHasATimeOut) {
   const absl::Status status =
       Client::Connect(server.target())->OpenSession(std::move(options)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_THAT(Message(status), HasSubstr("no end of the start of the session in time"));
+  EXPECT_THAT(MessageOf(status), HasSubstr("no end of the start of the session in time"));
 }
 
 }  // namespace

@@ -70,20 +70,20 @@ TEST(StatisticsOutputTest, SharedMemoryIsShownWhereThereIsSome) {
       "shared memory      3.0 MiB of 512 MiB in 2 regions; 7 allocated, 1 refused\n";
   EXPECT_THAT(StatisticsText(statistics), HasSubstr(line));
   EXPECT_THAT(RatesText(statistics, statistics), HasSubstr(line));
-  const auto json = nlohmann::json::parse(StatisticsJson(statistics, "unix:/s"));
-  EXPECT_EQ(json["shared_memory"]["bytes"], 3 << 20);
+  const auto parsed = nlohmann::json::parse(StatisticsJson(statistics, "unix:/s"));
+  EXPECT_EQ(parsed["shared_memory"]["bytes"], 3 << 20);
 }
 
 TEST(StatisticsOutputTest, JsonHasTheSame) {
-  const auto json =
+  const auto parsed =
       nlohmann::json::parse(StatisticsJson(Counted(1000, absl::Minutes(90)), "unix:/s"));
-  EXPECT_EQ(json["target"], "unix:/s");
-  EXPECT_EQ(json["uptime"], 5400.0);
-  EXPECT_EQ(json["methods"][0]["ended"]["OK"], 1000);
-  EXPECT_EQ(json["errors"]["OPERATOR_NOT_FOUND"], 10);
-  EXPECT_EQ(json["batches"]["calls"], 5);
-  EXPECT_EQ(json["engine"]["queue_wait"], 2.0);
-  EXPECT_EQ(json["devices"][0]["memory"]["limit_bytes"], 1 << 30);
+  EXPECT_EQ(parsed["target"], "unix:/s");
+  EXPECT_EQ(parsed["uptime"], 5400.0);
+  EXPECT_EQ(parsed["methods"][0]["ended"]["OK"], 1000);
+  EXPECT_EQ(parsed["errors"]["OPERATOR_NOT_FOUND"], 10);
+  EXPECT_EQ(parsed["batches"]["calls"], 5);
+  EXPECT_EQ(parsed["engine"]["queue_wait"], 2.0);
+  EXPECT_EQ(parsed["devices"][0]["memory"]["limit_bytes"], 1 << 30);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // Hardshrink and HardshrinkBackward: values stated by the contract, and the order of its checks.
-#include <limits>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/ops/limit_values.h"
 #include "tests/support/calls.h"
 #include "tests/support/errors.h"
 #include "tests/support/run.h"
@@ -14,8 +14,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::NanSensitiveDoubleEq;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const Dims kRank9 = {1, 1, 1, 1, 1, 1, 1, 1, 3};
 
 OpCase Forward(TestTensor self, AttributeValue lambd) {

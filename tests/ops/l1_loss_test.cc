@@ -1,9 +1,9 @@
 // L1Loss and L1LossBackward: values stated by the contract, and the order of its checks.
 #include <cmath>
-#include <limits>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/ops/limit_values.h"
 #include "tests/support/calls.h"
 #include "tests/support/errors.h"
 #include "tests/support/run.h"
@@ -14,9 +14,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::NanSensitiveDoubleEq;
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 OpCase Backward(TestTensor grad, TestTensor self, TestTensor target, int64_t reduction) {
   return CallOf("L1LossBackward", {std::move(grad), std::move(self), std::move(target)},

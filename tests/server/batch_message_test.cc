@@ -10,6 +10,7 @@
 #include "server/wire/batch_request.h"
 #include "server/wire/batch_response.h"
 #include "server/wire/output_codec.h"
+#include "tests/server/wire_bytes.h"
 #include "tests/support/seed.h"
 
 namespace opserve::server {
@@ -17,41 +18,6 @@ namespace {
 
 using opserve::testing::MakeRng;
 using opserve::testing::Rng;
-
-size_t Below(Rng& rng, size_t bound) {
-  return std::uniform_int_distribution<size_t>(0, bound - 1)(rng);
-}
-
-std::string RandomBytes(Rng& rng, size_t size) {
-  std::string bytes(size, '\0');
-  for (char& c : bytes) c = static_cast<char>(rng());
-  return bytes;
-}
-
-grpc::ByteBuffer InSlices(std::string_view bytes, Rng& rng) {
-  std::vector<grpc::Slice> slices;
-  while (!bytes.empty()) {
-    const size_t size = std::min(bytes.size(), 1 + Below(rng, 700));
-    slices.emplace_back(bytes.data(), size);
-    bytes.remove_prefix(size);
-  }
-  return grpc::ByteBuffer(slices.data(), slices.size());
-}
-
-std::string Flatten(const grpc::ByteBuffer& buffer) {
-  std::vector<grpc::Slice> slices;
-  EXPECT_TRUE(buffer.Dump(&slices).ok());
-  std::string bytes;
-  for (const grpc::Slice& slice : slices)
-    bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-  return bytes;
-}
-
-std::string Flatten(const Fragments& fragments) {
-  std::string bytes(fragments.size_bytes(), '\0');
-  fragments.CopyTo(reinterpret_cast<std::byte*>(bytes.data()), 0, bytes.size());
-  return bytes;
-}
 
 // One of few kinds of calls, so that many of a batch are alike; kind 3 is out of the ordinary.
 v1::Call RandomCall(Rng& rng, uint32_t raw_entries) {

@@ -9,6 +9,7 @@
 
 #include "core/base/op_error.h"
 #include "opserve/v1/operator_service.pb.h"
+#include "tests/server/wire_bytes.h"
 #include "tests/support/seed.h"
 
 namespace opserve::server {
@@ -19,16 +20,6 @@ using opserve::testing::Rng;
 
 constexpr uint32_t kRaw = v1::ExecuteRequest::kRawFieldNumber;
 constexpr ScanLimits kLimits = {.max_header_bytes = 1 << 20, .max_bulk_entries = 100};
-
-size_t Below(Rng& rng, size_t bound) {
-  return std::uniform_int_distribution<size_t>(0, bound - 1)(rng);
-}
-
-std::string RandomBytes(Rng& rng, size_t size) {
-  std::string bytes(size, '\0');
-  for (char& c : bytes) c = static_cast<char>(rng());
-  return bytes;
-}
 
 // `bytes` in pieces that end anywhere, empty ones among them. Each is in memory of its own, so that
 // reading past one is seen.
@@ -55,12 +46,6 @@ class Pieces {
   std::vector<std::vector<char>> memory_;
   std::vector<std::span<const std::byte>> spans_;
 };
-
-std::string Flatten(const Fragments& fragments) {
-  std::string bytes(fragments.size_bytes(), '\0');
-  fragments.CopyTo(reinterpret_cast<std::byte*>(bytes.data()), 0, bytes.size());
-  return bytes;
-}
 
 v1::ExecuteRequest RandomRequest(Rng& rng) {
   v1::ExecuteRequest request;
