@@ -51,7 +51,7 @@ file(RELATIVE_PATH pc_includedir /${pkgconfig_dir} /${CMAKE_INSTALL_INCLUDEDIR}/
 configure_file(cmake/opserve-client.pc.in ${PROJECT_BINARY_DIR}/package/opserve-client.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/package/opserve-client.pc DESTINATION ${pkgconfig_dir} COMPONENT development)
 
-install(DIRECTORY proto/opserve
+install(DIRECTORY proto/opserve proto/google
   DESTINATION ${CMAKE_INSTALL_DATADIR}/opserve/proto
   COMPONENT development
   FILES_MATCHING PATTERN *.proto)

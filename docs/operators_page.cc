@@ -37,7 +37,7 @@ constexpr char kHead[] = R"(# Operators
 Each operator with its inputs, attributes and outputs, as `opserve ops NAME` shows it. Dtypes are in short form: f32 is
 float32, bf16 bfloat16, i64 int64, b8 bool. A *profile* is what a device accepts (`--device cpu,profile=atlas-a2`): `host` accepts
 everything that is here, the others what that product accepts. *Streams in chunks*: its element-wise calls (of a loss: those with
-reduction none) can be sent as a ChunkedExecute of a session.
+reduction none) can be sent as an ExecuteChunkedCommand of a session.
 
 | operator |)";
 

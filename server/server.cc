@@ -244,7 +244,7 @@ class GrpcServer final : public Server {
                                      .host_memory = host_memory_});
     health_ = MakeHealthService(kApiServices, config.clients.max_inflated_bytes);
     if (config.clients.reflection)
-      reflection_ = MakeReflectionService(kApiServices, config.clients.max_inflated_bytes);
+      reflection_ = MakeReflectionServices(kApiServices, config.clients.max_inflated_bytes);
   }
 
   absl::StatusOr<std::vector<Listener>> ListenOnAll(const ServerConfig& config) {
@@ -263,7 +263,7 @@ class GrpcServer final : public Server {
     builder.RegisterService(service_.get());
     builder.RegisterService(&sessions_->service());
     builder.RegisterService(&health_->service());
-    if (reflection_ != nullptr) builder.RegisterService(reflection_.get());
+    for (const auto& reflection : reflection_) builder.RegisterService(reflection.get());
     builder.SetMaxReceiveMessageSize(static_cast<int>(config.max_message_bytes));
     builder.SetMaxSendMessageSize(static_cast<int>(config.max_message_bytes));
     SetUpConnections(config.connections, builder);
@@ -349,7 +349,7 @@ class GrpcServer final : public Server {
   std::unique_ptr<grpc::Service> service_;
   std::unique_ptr<SessionServer> sessions_;
   std::unique_ptr<HealthService> health_;
-  std::unique_ptr<grpc::Service> reflection_;  // none where it is not wanted
+  std::vector<std::unique_ptr<grpc::Service>> reflection_;  // none where it is not wanted
   std::unique_ptr<Engine> engine_;
   PlanCache plans_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> grpc_acceptor_;

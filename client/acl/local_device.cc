@@ -81,7 +81,7 @@ StorageView ToStorageView(const MemoryView& view) {
   return {static_cast<const LocalMemory&>(*view.memory).buffer(), view.offset_bytes};
 }
 
-MemoryRegion ToRegion(const MemoryView& view, int64_t bytes) {
+MemoryRange ToRegion(const MemoryView& view, int64_t bytes) {
   const StorageView storage = ToStorageView(view);
   return {.start = storage.buffer->data() + storage.offset_bytes,
           .row_bytes = bytes,

@@ -42,6 +42,6 @@ class LocalDevice final : public ProvidedDevice {
 StorageView ToStorageView(const MemoryView& view);
 
 // Its `bytes` from the view's start on.
-MemoryRegion ToRegion(const MemoryView& view, int64_t bytes);
+MemoryRange ToRegion(const MemoryView& view, int64_t bytes);
 
 }  // namespace opserve::acl

@@ -12,9 +12,9 @@
 namespace opserve::client {
 namespace {
 
-static_assert(static_cast<int>(DType::kFloat32) == v1::DTYPE_FLOAT32 &&
-              static_cast<int>(DType::kBool) == v1::DTYPE_BOOL &&
-              kNumDTypes == v1::DType_ARRAYSIZE);
+static_assert(static_cast<int>(DType::kFloat32) == v1::DATA_TYPE_FLOAT32 &&
+              static_cast<int>(DType::kBool) == v1::DATA_TYPE_BOOL &&
+              kNumDTypes == v1::DataType_ARRAYSIZE);
 
 // Copied next to each other into one piece: cheaper than a piece of its own.
 constexpr size_t kMaxCopiedBytes = 4096;
@@ -63,7 +63,7 @@ void FillTensor(std::string_view name, const TensorView& view, v1::Tensor& tenso
 }
 
 void FillCall(const Call& call, v1::Call& message) {
-  message.set_operator_(call.op());
+  message.set_op(call.op());
   message.set_device(call.device());
   for (const auto& [name, view] : call.inputs()) FillTensor(name, view, *message.add_inputs());
   for (const auto& [name, value] : call.attributes())

@@ -185,13 +185,13 @@ class ChunkedRun {
     const auto loan = Lend([released = whole_released_] { released.Set(true); });
     Command command;
     command.meaning = meaning_;
-    v1::Call& message = *command.message.mutable_chunked_execute()->mutable_call();
+    v1::Call& message = *command.message.mutable_execute_chunked()->mutable_call();
     FillCall(call_, message);
     FillSharedOutputs(call_, message);  // for the server to refuse
     for (int i = 0; i < message.inputs_size(); ++i) {
       const auto& [name, view] = call_.inputs()[static_cast<size_t>(i)];
       if (InChunks(name)) {
-        message.mutable_inputs(i)->set_chunked(true);
+        message.mutable_inputs(i)->mutable_chunked();
         continue;
       }
       message.mutable_inputs(i)->set_raw_index(static_cast<uint32_t>(command.raw.size()));
@@ -248,6 +248,7 @@ class ChunkedRun {
   void GiveUp() {
     Command command;
     command.message.mutable_input_chunk()->set_command(id_);
+    command.raw.emplace_back();
     channel_.Send(std::move(command));
   }
 

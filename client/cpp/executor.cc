@@ -24,18 +24,18 @@ void FillDeviceTensor(const std::string& name, const DeviceTensor& tensor, v1::T
 
 absl::StatusOr<ExecutorPlan> ReadExecutorPlan(const SessionAnswer& answer,
                                               const AskedOutputs& asked) {
-  const v1::PlannedExecutor& message = answer.message.executor();
+  const v1::ExecutorInfo& message = answer.message.executor();
   ExecutorPlan plan;
   plan.workspace_bytes = message.workspace_bytes();
   OPSERVE_ASSIGN_OR_RETURN(plan.outputs,
-                           ReadPlannedOutputs("PlannedExecutor", message.outputs(), asked));
+                           ReadPlannedOutputs("ExecutorInfo", message.outputs(), asked));
   return plan;
 }
 
 Command SetTensorsCommand(const RemoteObject& executor, const std::string& op,
                           std::span<const std::pair<std::string, DeviceTensor>> tensors) {
   Command command = executor.NewCommand(absl::StrCat("SetTensors of ", op));
-  v1::SetTensors& set = *command.message.mutable_set_tensors();
+  v1::SetTensorsCommand& set = *command.message.mutable_set_tensors();
   set.set_executor(executor.id());
   for (const auto& [name, tensor] : tensors) {
     v1::Rebinding& rebinding = *set.add_tensors();
@@ -52,7 +52,7 @@ Executor Context::GetWorkspaceSize(const DeviceCall& call, ExecutorUse use) {
   auto object = std::make_shared<RemoteObject>(RemoteObject::Kind::kExecutor,
                                                object_->shared_channel(), object_);
   Command command = object->NewCommand(absl::StrCat("GetWorkspaceSize of ", call.op()));
-  v1::CreateExecutor& create = *command.message.mutable_get_workspace_size();
+  v1::CreateExecutorCommand& create = *command.message.mutable_create_executor();
   create.set_executor(object->id());
   create.set_context(object_->id());
   create.set_repeatable(use == ExecutorUse::kRepeatable);

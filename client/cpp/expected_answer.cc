@@ -11,36 +11,35 @@ namespace opserve::client {
 namespace {
 
 // The results of a command that has one answer.
-v1::SessionResponse::AnswerCase ResultsOf(v1::SessionRequest::CommandCase command) {
+v1::Answer::AnswerCase ResultsOf(v1::Command::CommandCase command) {
   switch (command) {
-    case v1::SessionRequest::kQueryEvent:
-      return v1::SessionResponse::kEvent;
-    case v1::SessionRequest::kQueryStream:
-      return v1::SessionResponse::kStream;
-    case v1::SessionRequest::kQueryElapsedTime:
-      return v1::SessionResponse::kElapsedTime;
-    case v1::SessionRequest::kQueryMemory:
-      return v1::SessionResponse::kMemory;
-    case v1::SessionRequest::kGetWorkspaceSize:
-      return v1::SessionResponse::kExecutor;
-    case v1::SessionRequest::kInlineExecute:
-      return v1::SessionResponse::kOutputs;
+    case v1::Command::kQueryEvent:
+      return v1::Answer::kEvent;
+    case v1::Command::kQueryStream:
+      return v1::Answer::kStream;
+    case v1::Command::kQueryElapsedTime:
+      return v1::Answer::kElapsedTime;
+    case v1::Command::kQueryMemory:
+      return v1::Answer::kMemory;
+    case v1::Command::kCreateExecutor:
+      return v1::Answer::kExecutor;
+    case v1::Command::kExecute:
+      return v1::Answer::kOutputs;
     default:
-      return v1::SessionResponse::ANSWER_NOT_SET;
+      return v1::Answer::ANSWER_NOT_SET;
   }
 }
 
 bool HasChunks(const ExpectedAnswer& expected) {
-  return expected.command == v1::SessionRequest::kDownload ||
-         expected.command == v1::SessionRequest::kChunkedExecute ||
-         (expected.command == v1::SessionRequest::kExecute && expected.sends_outputs);
+  return expected.command == v1::Command::kDownload ||
+         expected.command == v1::Command::kExecuteChunked ||
+         (expected.command == v1::Command::kRunExecutor && expected.sends_outputs);
 }
 
 // "chunk"; "nothing".
-std::string NameOf(v1::SessionResponse::AnswerCase results) {
-  const auto* field = v1::SessionResponse::descriptor()->FindFieldByNumber(results);
-  return results == v1::SessionResponse::ANSWER_NOT_SET || field == nullptr ? "nothing"
-                                                                            : field->name();
+std::string NameOf(v1::Answer::AnswerCase results) {
+  const auto* field = v1::Answer::descriptor()->FindFieldByNumber(results);
+  return results == v1::Answer::ANSWER_NOT_SET || field == nullptr ? "nothing" : field->name();
 }
 
 absl::Status Unexpected(const SessionAnswer& answer, std::string_view want, std::string_view got) {
@@ -50,18 +49,19 @@ absl::Status Unexpected(const SessionAnswer& answer, std::string_view want, std:
 
 absl::Status CheckError(const SessionAnswer& answer) {
   if (!answer.last) return Unexpected(answer, "nothing behind an error", "more");
-  if (answer.message.answer_case() != v1::SessionResponse::ANSWER_NOT_SET || !answer.raw.empty())
+  if (answer.message.answer_case() != v1::Answer::ANSWER_NOT_SET || !answer.raw.empty())
     return Unexpected(answer, "results or an error", "both");
   return absl::OkStatus();
 }
 
-// Chunks, and in front of those of a ChunkedExecute what they are of. The last answer may be empty.
+// Chunks, and in front of those of an ExecuteChunked what they are of. The last answer may be
+// empty.
 absl::Status CheckPart(const SessionAnswer& answer, const ExpectedAnswer& expected) {
-  const v1::SessionResponse::AnswerCase results = answer.message.answer_case();
-  const bool is_chunk = results == v1::SessionResponse::kChunk;
-  const bool describes = results == v1::SessionResponse::kOutputs &&
-                         expected.command == v1::SessionRequest::kChunkedExecute;
-  const bool is_end = results == v1::SessionResponse::ANSWER_NOT_SET && answer.last;
+  const v1::Answer::AnswerCase results = answer.message.answer_case();
+  const bool is_chunk = results == v1::Answer::kChunk;
+  const bool describes =
+      results == v1::Answer::kOutputs && expected.command == v1::Command::kExecuteChunked;
+  const bool is_end = results == v1::Answer::ANSWER_NOT_SET && answer.last;
   if (!is_chunk && !describes && !is_end) return Unexpected(answer, "chunk", NameOf(results));
   if (answer.raw.size() != (is_chunk ? 1U : 0U))
     return Unexpected(answer, is_chunk ? "one entry of bytes" : "no bytes",
@@ -70,18 +70,18 @@ absl::Status CheckPart(const SessionAnswer& answer, const ExpectedAnswer& expect
 }
 
 absl::Status CheckWhole(const SessionAnswer& answer, const ExpectedAnswer& expected) {
-  const v1::SessionResponse::AnswerCase results = answer.message.answer_case();
+  const v1::Answer::AnswerCase results = answer.message.answer_case();
   if (!answer.last) return Unexpected(answer, "one answer", "more");
   if (results != ResultsOf(expected.command))
     return Unexpected(answer, NameOf(ResultsOf(expected.command)), NameOf(results));
-  if (!answer.raw.empty() && results != v1::SessionResponse::kOutputs)
+  if (!answer.raw.empty() && results != v1::Answer::kOutputs)
     return Unexpected(answer, "no bytes", absl::StrCat(answer.raw.size(), " entries"));
   switch (results) {
-    case v1::SessionResponse::kElapsedTime:
+    case v1::Answer::kElapsedTime:
       return CheckCounts(answer.message.elapsed_time());
-    case v1::SessionResponse::kMemory:
+    case v1::Answer::kMemory:
       return CheckCounts(answer.message.memory());
-    case v1::SessionResponse::kExecutor:
+    case v1::Answer::kExecutor:
       return CheckCounts(answer.message.executor());
     default:
       return absl::OkStatus();
@@ -90,8 +90,9 @@ absl::Status CheckWhole(const SessionAnswer& answer, const ExpectedAnswer& expec
 
 }  // namespace
 
-ExpectedAnswer ExpectedOf(const v1::SessionRequest& command) {
-  return {command.command_case(), command.has_execute() && command.execute().send_outputs()};
+ExpectedAnswer ExpectedOf(const v1::Command& command) {
+  return {command.command_case(),
+          command.has_run_executor() && command.run_executor().send_outputs()};
 }
 
 absl::Status CheckAnswer(const SessionAnswer& answer, const ExpectedAnswer& expected) {

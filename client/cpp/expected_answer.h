@@ -9,11 +9,11 @@ namespace opserve::client {
 
 // What a command that waits for its answer may be told.
 struct ExpectedAnswer {
-  v1::SessionRequest::CommandCase command = v1::SessionRequest::COMMAND_NOT_SET;
+  v1::Command::CommandCase command = v1::Command::COMMAND_NOT_SET;
   bool sends_outputs = false;  // of RunExecutor
 };
 
-ExpectedAnswer ExpectedOf(const v1::SessionRequest& command);
+ExpectedAnswer ExpectedOf(const v1::Command& command);
 
 // INTERNAL for an answer that the command cannot have: results of another kind, or none; several
 // answers where there is one; bytes that belong to nothing; numbers that are none.

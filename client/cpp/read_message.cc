@@ -1,6 +1,5 @@
 #include "client/cpp/read_message.h"
 
-#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -30,18 +29,14 @@ absl::Status CheckBytes(size_t bytes, std::string_view message) {
                    absl::StrCat(bytes));
 }
 
-// The text of a number that is no count; nullopt for one that is.
-std::optional<std::string> NoCount(const Message& message, const FieldDescriptor& field) {
+// 0 of a field that holds no number.
+int64_t NumberIn(const Message& message, const FieldDescriptor& field) {
   const Reflection& reflection = *message.GetReflection();
-  double value = 0;
   if (field.cpp_type() == FieldDescriptor::CPPTYPE_INT64)
-    value = static_cast<double>(reflection.GetInt64(message, &field));
-  else if (field.cpp_type() == FieldDescriptor::CPPTYPE_INT32)
-    value = reflection.GetInt32(message, &field);
-  else if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE)
-    value = reflection.GetDouble(message, &field);
-  if (std::isfinite(value) && value >= 0) return std::nullopt;
-  return absl::StrCat(value);
+    return reflection.GetInt64(message, &field);
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_INT32)
+    return reflection.GetInt32(message, &field);
+  return 0;
 }
 
 // `top` is the message that came, of which `message` is a part.
@@ -59,8 +54,8 @@ absl::Status CheckCountsIn(const Message& message, std::string_view top) {
                                               top));
       }
     } else if (!field->is_repeated()) {
-      const std::optional<std::string> got = NoCount(message, *field);
-      if (got.has_value()) return BadAnswer(top, field->name(), "a number >= 0", *got);
+      const int64_t number = NumberIn(message, *field);
+      if (number < 0) return BadAnswer(top, field->name(), "a number >= 0", absl::StrCat(number));
     }
   }
   return absl::OkStatus();

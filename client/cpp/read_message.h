@@ -34,14 +34,13 @@ absl::Status MalformedAnswer(std::string_view message);
 absl::Status ReadMessage(const Fragments& answer, google::protobuf::Message& message);
 absl::Status ReadMessage(std::string_view answer, google::protobuf::Message& message);
 
-// That no number of a message of counts, sizes and times is negative, infinite or no number, in
-// whatever depth.
+// That no number of a message of counts, sizes and times is negative, in whatever depth.
 absl::Status CheckCounts(const google::protobuf::Message& message);
 
 // The enums have the same numbers, checked in call_messages.cc.
-inline v1::DType ToWire(DType dtype) { return static_cast<v1::DType>(dtype); }
+inline v1::DataType ToWire(DType dtype) { return static_cast<v1::DataType>(dtype); }
 
-inline DType FromWire(v1::DType dtype) {
+inline DType FromWire(v1::DataType dtype) {
   const int number = dtype;
   return number > 0 && number < kNumDTypes ? static_cast<DType>(number) : DType::kUndefined;
 }

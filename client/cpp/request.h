@@ -22,11 +22,7 @@ class Request {
 
   void AppendCopy(std::string_view bytes);
   void AppendView(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
-
-  // Everything in it is a copy.
-  bool is_copied() const { return pieces_.size() == 1 && pieces_[0].view.empty(); }
-  // The bytes of one that is copied.
-  std::string_view copied() const { return pieces_[0].own; }
+  void Append(Request other);
 
   size_t size_bytes() const { return size_bytes_; }
   const std::vector<Piece>& pieces() const { return pieces_; }

@@ -16,7 +16,7 @@ constexpr std::string_view kPlanAnswer = "GetWorkspaceSizeResponse";
 template <typename Enums>
 std::vector<DType> ReadDTypes(const Enums& enums) {
   std::vector<DType> dtypes;
-  for (const int number : enums) dtypes.push_back(FromWire(static_cast<v1::DType>(number)));
+  for (const int number : enums) dtypes.push_back(FromWire(static_cast<v1::DataType>(number)));
   return dtypes;
 }
 
@@ -100,7 +100,8 @@ Device ReadDevice(const v1::Device& message) {
   device.operators.assign(message.operators().begin(), message.operators().end());
   device.memory = {message.memory().limit_bytes(), message.memory().used_bytes(),
                    message.memory().cached_bytes()};
-  device.lost = message.lost();
+  if (message.state() == v1::DEVICE_STATE_LOST)
+    device.lost = message.state_reason().empty() ? "no reason given" : message.state_reason();
   return device;
 }
 
@@ -157,8 +158,8 @@ absl::StatusOr<Plan> ReadPlan(const Fragments& answer, const AskedOutputs& asked
   plan.device = message.device();
   plan.cost = {.bytes = message.cost().bytes(),
                .operations = message.cost().operations(),
-               .time = absl::Seconds(message.cost().seconds()),
-               .runs_inline = message.cost().inline_()};
+               .time = absl::Nanoseconds(message.cost().expected_ns()),
+               .runs_inline = message.cost().runs_inline()};
   return plan;
 }
 

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cpp/chunked_call.h"
 #include "client/cpp/connection.h"
-#include "client/cpp/inline_call.h"
+#include "client/cpp/execute_command.h"
 #include "client/cpp/session_command.h"
 #include "client/cpp/transfer.h"
 #include "core/base/status_macros.h"
@@ -28,7 +28,7 @@ Creation Begin(Kind kind, const std::shared_ptr<RemoteObject>& context, const ch
 
 Creation NewStream(const std::shared_ptr<RemoteObject>& context, OnFailure on_failure) {
   Creation creation = Begin(Kind::kStream, context, "CreateStream");
-  v1::CreateStream& create = *creation.command.message.mutable_create_stream();
+  v1::CreateStreamCommand& create = *creation.command.message.mutable_create_stream();
   create.set_stream(creation.object->id());
   create.set_context(context->id());
   create.set_on_failure(on_failure == OnFailure::kStop ? v1::ON_FAILURE_STOP
@@ -45,7 +45,7 @@ Creation NewEvent(const std::shared_ptr<RemoteObject>& context) {
 
 Creation NewBuffer(const std::shared_ptr<RemoteObject>& context, int64_t size_bytes) {
   Creation creation = Begin(Kind::kBuffer, context, "Allocate");
-  v1::Allocate& allocate = *creation.command.message.mutable_allocate();
+  v1::AllocateCommand& allocate = *creation.command.message.mutable_allocate();
   allocate.set_buffer(creation.object->id());
   allocate.set_context(context->id());
   allocate.set_size_bytes(size_bytes);
@@ -110,11 +110,11 @@ Context Session::CreateContext(std::string_view device) {
 }
 
 absl::StatusOr<ExecuteResult> Session::Execute(const Call& call, const CallOptions& options) {
-  return ExecuteInlineAndWait(*channel_, call, 0, options);
+  return ExecuteAndWait(*channel_, call, 0, options);
 }
 
 void Session::ExecuteAsync(const Call& call, Done<ExecuteResult> done) {
-  ExecuteInline(*channel_, call, 0, std::move(done));
+  SendExecute(*channel_, call, 0, std::move(done));
 }
 
 absl::StatusOr<ExecuteResult> Session::ExecuteChunked(const Call& call, ChunkedOptions options) {
@@ -214,7 +214,7 @@ absl::StatusOr<absl::Duration> Event::TimeUntil(const Event& end,
   return SendAndWait<absl::Duration>(
       object_->channel(), std::move(command), options,
       [](const SessionAnswer& answer) -> absl::StatusOr<absl::Duration> {
-        return absl::Seconds(answer.message.elapsed_time().seconds());
+        return absl::Nanoseconds(answer.message.elapsed_time().elapsed_ns());
       });
 }
 

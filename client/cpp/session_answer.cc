@@ -1,10 +1,11 @@
 #include "client/cpp/session_answer.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/cpp/answered_outputs.h"
 #include "client/cpp/read_message.h"
 #include "client/cpp/status_details.h"
 #include "client/cpp/wire_reader.h"
@@ -12,6 +13,9 @@
 
 namespace opserve::client {
 namespace {
+
+// Of all answers in one message.
+constexpr size_t kMaxEntries = 4096;
 
 // Splits a message into its `raw` entries and the bytes of all other fields.
 absl::Status Split(const Fragments& bytes, std::string& header, std::vector<Fragments>& raw) {
@@ -22,8 +26,8 @@ absl::Status Split(const Fragments& bytes, std::string& header, std::vector<Frag
     if (!reader.ReadField(field)) return MalformedAnswer(kSessionAnswer);
     if (field.number == v1::SessionResponse::kRawFieldNumber &&
         field.type == WireReader::Type::kBytes) {
-      if (raw.size() == kMaxOutputs)
-        return BadAnswer(kSessionAnswer, "raw", absl::StrCat("at most ", kMaxOutputs, " entries"),
+      if (raw.size() == kMaxEntries)
+        return BadAnswer(kSessionAnswer, "raw", absl::StrCat("at most ", kMaxEntries, " entries"),
                          "more");
       if (!reader.Slice(field.length, raw.emplace_back())) return MalformedAnswer(kSessionAnswer);
       continue;
@@ -41,36 +45,54 @@ absl::Status Split(const Fragments& bytes, std::string& header, std::vector<Frag
   return absl::OkStatus();
 }
 
-absl::Status ReadError(const v1::StatusDetails& error) {
+absl::Status ReadError(const google::rpc::Status& error) {
   absl::Status status = StatusFromWire(error);
   return status.ok() ? BadAnswer(kSessionAnswer, "error", "a code of an error", "OK") : status;
 }
 
-// Its parsed fields and its status.
-void Complete(SessionAnswer& answer) {
-  if (answer.message.has_error()) answer.status = ReadError(answer.message.error());
-  answer.last = !answer.message.more();
-}
+// The raw entries of a message, which go to the answers that use them.
+class MessageEntries {
+ public:
+  explicit MessageEntries(std::vector<Fragments> entries)
+      : entries_(std::move(entries)), given_(entries_.size()) {}
 
-// Whether it has its answers and nothing else.
-bool IsPlainGroup(const SessionAnswer& group) {
-  const v1::SessionResponse& message = group.message;
-  return message.id() == 0 && !message.more() && !message.has_error() && group.raw.empty() &&
-         message.failed_command() == 0 &&
-         message.answer_case() == v1::SessionResponse::ANSWER_NOT_SET;
-}
-
-absl::Status ReadGroup(SessionMessage& message) {
-  for (v1::SessionResponse& member : *message.group.mutable_answers()) {
-    if (member.answers_size() > 0) return BadAnswer(kSessionAnswer, "a group inside a group");
-    SessionAnswer& answer = message.answers.emplace_back();
-    answer.message = std::move(member);
-    for (const std::string& entry : answer.message.raw())
-      answer.raw.emplace_back(std::as_bytes(std::span(entry)));
-    Complete(answer);
+  absl::Status GiveTo(SessionAnswer& answer) {
+    v1::Answer& message = answer.message;
+    if (message.has_chunk()) {
+      OPSERVE_RETURN_IF_ERROR(Give(message.chunk().raw_index(), answer));
+      message.mutable_chunk()->set_raw_index(0);
+    }
+    if (!message.has_outputs()) return absl::OkStatus();
+    for (v1::Tensor& output : *message.mutable_outputs()->mutable_outputs()) {
+      if (!output.has_raw_index()) continue;
+      OPSERVE_RETURN_IF_ERROR(Give(output.raw_index(), answer));
+      output.set_raw_index(static_cast<uint32_t>(answer.raw.size() - 1));
+    }
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
-}
+
+  absl::Status CheckAllGiven() const {
+    const auto unused = std::find(given_.begin(), given_.end(), false);
+    if (unused == given_.end()) return absl::OkStatus();
+    return BadAnswer(kSessionAnswer, "raw", "entries that answers use",
+                     absl::StrCat("entry ", unused - given_.begin(), ", which none uses"));
+  }
+
+ private:
+  absl::Status Give(uint32_t index, SessionAnswer& answer) {
+    if (index >= entries_.size() || given_[index]) {
+      return BadAnswer(kSessionAnswer, "raw_index",
+                       absl::StrCat("one below ", entries_.size(), " that is its own"),
+                       absl::StrCat(index));
+    }
+    given_[index] = true;
+    answer.raw.push_back(std::move(entries_[index]));
+    return absl::OkStatus();
+  }
+
+  std::vector<Fragments> entries_;
+  std::vector<bool> given_;
+};
 
 absl::Status AtLeast(std::string_view name, int64_t least, int64_t got) {
   if (got >= least) return absl::OkStatus();
@@ -98,20 +120,23 @@ absl::StatusOr<SessionInfo> ReadSessionInfo(const v1::SessionInfo& message) {
                      .max_message_bytes = message.max_message_bytes()};
 }
 
-absl::Status ReadSessionMessage(const Fragments& bytes, SessionMessage& message) {
+absl::StatusOr<std::vector<SessionAnswer>> ReadSessionAnswers(const Fragments& bytes) {
   std::string header;
-  SessionAnswer alone;
-  OPSERVE_RETURN_IF_ERROR(Split(bytes, header, alone.raw));
-  OPSERVE_RETURN_IF_ERROR(ReadMessage(header, alone.message));
-  if (alone.message.answers_size() > 0) {
-    if (!IsPlainGroup(alone))
-      return BadAnswer(kSessionAnswer, "a group with other fields beside it");
-    message.group = std::move(alone.message);
-    return ReadGroup(message);
+  std::vector<Fragments> raw;
+  OPSERVE_RETURN_IF_ERROR(Split(bytes, header, raw));
+  v1::SessionResponse message;
+  OPSERVE_RETURN_IF_ERROR(ReadMessage(header, message));
+  MessageEntries entries(std::move(raw));
+  std::vector<SessionAnswer> answers(static_cast<size_t>(message.answers_size()));
+  for (size_t i = 0; i < answers.size(); ++i) {
+    SessionAnswer& answer = answers[i];
+    answer.message = std::move(*message.mutable_answers(static_cast<int>(i)));
+    answer.last = !answer.message.more();
+    if (answer.message.has_error()) answer.status = ReadError(answer.message.error());
+    OPSERVE_RETURN_IF_ERROR(entries.GiveTo(answer));
   }
-  Complete(alone);
-  message.answers.push_back(std::move(alone));
-  return absl::OkStatus();
+  OPSERVE_RETURN_IF_ERROR(entries.CheckAllGiven());
+  return answers;
 }
 
 }  // namespace opserve::client

@@ -4,7 +4,6 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cpp/session_info.h"
@@ -18,24 +17,19 @@ inline constexpr std::string_view kSessionAnswer = "SessionResponse";
 
 // An answer to a command, or a notice.
 struct SessionAnswer {
-  absl::Status status;          // what became of the command
-  v1::SessionResponse message;  // without `raw`, unless it came in a group
-  std::vector<Fragments> raw;   // valid as long as the message that was read, and its bytes
-  bool last = true;             // nothing more comes for this command
+  absl::Status status;         // what became of the command
+  v1::Answer message;          // its raw_index counts `raw`
+  std::vector<Fragments> raw;  // all that it uses; valid as long as the bytes that were read
+  bool last = true;            // nothing more comes for this command
   // Set by who takes the answer, where no sound server would have sent it: the session ends with
   // it.
   absl::Status objection;
 };
 
-// The answers in one message.
-struct SessionMessage {
-  absl::InlinedVector<SessionAnswer, 1> answers;
-  v1::SessionResponse group;  // what the answers of a group point to
-};
-
-// INTERNAL, saying what is wrong, for bytes that are no SessionResponse, or that would take much
-// more memory than one of a real server. The bulk bytes of one that came by itself are not copied.
-absl::Status ReadSessionMessage(const Fragments& bytes, SessionMessage& message);
+// The answers in one message, whose bulk bytes are not copied. INTERNAL, saying what is wrong, for
+// bytes that are no SessionResponse, or that would take much more memory than one of a real server;
+// for raw entries that are not there, or that not exactly one answer uses.
+absl::StatusOr<std::vector<SessionAnswer>> ReadSessionAnswers(const Fragments& bytes);
 
 // INTERNAL for limits that leave no room for work: with less, each byte would take a message.
 absl::StatusOr<SessionInfo> ReadSessionInfo(const v1::SessionInfo& message);

@@ -1,8 +1,6 @@
 #include "client/cpp/session_channel.h"
 
 #include <algorithm>
-#include <limits>
-#include <string_view>
 #include <utility>
 
 #include "absl/strings/cord.h"
@@ -18,19 +16,12 @@ namespace {
 
 constexpr char kMethod[] = "/opserve.v1.SessionService/Session";
 
-// What a message has beside its header and an entry's bytes, at most.
-constexpr size_t kFramingBytes = 16;
-
 // Small commands that wait go in one message of about this size.
 constexpr size_t kGroupBytes = size_t{64} << 10;
 
 // Quiet commands wait for others to go with: this many at most, and about as long.
 constexpr size_t kMaxWaiting = 8;
 constexpr absl::Duration kMaxWait = absl::Milliseconds(1);
-
-constexpr uint32_t kCommandsTag = v1::SessionRequest::kCommandsFieldNumber << 3 | 2;
-
-constexpr char kIdTag = v1::SessionRequest::kIdFieldNumber << 3;
 
 // What a pending command is told when the session ends.
 void EndCommand(OnAnswer& handler, const absl::Status& status) {
@@ -71,9 +62,13 @@ uint64_t SessionChannel::Send(Command command, OnAnswer on_answer) {
 }
 
 uint64_t SessionChannel::SendWith(Command command, const Handler& handler) {
-  if (handler == nullptr) command.message.set_quiet(true);
-  const std::string body = command.message.SerializeAsString();
-  absl::Status refused = CheckSize(command, body.size());
+  const bool is_quiet = handler == nullptr;
+  command.message.set_quiet(is_quiet);
+  const ExpectedAnswer expected = ExpectedOf(command.message);
+  OutgoingMessage message(std::move(command.message), command.raw);
+  const bool may_wait =
+      is_quiet && message.is_copied() && message.size_bytes() < kGroupBytes / kMaxWaiting;
+  absl::Status refused = CheckSize(message.size_bytes(), command.meaning);
   uint64_t id = 0;
   bool flush_later = false;
   {
@@ -81,80 +76,45 @@ uint64_t SessionChannel::SendWith(Command command, const Handler& handler) {
     const absl::Status closed = Closed();
     if (!closed.ok()) refused = closed;
     if (refused.ok()) {
-      id = Queue(command, body, handler);
-      if (!MayWait(handler == nullptr)) due_ = true;
+      id = Queue(std::move(message),
+                 {std::move(command.meaning), command.stream, command.context, !is_quiet});
+      if (!is_quiet) pending_.emplace(id, Pending{handler, expected});
+      // Where nothing is due, all that waits is small, and in one message.
+      if (!may_wait || queue_.size() > 1 || queue_.back().commands() >= kMaxWaiting) due_ = true;
       flush_later = !due_ && !std::exchange(flush_comes_, true);
     }
-    if (closed.ok() && !refused.ok() && handler == nullptr)
+    if (closed.ok() && !refused.ok() && is_quiet)
       failures_.Keep(refused, command.stream, command.context);
   }
   if (flush_later) FlushSoon();
   if (id != 0) Pump();
-  if (id == 0 && handler != nullptr) EndCommand(*handler, refused);
+  if (id == 0 && !is_quiet) EndCommand(*handler, refused);
   return id;
 }
 
-absl::Status SessionChannel::CheckSize(const Command& command, size_t header_bytes) const {
-  size_t bytes = header_bytes;
-  for (const RawEntry& entry : command.raw) bytes += entry.bytes.size();
+absl::Status SessionChannel::CheckSize(size_t bytes, const std::string& meaning) const {
   const size_t most = std::min(static_cast<size_t>(info_.max_message_bytes), kTransportMaxBytes);
-  if (bytes + kFramingBytes * (command.raw.size() + 1) <= most) return absl::OkStatus();
+  if (bytes <= most) return absl::OkStatus();
   return MakeError({.reason = ErrorReason::kResourceLimit,
                     .op = {},
-                    .parameter = command.meaning,
+                    .parameter = meaning,
                     .want = absl::StrCat("a message of at most ", most,
                                          " bytes (max_message_bytes of ", target_, ")"),
                     .got = absl::StrCat(bytes, " bytes")});
 }
 
-uint64_t SessionChannel::Queue(Command& command, const std::string& body, const Handler& handler) {
-  const uint64_t id = sent_.Add({.meaning = std::move(command.meaning),
-                                 .stream = command.stream,
-                                 .context = command.context,
-                                 .is_over = handler != nullptr},
-                                info_.max_queued_commands);
-  std::string head(1, kIdTag);
-  AppendVarint(id, head);
-  Request& request = queue_.emplace_back();
-  request.AppendCopy(head);
-  request.AppendCopy(body);
-  for (const RawEntry& entry : command.raw)
-    AppendRaw(v1::SessionRequest::kRawFieldNumber, entry, request);
-  if (handler != nullptr) pending_.emplace(id, Pending{handler, ExpectedOf(command.message)});
+uint64_t SessionChannel::Queue(OutgoingMessage message, SentCommand command) {
+  const uint64_t id = sent_.Add(std::move(command), info_.max_queued_commands);
+  message.SetId(id);
+  // Half: a raw_index may take more bytes behind other commands, but not twice as many in all.
+  const size_t most = std::min(kGroupBytes, static_cast<size_t>(info_.max_message_bytes) / 2);
+  const bool goes_along = !queue_.empty() && queue_.back().is_copied() && message.is_copied() &&
+                          queue_.back().size_bytes() + message.size_bytes() <= most;
+  if (goes_along)
+    queue_.back().Append(std::move(message));
+  else
+    queue_.push_back(std::move(message));
   return id;
-}
-
-Request SessionChannel::NextMessage() {
-  const size_t most = std::min(kGroupBytes, static_cast<size_t>(info_.max_message_bytes));
-  size_t count = 0;
-  size_t bytes = 0;
-  for (const Request& waiting : queue_) {
-    bytes += waiting.size_bytes() + kFramingBytes;
-    if (!waiting.is_copied() || bytes > most) break;
-    ++count;
-  }
-  if (count < 2) {
-    Request alone = std::move(queue_.front());
-    queue_.pop_front();
-    return alone;
-  }
-  std::string group;
-  group.reserve(bytes);
-  for (size_t i = 0; i < count; ++i) {
-    const std::string_view command = queue_.front().copied();
-    AppendVarint(kCommandsTag, group);
-    AppendVarint(command.size(), group);
-    group.append(command);
-    queue_.pop_front();
-  }
-  Request message;
-  message.AppendCopy(group);
-  return message;
-}
-
-bool SessionChannel::MayWait(bool is_quiet) const {
-  return is_quiet && queue_.size() < kMaxWaiting && queue_.back().is_copied() &&
-         queue_.back().size_bytes() < kGroupBytes / kMaxWaiting;
 }
 
 void SessionChannel::FlushSoon() {
@@ -176,16 +136,19 @@ void SessionChannel::Flush() {
 }
 
 void SessionChannel::Pump() {
-  std::optional<Request> next;
+  std::optional<OutgoingMessage> next;
   {
     const MutexLock lock(mutex_);
     if (writing_ || end_.has_value()) return;
     if (queue_.empty() ? !closing_ : !due_ && !closing_) return;
     writing_ = true;
-    if (!queue_.empty()) next = NextMessage();
+    if (!queue_.empty()) {
+      next = std::move(queue_.front());
+      queue_.pop_front();
+    }
     if (queue_.empty()) due_ = false;
   }
-  next.has_value() ? stream_->Write(*next) : stream_->HalfClose();
+  next.has_value() ? stream_->Write(next->Take()) : stream_->HalfClose();
 }
 
 void SessionChannel::OnWritten() {
@@ -211,10 +174,9 @@ void SessionChannel::OnMessage(const Fragments& message) {
     const MutexLock lock(mutex_);
     if (fault_.has_value()) return;
   }
-  SessionMessage read;
-  const absl::Status status = ReadSessionMessage(message, read);
-  if (!status.ok()) return Fault(status);
-  for (SessionAnswer& answer : read.answers) Deliver(answer);
+  absl::StatusOr<std::vector<SessionAnswer>> answers = ReadSessionAnswers(message);
+  if (!answers.ok()) return Fault(answers.status());
+  for (SessionAnswer& answer : *answers) Deliver(answer);
 }
 
 absl::Status SessionChannel::AcceptFailure(const SessionAnswer& answer) {
@@ -318,7 +280,7 @@ void SessionChannel::Fault(const absl::Status& status) {
 
 void SessionChannel::OnEnded(absl::Status status) {
   absl::flat_hash_map<uint64_t, Pending> pending;
-  std::deque<Request> dropped;
+  std::deque<OutgoingMessage> dropped;
   absl::Status end;
   {
     const MutexLock lock(mutex_);

@@ -16,6 +16,7 @@
 #include "client/cpp/connection.h"
 #include "client/cpp/expected_answer.h"
 #include "client/cpp/message_stream.h"
+#include "client/cpp/outgoing_message.h"
 #include "client/cpp/sent_commands.h"
 #include "client/cpp/session_answer.h"
 #include "client/cpp/session_info.h"
@@ -29,9 +30,9 @@ namespace opserve::client {
 using OnAnswer = absl::AnyInvocable<void(SessionAnswer&)>;
 
 struct Command {
-  v1::SessionRequest message;  // without id and quiet
-  std::vector<RawEntry> raw;   // each with an owner, unless AppendRaw copies it
-  std::string meaning;         // for errors: "Upload"
+  v1::Command message;        // without id and quiet
+  std::vector<RawEntry> raw;  // that its raw_index counts; owned, unless AppendRaw copies them
+  std::string meaning;        // for errors: "Upload"
   // Whose Synchronize tells of a failure that nothing waits for. 0, 0: nobody's.
   uint64_t stream = 0;
   uint64_t context = 0;
@@ -99,14 +100,11 @@ class SessionChannel final : public MessageStream::Listener,
     ExpectedAnswer expected;
   };
 
-  absl::Status CheckSize(const Command& command, size_t header_bytes) const;
+  absl::Status CheckSize(size_t bytes, const std::string& meaning) const;
   uint64_t SendWith(Command command, const Handler& handler);
-  uint64_t Queue(Command& command, const std::string& body, const Handler& handler)
+  // Adds a command to the last message that waits, or as one of its own. Returns its id.
+  uint64_t Queue(OutgoingMessage message, SentCommand command)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The message to write next: the first command that waits, or as many small ones as wait.
-  Request NextMessage() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether what Queue appended last leaves all that waits waiting for more.
-  bool MayWait(bool is_quiet) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Sees to it that what waits now goes out before long.
   void FlushSoon();
   void Flush();
@@ -136,7 +134,7 @@ class SessionChannel final : public MessageStream::Listener,
   CondVar changed_;
   absl::AnyInvocable<void()> on_draining_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_object_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::deque<Request> queue_ ABSL_GUARDED_BY(mutex_);
+  std::deque<OutgoingMessage> queue_ ABSL_GUARDED_BY(mutex_);  // what is written is not in it
   SentCommands sent_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<uint64_t, Pending> pending_ ABSL_GUARDED_BY(mutex_);
   KeptFailures failures_ ABSL_GUARDED_BY(mutex_);

@@ -49,13 +49,14 @@ EngineStatistics ReadEngine(const v1::EngineStatistics& message) {
 }
 
 DeviceStatistics ReadDeviceStatistics(const v1::DeviceStatistics& message) {
+  const v1::MemoryInfo& memory = message.memory();
   return {.device = message.device(),
-          .memory_limit_bytes = message.memory_limit_bytes(),
-          .memory_used_bytes = message.memory_used_bytes(),
-          .memory_cached_bytes = message.memory_cached_bytes(),
-          .memory_hits = message.memory_hits(),
-          .memory_misses = message.memory_misses(),
-          .memory_largest_lease_bytes = message.memory_largest_lease_bytes()};
+          .memory_limit_bytes = memory.limit_bytes(),
+          .memory_used_bytes = memory.used_bytes(),
+          .memory_cached_bytes = memory.cached_bytes(),
+          .memory_hits = memory.hits(),
+          .memory_misses = memory.misses(),
+          .memory_largest_lease_bytes = memory.largest_lease_bytes()};
 }
 
 SharedMemoryStatistics ReadSharedMemory(const v1::SharedMemoryStatistics& message) {

@@ -4,16 +4,16 @@
 #include <optional>
 
 #include "absl/strings/cord.h"
-#include "absl/strings/numbers.h"
+#include "absl/time/time.h"
 #include "client/cpp/printable_text.h"
 #include "core/base/op_error.h"
 #include "core/base/strings.h"
+#include "google/rpc/error_details.pb.h"
 
 namespace opserve::client {
 namespace {
 
-constexpr std::string_view kTypeUrl = "type.googleapis.com/google.rpc.ErrorInfo";
-constexpr std::string_view kDomain = "opserve";
+constexpr std::string_view kDomain = "opserve.dev";
 // What has more is none of ours.
 constexpr int kMaxDetails = 16;
 constexpr size_t kMaxDetailBytes = size_t{16} << 10;
@@ -22,32 +22,42 @@ std::string Told(std::string_view text) {
   return ShortText(PrintableText(ShortText(text, kMaxErrorTextBytes)), kMaxErrorTextBytes);
 }
 
-std::optional<v1::ErrorInfo> FindErrorInfo(const v1::StatusDetails& status) {
+// The first of the details that is a T for which accept(T) is true.
+template <typename T, typename Accept>
+std::optional<T> FindDetail(const google::rpc::Status& status, Accept accept) {
   for (int i = 0; i < std::min(status.details_size(), kMaxDetails); ++i) {
     const google::protobuf::Any& any = status.details(i);
-    if (any.type_url() != kTypeUrl || any.value().size() > kMaxDetailBytes) continue;
-    v1::ErrorInfo info;
-    if (info.ParseFromString(any.value()) && info.domain() == kDomain) return info;
+    T detail;
+    if (any.value().size() <= kMaxDetailBytes && any.UnpackTo(&detail) && accept(detail))
+      return detail;
   }
   return std::nullopt;
 }
 
-// Nothing where it is not the number of milliseconds that it should be.
-std::optional<absl::Duration> ReadWait(const std::string& text) {
-  int64_t milliseconds = 0;
-  if (!absl::SimpleAtoi(text, &milliseconds) || milliseconds < 0) return std::nullopt;
-  return std::min(absl::Milliseconds(milliseconds), kMaxRetryAfter);
+// Nothing where it is no time to wait.
+std::optional<absl::Duration> FindWait(const google::rpc::Status& status) {
+  const auto retry =
+      FindDetail<google::rpc::RetryInfo>(status, [](const google::rpc::RetryInfo& info) {
+        return info.retry_delay().seconds() >= 0 && info.retry_delay().nanos() >= 0;
+      });
+  if (!retry.has_value()) return std::nullopt;
+  return std::min(absl::Seconds(retry->retry_delay().seconds()) +
+                      absl::Nanoseconds(retry->retry_delay().nanos()),
+                  kMaxRetryAfter);
 }
 
-std::optional<ErrorDetail> ToDetail(const v1::ErrorInfo& info) {
+std::optional<ErrorDetail> FindErrorDetail(const google::rpc::Status& status) {
+  const auto info = FindDetail<google::rpc::ErrorInfo>(
+      status, [](const google::rpc::ErrorInfo& found) { return found.domain() == kDomain; });
+  if (!info.has_value()) return std::nullopt;
   for (const ErrorReasonInfo& row : ErrorReasons()) {
-    if (row.name != info.reason()) continue;
+    if (row.name != info->reason()) continue;
     const auto text = [&info](const char* key) {
-      const auto found = info.metadata().find(key);
-      return found == info.metadata().end() ? std::string() : Told(found->second);
+      const auto found = info->metadata().find(key);
+      return found == info->metadata().end() ? std::string() : Told(found->second);
     };
     return ErrorDetail{row.reason,   text("operator"), text("parameter"),
-                       text("want"), text("got"),      ReadWait(text("retry_after_ms"))};
+                       text("want"), text("got"),      FindWait(status)};
   }
   return std::nullopt;
 }
@@ -58,10 +68,10 @@ absl::StatusCode CodeFromWire(int code) {
                                     : absl::StatusCode::kUnknown;
 }
 
-// `bare` with the detail that `info` has.
-absl::Status WithDetail(absl::Status bare, const std::optional<v1::ErrorInfo>& info) {
-  if (bare.ok() || !info.has_value()) return bare;
-  const std::optional<ErrorDetail> detail = ToDetail(*info);
+// `bare` with the detail that `status` has.
+absl::Status WithDetail(absl::Status bare, const google::rpc::Status& status) {
+  if (bare.ok()) return bare;
+  const std::optional<ErrorDetail> detail = FindErrorDetail(status);
   if (!detail.has_value()) return bare;
   MakeError(*detail).ForEachPayload(
       [&bare](absl::string_view url, const absl::Cord& payload) { bare.SetPayload(url, payload); });
@@ -72,14 +82,14 @@ absl::Status WithDetail(absl::Status bare, const std::optional<v1::ErrorInfo>& i
 
 absl::Status StatusFromWire(int code, std::string_view message, const std::string& details) {
   absl::Status bare(CodeFromWire(code), Told(message));
-  v1::StatusDetails parsed;
+  google::rpc::Status parsed;
   if (bare.ok() || details.empty() || !parsed.ParseFromString(details)) return bare;
-  return WithDetail(std::move(bare), FindErrorInfo(parsed));
+  return WithDetail(std::move(bare), parsed);
 }
 
-absl::Status StatusFromWire(const v1::StatusDetails& error) {
+absl::Status StatusFromWire(const google::rpc::Status& error) {
   absl::Status bare(CodeFromWire(error.code()), Told(error.message()));
-  return WithDetail(std::move(bare), FindErrorInfo(error));
+  return WithDetail(std::move(bare), error);
 }
 
 }  // namespace opserve::client

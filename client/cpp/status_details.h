@@ -7,12 +7,12 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "opserve/v1/errors.pb.h"
+#include "google/rpc/status.pb.h"
 
 namespace opserve::client {
 
 // The status that a call ended with: gRPC's code and message, and the ErrorDetail that `details`
-// holds (`grpc-status-details-bin`: StatusDetails with one ErrorInfo), for opserve::GetErrorDetail.
+// holds (`grpc-status-details-bin`: a google.rpc.Status), for opserve::GetErrorDetail.
 // Details that cannot be read, or whose reason this library does not know, are left out; a code
 // that is none of gRPC's is UNKNOWN.
 //
@@ -23,6 +23,6 @@ inline constexpr absl::Duration kMaxRetryAfter = absl::Hours(1);
 absl::Status StatusFromWire(int code, std::string_view message, const std::string& details);
 
 // The same of an error that came inside an answer; OK when its code is.
-absl::Status StatusFromWire(const v1::StatusDetails& error);
+absl::Status StatusFromWire(const google::rpc::Status& error);
 
 }  // namespace opserve::client

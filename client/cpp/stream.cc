@@ -1,8 +1,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/execute_command.h"
 #include "client/cpp/incoming_outputs.h"
-#include "client/cpp/inline_call.h"
 #include "client/cpp/pending_plan.h"
 #include "client/cpp/session.h"
 #include "client/cpp/session_command.h"
@@ -20,13 +20,13 @@ absl::Status SameSize(const Rows& from, const Rows& to) {
                           absl::StrCat(to.size_bytes()));
 }
 
-Command ExecuteCommand(const RemoteObject& stream, const std::string& op, uint64_t executor,
-                       const DeviceTensor& workspace) {
+Command RunExecutorCommand(const RemoteObject& stream, const std::string& op, uint64_t executor,
+                           const DeviceTensor& workspace) {
   Command command = stream.NewCommand(absl::StrCat("Execute of ", op));
-  v1::RunExecutor& execute = *command.message.mutable_execute();
-  execute.set_executor(executor);
-  execute.set_stream(stream.id());
-  if (workspace.buffer.object() != nullptr) FillBufferView(workspace, *execute.mutable_workspace());
+  v1::RunExecutorCommand& run = *command.message.mutable_run_executor();
+  run.set_executor(executor);
+  run.set_stream(stream.id());
+  if (workspace.buffer.object() != nullptr) FillBufferView(workspace, *run.mutable_workspace());
   return command;
 }
 
@@ -37,9 +37,9 @@ absl::Status Stream::Copy(const DeviceTensor& from, const DeviceTensor& to) {
   OPSERVE_ASSIGN_OR_RETURN(const Rows destination, RowsOf(to, "to"));
   OPSERVE_RETURN_IF_ERROR(SameSize(source, destination));
   Command command = object_->NewCommand("Copy");
-  v1::Copy& copy = *command.message.mutable_copy();
-  FillRegion(from, source, *copy.mutable_from());
-  FillRegion(to, destination, *copy.mutable_to());
+  v1::CopyCommand& copy = *command.message.mutable_copy();
+  FillRange(from, source, *copy.mutable_source());
+  FillRange(to, destination, *copy.mutable_destination());
   copy.set_stream(object_->id());
   object_->channel().Send(std::move(command));
   return absl::OkStatus();
@@ -53,8 +53,8 @@ absl::Status Stream::FillPattern(const DeviceTensor& to, DType dtype,
   }
   OPSERVE_ASSIGN_OR_RETURN(const Rows rows, RowsOf(to, "to"));
   Command command = object_->NewCommand("Fill");
-  v1::Fill& fill = *command.message.mutable_fill();
-  FillRegion(to, rows, *fill.mutable_to());
+  v1::FillCommand& fill = *command.message.mutable_fill();
+  FillRange(to, rows, *fill.mutable_destination());
   fill.set_pattern(pattern.data(), pattern.size());
   fill.set_stream(object_->id());
   object_->channel().Send(std::move(command));
@@ -78,8 +78,8 @@ void Stream::Wait(const Event& event) {
 void Stream::Execute(const Executor& executor, const DeviceBuffer& workspace,
                      int64_t workspace_offset_bytes) {
   object_->channel().Send(
-      ExecuteCommand(*object_, executor.plan_->op(), executor.object_->id(),
-                     {.buffer = workspace, .offset_bytes = workspace_offset_bytes}));
+      RunExecutorCommand(*object_, executor.plan_->op(), executor.object_->id(),
+                         {.buffer = workspace, .offset_bytes = workspace_offset_bytes}));
 }
 
 absl::StatusOr<ExecuteResult> Stream::ExecuteAndReceive(const Executor& executor,
@@ -89,11 +89,11 @@ absl::StatusOr<ExecuteResult> Stream::ExecuteAndReceive(const Executor& executor
   OPSERVE_ASSIGN_OR_RETURN(ExecutorPlan plan, executor.plan({.timeout = options.timeout}));
   const auto outputs = std::make_shared<IncomingOutputs>(std::move(options.sink));
   OPSERVE_RETURN_IF_ERROR(outputs->Expect(std::move(plan.outputs), options.max_bytes));
-  Command command =
-      ExecuteCommand(*object_, executor.plan_->op(), executor.object_->id(),
-                     {.buffer = options.workspace, .offset_bytes = options.workspace_offset_bytes});
-  command.message.mutable_execute()->set_send_outputs(true);
-  command.message.mutable_execute()->set_chunk_bytes(ChunkBytes(channel.info()));
+  Command command = RunExecutorCommand(
+      *object_, executor.plan_->op(), executor.object_->id(),
+      {.buffer = options.workspace, .offset_bytes = options.workspace_offset_bytes});
+  command.message.mutable_run_executor()->set_send_outputs(true);
+  command.message.mutable_run_executor()->set_chunk_bytes(ChunkBytes(channel.info()));
   const std::string meaning = command.meaning;
   channel.Send(std::move(command), [outputs](SessionAnswer& answer) { outputs->OnAnswer(answer); });
   std::optional<absl::StatusOr<ExecuteResult>> result = outputs->Wait(deadline);
@@ -101,11 +101,11 @@ absl::StatusOr<ExecuteResult> Stream::ExecuteAndReceive(const Executor& executor
 }
 
 absl::StatusOr<ExecuteResult> Stream::Execute(const Call& call, const CallOptions& options) {
-  return ExecuteInlineAndWait(object_->channel(), call, object_->id(), options);
+  return ExecuteAndWait(object_->channel(), call, object_->id(), options);
 }
 
 void Stream::ExecuteAsync(const Call& call, Done<ExecuteResult> done) {
-  ExecuteInline(object_->channel(), call, object_->id(), std::move(done));
+  SendExecute(object_->channel(), call, object_->id(), std::move(done));
 }
 
 absl::Status Stream::Synchronize(const CallOptions& options) {

@@ -74,13 +74,13 @@ void ForEachPiece(const Rows& rows, int64_t chunk_bytes,
   }
 }
 
-void FillRegion(const DeviceTensor& tensor, const Rows& rows, v1::Region& region) {
-  region.set_buffer(tensor.buffer.object() == nullptr ? 0 : tensor.buffer.object()->id());
-  region.set_offset_bytes(rows.offset_bytes);
-  region.set_row_bytes(rows.row_bytes);
+void FillRange(const DeviceTensor& tensor, const Rows& rows, v1::BufferRange& range) {
+  range.set_buffer(tensor.buffer.object() == nullptr ? 0 : tensor.buffer.object()->id());
+  range.set_offset_bytes(rows.offset_bytes);
+  range.set_row_bytes(rows.row_bytes);
   if (rows.rows == 1) return;
-  region.set_rows(rows.rows);
-  region.set_stride_bytes(rows.stride_bytes);
+  range.set_rows(rows.rows);
+  range.set_stride_bytes(rows.stride_bytes);
 }
 
 void FillBufferView(const DeviceTensor& tensor, v1::BufferView& view) {

@@ -34,7 +34,7 @@ absl::StatusOr<Rows> RowsOf(const DeviceTensor& tensor, std::string_view paramet
 void ForEachPiece(const Rows& rows, int64_t chunk_bytes,
                   const std::function<bool(const Rows& piece, int64_t offset_bytes)>& send);
 
-void FillRegion(const DeviceTensor& tensor, const Rows& rows, v1::Region& region);
+void FillRange(const DeviceTensor& tensor, const Rows& rows, v1::BufferRange& range);
 
 // Where a tensor's storage is; nothing for a tensor without a buffer.
 void FillBufferView(const DeviceTensor& tensor, v1::BufferView& view);

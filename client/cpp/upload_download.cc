@@ -42,8 +42,8 @@ absl::Status SendUpload(const RemoteObject& stream, const DeviceTensor& to, cons
   SessionChannel& channel = stream.channel();
   ForEachPiece(rows, ChunkBytes(channel.info()), [&](const Rows& piece, int64_t offset) {
     Command command = stream.NewCommand("Upload");
-    v1::Upload& upload = *command.message.mutable_upload();
-    FillRegion(to, piece, *upload.mutable_to());
+    v1::UploadCommand& upload = *command.message.mutable_upload();
+    FillRange(to, piece, *upload.mutable_destination());
     upload.set_stream(stream.id());
     command.raw.push_back(
         {bytes.subspan(static_cast<size_t>(offset), static_cast<size_t>(piece.size_bytes())),
@@ -54,11 +54,11 @@ absl::Status SendUpload(const RemoteObject& stream, const DeviceTensor& to, cons
 }
 
 // The answers to one Download. Once abandoned, `sink` is not called any more.
-class IncomingRegion {
+class IncomingDownload {
  public:
   using Ended = absl::AnyInvocable<void(absl::Status)>;
 
-  IncomingRegion(int64_t size_bytes, BytesSink sink, Ended ended)
+  IncomingDownload(int64_t size_bytes, BytesSink sink, Ended ended)
       : sink_(std::move(sink)), ended_(std::move(ended)), inflow_(size_bytes) {}
 
   void OnAnswer(SessionAnswer& answer) {
@@ -92,10 +92,10 @@ class IncomingRegion {
 };
 
 void SendDownload(const RemoteObject& stream, const DeviceTensor& from, const Rows& rows,
-                  std::shared_ptr<IncomingRegion> incoming) {
+                  std::shared_ptr<IncomingDownload> incoming) {
   Command command = stream.NewCommand("Download");
-  v1::Download& download = *command.message.mutable_download();
-  FillRegion(from, rows, *download.mutable_from());
+  v1::DownloadCommand& download = *command.message.mutable_download();
+  FillRange(from, rows, *download.mutable_source());
   download.set_stream(stream.id());
   download.set_chunk_bytes(ChunkBytes(stream.channel().info()));
   stream.channel().Send(
@@ -151,7 +151,7 @@ void Stream::DownloadAsync(const DeviceTensor& from, Done<Tensor> done) {
   const std::shared_ptr<std::byte> memory =
       AllocateTensorBytes(static_cast<size_t>(rows->size_bytes()));
   Tensor tensor(TensorDesc::Dense(from.desc.dtype, from.desc.shape), memory);
-  auto incoming = std::make_shared<IncomingRegion>(
+  auto incoming = std::make_shared<IncomingDownload>(
       rows->size_bytes(),
       [memory](int64_t offset, std::span<const std::byte> bytes) {
         std::memcpy(memory.get() + offset, bytes.data(), bytes.size());
@@ -176,14 +176,14 @@ void Stream::DownloadToAsync(const DeviceTensor& from, std::span<std::byte> memo
   if (!rows.ok()) return done(rows.status());
   SendDownload(
       *object_, from, *rows,
-      std::make_shared<IncomingRegion>(rows->size_bytes(), FillInOrder(memory), std::move(done)));
+      std::make_shared<IncomingDownload>(rows->size_bytes(), FillInOrder(memory), std::move(done)));
 }
 
 absl::Status Stream::DownloadChunks(const DeviceTensor& from, BytesSink sink,
                                     const CallOptions& options) {
   OPSERVE_ASSIGN_OR_RETURN(const Rows rows, RowsOf(from, "from"));
   const Waiter<absl::Status> waiter;
-  const auto incoming = std::make_shared<IncomingRegion>(
+  const auto incoming = std::make_shared<IncomingDownload>(
       rows.size_bytes(), std::move(sink),
       [waiter](absl::Status status) { waiter.Set(std::move(status)); });
   SendDownload(*object_, from, rows, incoming);

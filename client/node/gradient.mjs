@@ -10,25 +10,27 @@ import grpc from '@grpc/grpc-js';
 import protoLoader from '@grpc/proto-loader';
 
 const PROTO_FOLDER = fileURLToPath(new URL('../../proto', import.meta.url));
-const PROTOS = ['opserve/v1/operator_service.proto', 'opserve/v1/errors.proto'];
+const PROTOS = ['opserve/v1/operator_service.proto', 'google/rpc/error_details.proto'];
 const definitions = protoLoader.loadSync(PROTOS, {
   includeDirs: [PROTO_FOLDER], keepCase: true, enums: String, longs: Number, defaults: true, oneofs: true,
 });
-const { OperatorService, StatusDetails, ErrorInfo } = grpc.loadPackageDefinition(definitions).opserve.v1;
+const { google, opserve } = grpc.loadPackageDefinition(definitions);
+const { OperatorService } = opserve.v1;
+const { Status, ErrorInfo } = google.rpc;
 
 export function connect(target) {
   const unlimited = { 'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1 };
   return new OperatorService(target, grpc.credentials.createInsecure(), unlimited);
 }
 
-// Runs an operator. `inputs` are { name: { dtype: 'DTYPE_FLOAT32', shape: [4, 2], data: typed array } }, `attributes`
+// Runs an operator. `inputs` are { name: { dtype: 'DATA_TYPE_FLOAT32', shape: [4, 2], data: typed array } }, `attributes`
 // { name: { int_value: 0 } }. Resolves to the outputs, in the form of the inputs but with a Buffer as data; rejects with
 // gRPC's error.
 export function execute(client, operator, inputs, attributes, timeoutMs = 5000) {
   const tensors = Object.entries(inputs);
   const request = {
     call: {
-      operator,
+      op: operator,
       inputs: tensors.map(([name, { dtype, shape }], i) => ({ name, dtype, shape, raw_index: i })),
       attributes: Object.entries(attributes).map(([name, value]) => ({ name, ...value })),
     },
@@ -50,12 +52,12 @@ function outputsOf({ outputs, raw }) {
 export function explain(error) {
   const [details] = error.metadata?.get('grpc-status-details-bin') ?? [];
   if (!details) return `${grpc.status[error.code]}: ${error.details}`; // from gRPC itself: no server, deadline, …
-  const info = ErrorInfo.deserialize(StatusDetails.deserialize(details).details[0].value);
+  const info = ErrorInfo.deserialize(Status.deserialize(details).details[0].value);
   return `${[info.reason, info.metadata.code].filter(Boolean).join(' ')}: ${error.details}`;
 }
 
 async function main(target = 'localhost:8500') {
-  const tensor = (...elements) => ({ dtype: 'DTYPE_FLOAT32', shape: [4, 2], data: new Float32Array(elements) });
+  const tensor = (...elements) => ({ dtype: 'DATA_TYPE_FLOAT32', shape: [4, 2], data: new Float32Array(elements) });
   const ones = tensor(1, 1, 1, 1, 1, 1, 1, 1);
   const inputs = { grad_out: ones, self: tensor(0, 1, 2, 3, 4, 5, 6, 7), target: ones };
   const client = connect(target);

@@ -11,17 +11,19 @@ import sys
 import grpc
 import numpy as np
 
-from opserve.v1 import errors_pb2 as errors
+from google.rpc import error_details_pb2
+from google.rpc import status_pb2
 from opserve.v1 import operator_service_pb2 as api
 from opserve.v1 import operator_service_pb2_grpc as api_grpc
 from opserve.v1 import types_pb2 as types
 
-# NumPy's kind and item size → DType.
+# NumPy's kind and item size → DataType.
 DTYPES = {
-    "f4": types.DTYPE_FLOAT32, "f2": types.DTYPE_FLOAT16, "V2": types.DTYPE_BFLOAT16, "f8": types.DTYPE_FLOAT64,
-    "i1": types.DTYPE_INT8, "i2": types.DTYPE_INT16, "i4": types.DTYPE_INT32, "i8": types.DTYPE_INT64,
-    "u1": types.DTYPE_UINT8, "u2": types.DTYPE_UINT16, "u4": types.DTYPE_UINT32, "u8": types.DTYPE_UINT64,
-    "b1": types.DTYPE_BOOL,
+    "f4": types.DATA_TYPE_FLOAT32, "f2": types.DATA_TYPE_FLOAT16, "V2": types.DATA_TYPE_BFLOAT16,
+    "f8": types.DATA_TYPE_FLOAT64, "i1": types.DATA_TYPE_INT8, "i2": types.DATA_TYPE_INT16,
+    "i4": types.DATA_TYPE_INT32, "i8": types.DATA_TYPE_INT64, "u1": types.DATA_TYPE_UINT8,
+    "u2": types.DATA_TYPE_UINT16, "u4": types.DATA_TYPE_UINT32, "u8": types.DATA_TYPE_UINT64,
+    "b1": types.DATA_TYPE_BOOL,
 }
 NUMPY_TYPES = {dtype: np.dtype("<" + name) for name, dtype in DTYPES.items()}
 ATTRIBUTE_FIELDS = {int: "int", float: "float", bool: "bool"}
@@ -31,7 +33,7 @@ UNLIMITED = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_le
 def execute(channel, operator, inputs, attributes, timeout=5):
     """Runs an operator on arrays by name and attributes by name; returns its outputs by name. Raises grpc.RpcError."""
     request = api.ExecuteRequest()
-    request.call.operator = operator
+    request.call.op = operator
     for name, array in inputs.items():
         dtype = DTYPES[f"{array.dtype.kind}{array.dtype.itemsize}"]
         request.call.inputs.add(name=name, dtype=dtype, shape=array.shape, raw_index=len(request.raw))
@@ -60,7 +62,7 @@ def explain(error):
     details = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin")
     if details is None:  # from gRPC itself: no server, deadline, …
         return f"{error.code().name}: {error.details()}"
-    info = errors.ErrorInfo.FromString(errors.StatusDetails.FromString(details).details[0].value)
+    info = error_details_pb2.ErrorInfo.FromString(status_pb2.Status.FromString(details).details[0].value)
     return " ".join(filter(None, [info.reason, info.metadata.get("code")])) + f": {error.details()}"
 
 

@@ -14,7 +14,7 @@ import threading
 import grpc
 import numpy as np
 
-from opserve.v1 import errors_pb2 as errors
+from google.rpc import error_details_pb2
 from opserve.v1 import session_pb2 as api
 from opserve.v1 import session_pb2_grpc as api_grpc
 
@@ -25,7 +25,7 @@ class CommandError(Exception):
     """A command failed; `reason` is the constant of docs/errors.md."""
 
     def __init__(self, command, error):
-        info = errors.ErrorInfo.FromString(error.details[0].value)
+        info = error_details_pb2.ErrorInfo.FromString(error.details[0].value)
         super().__init__(f"command {command}: {info.reason}: {error.message}")
         self.command, self.reason = command, info.reason
 
@@ -42,7 +42,7 @@ class Session:
         self._ids = itertools.count(1)
         self._sending = threading.Lock()
         self._changed = threading.Condition()
-        self._answers = {}  # id → answers so far
+        self._answers = {}  # id → answers so far, each with the bytes of its chunk
         self._ended = None  # the RPC's end: None, or why
         self._responses = api_grpc.SessionServiceStub(channel).Session(iter(self._requests.get, None), timeout=timeout)
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -59,28 +59,29 @@ class Session:
     def send(self, raw=(), quiet=False, **command):
         """Sends a command, e.g. send(allocate=dict(...)); returns its id. A quiet one is answered only if it fails."""
         with self._sending:  # ids must go out in order
-            request = api.SessionRequest(id=next(self._ids), raw=raw, quiet=quiet, **command)
-            self._requests.put(request)
-            return request.id
+            message = api.Command(id=next(self._ids), quiet=quiet, **command)
+            self._requests.put(api.SessionRequest(commands=[message], raw=raw))
+            return message.id
 
     def result(self, command):
-        """All answers to a command. Waits; raises CommandError."""
+        """All answers to a command, each with the bytes of its chunk. Waits; raises CommandError."""
         with self._changed:
             self._changed.wait_for(lambda: self._is_over(command) or self._ended is not None)
             if not self._is_over(command):
                 raise self._ended
             answers = self._answers.pop(command)
-        if answers[-1].HasField("error"):
-            raise CommandError(answers[-1].failed_command or command, answers[-1].error)
+        last, _ = answers[-1]
+        if last.HasField("error"):
+            raise CommandError(last.failed_command or command, last.error)
         return answers
 
     def upload(self, array):
         """A new buffer with the array's bytes; returns what an executor takes as that tensor."""
         dtype = DTYPES[f"{array.dtype.kind}{array.dtype.itemsize}"]
         tensor = self.allocate(dtype, array.shape)
-        region = dict(buffer=tensor["buffer"]["buffer"])
+        destination = dict(buffer=tensor["buffer"]["buffer"])
         self.send(raw=[array.astype(NUMPY_TYPES[dtype], copy=False).tobytes()], quiet=True,
-                  upload=dict(to=region, stream=self.stream))
+                  upload=dict(destination=destination, stream=self.stream, raw_index=0))
         return tensor
 
     def allocate(self, dtype, shape):
@@ -94,36 +95,38 @@ class Session:
         """Both phases. Inputs and outputs are tensors of upload() and allocate(), by name. An output that is missing comes
         back with the answer; returns the command's id for received()."""
         executor = next(self._ids)
-        call = dict(operator=operator, inputs=[dict(name=name, **tensor) for name, tensor in inputs.items()],
+        call = dict(op=operator, inputs=[dict(name=name, **tensor) for name, tensor in inputs.items()],
                     outputs=[dict(name=name, **tensor) for name, tensor in outputs.items()],
                     attributes=[attribute_of(name, value) for name, value in attributes.items()])
-        self.result(self.send(get_workspace_size=dict(executor=executor, context=self.context, call=call)))
-        return self.send(execute=dict(executor=executor, stream=self.stream))
+        self.result(self.send(create_executor=dict(executor=executor, context=self.context, call=call)))
+        return self.send(run_executor=dict(executor=executor, stream=self.stream))
 
     def download(self, tensor):
         """A tensor's elements."""
         array = np.empty(tensor["shape"], NUMPY_TYPES[tensor["dtype"]])
-        region = dict(buffer=tensor["buffer"]["buffer"], row_bytes=array.nbytes)
-        answers = self.result(self.send(download={"from": region, "stream": self.stream}))
-        data = b"".join(answer.raw[0] for answer in answers if answer.HasField("chunk"))
+        source = dict(buffer=tensor["buffer"]["buffer"], row_bytes=array.nbytes)
+        answers = self.result(self.send(download=dict(source=source, stream=self.stream)))
+        data = b"".join(chunk for _, chunk in answers)
         return np.frombuffer(data, array.dtype).reshape(array.shape)
 
     def received(self, command):
         """The bytes of the outputs that came back with an execution, by name."""
         chunks = {}
-        for answer in self.result(command):
+        for answer, chunk in self.result(command):
             if answer.HasField("chunk"):
-                chunks.setdefault(answer.chunk.output, []).append(answer.raw[0])
+                chunks.setdefault(answer.chunk.output, []).append(chunk)
         return {name: b"".join(parts) for name, parts in chunks.items()}
 
     def _is_over(self, command):
-        return command in self._answers and not self._answers[command][-1].more
+        return command in self._answers and not self._answers[command][-1][0].more
 
     def _read(self):
         try:
-            for answer in self._responses:
+            for response in self._responses:
                 with self._changed:
-                    self._answers.setdefault(answer.id, []).append(answer)
+                    for answer in response.answers:
+                        chunk = response.raw[answer.chunk.raw_index] if answer.HasField("chunk") else b""
+                        self._answers.setdefault(answer.id, []).append((answer, chunk))
                     self._changed.notify_all()
             ended = ConnectionError("the session is closed")
         except grpc.RpcError as error:

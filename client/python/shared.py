@@ -50,7 +50,7 @@ class Region:
 def execute_shared(channel, region, operator, inputs, attributes, outputs, timeout=5):
     """Runs an operator on arrays of a region, by name; it writes to those of `outputs`. Raises grpc.RpcError."""
     request = api.ExecuteRequest()
-    request.call.operator = operator
+    request.call.op = operator
     for tensors, arrays in ((request.call.inputs, inputs), (request.call.outputs, outputs)):
         for name, array in arrays.items():
             dtype = DTYPES[f"{array.dtype.kind}{array.dtype.itemsize}"]

@@ -11,7 +11,7 @@
 #include "core/base/parallel.h"
 #include "core/device/kernel.h"
 #include "core/device/memory_pool.h"
-#include "core/device/memory_region.h"
+#include "core/device/memory_range.h"
 #include "core/op/operator.h"
 #include "core/op/profile.h"
 
@@ -71,30 +71,30 @@ class Device {
   // memory(), all other bytes in memory of the host. Errors: 361001; an argument that is not as
   // stated is a defect of the caller's (561103).
 
-  // `from` has exactly the region's bytes.
-  virtual absl::Status Upload(const MemoryRegion& to, const Fragments& from,
+  // `from` has exactly the range's bytes.
+  virtual absl::Status Upload(const MemoryRange& to, const Fragments& from,
                               const Workers& workers) = 0;
-  // The region's bytes from `offset_bytes` on, as many as `to` has; they lie inside the region.
-  virtual absl::Status Download(const MemoryRegion& from, int64_t offset_bytes,
+  // The range's bytes from `offset_bytes` on, as many as `to` has; they lie inside the range.
+  virtual absl::Status Download(const MemoryRange& from, int64_t offset_bytes,
                                 std::span<std::byte> to, const Workers& workers) = 0;
   // Regions of as many bytes in all, whose rows may differ. They do not overlap.
-  virtual absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to,
+  virtual absl::Status Copy(const MemoryRange& from, const MemoryRange& to,
                             const Workers& workers) = 0;
   // Repeats `pattern`, of 1, 2, 4 or 8 bytes; each row is a whole number of them.
-  virtual absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern,
+  virtual absl::Status Fill(const MemoryRange& to, std::span<const std::byte> pattern,
                             const Workers& workers) = 0;
 
   // The same, to their ends.
-  absl::Status Upload(const MemoryRegion& to, const Fragments& from) {
+  absl::Status Upload(const MemoryRange& to, const Fragments& from) {
     return Upload(to, from, Workers(workers()));
   }
-  absl::Status Download(const MemoryRegion& from, int64_t offset_bytes, std::span<std::byte> to) {
+  absl::Status Download(const MemoryRange& from, int64_t offset_bytes, std::span<std::byte> to) {
     return Download(from, offset_bytes, to, Workers(workers()));
   }
-  absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to) {
+  absl::Status Copy(const MemoryRange& from, const MemoryRange& to) {
     return Copy(from, to, Workers(workers()));
   }
-  absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern) {
+  absl::Status Fill(const MemoryRange& to, std::span<const std::byte> pattern) {
     return Fill(to, pattern, Workers(workers()));
   }
 };

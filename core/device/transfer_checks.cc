@@ -27,24 +27,24 @@ absl::Status CheckSize(int64_t want, int64_t got) {
 
 }  // namespace
 
-absl::Status CheckUpload(const MemoryRegion& to, const Fragments& from) {
+absl::Status CheckUpload(const MemoryRange& to, const Fragments& from) {
   return CheckSize(to.size_bytes(), static_cast<int64_t>(from.size_bytes()));
 }
 
-absl::Status CheckDownload(const MemoryRegion& from, int64_t offset_bytes,
+absl::Status CheckDownload(const MemoryRange& from, int64_t offset_bytes,
                            std::span<const std::byte> to) {
   const auto bytes = static_cast<int64_t>(to.size());
   if (offset_bytes >= 0 && bytes <= from.size_bytes() - offset_bytes) return absl::OkStatus();
   return Defect(
-      absl::StrCat("at most the ", from.size_bytes(), " bytes of the region from ", offset_bytes),
+      absl::StrCat("at most the ", from.size_bytes(), " bytes of the range from ", offset_bytes),
       bytes);
 }
 
-absl::Status CheckCopy(const MemoryRegion& from, const MemoryRegion& to) {
+absl::Status CheckCopy(const MemoryRange& from, const MemoryRange& to) {
   return CheckSize(to.size_bytes(), from.size_bytes());
 }
 
-absl::Status CheckFill(const MemoryRegion& to, std::span<const std::byte> pattern) {
+absl::Status CheckFill(const MemoryRange& to, std::span<const std::byte> pattern) {
   const size_t size = pattern.size();
   if (!std::has_single_bit(size) || size > kMaxPatternBytes)
     return Defect("a pattern of 1, 2, 4 or 8 bytes", static_cast<int64_t>(size));

@@ -8,14 +8,14 @@
 
 #include "absl/status/status.h"
 #include "core/base/fragments.h"
-#include "core/device/memory_region.h"
+#include "core/device/memory_range.h"
 
 namespace opserve {
 
-absl::Status CheckUpload(const MemoryRegion& to, const Fragments& from);
-absl::Status CheckDownload(const MemoryRegion& from, int64_t offset_bytes,
+absl::Status CheckUpload(const MemoryRange& to, const Fragments& from);
+absl::Status CheckDownload(const MemoryRange& from, int64_t offset_bytes,
                            std::span<const std::byte> to);
-absl::Status CheckCopy(const MemoryRegion& from, const MemoryRegion& to);
-absl::Status CheckFill(const MemoryRegion& to, std::span<const std::byte> pattern);
+absl::Status CheckCopy(const MemoryRange& from, const MemoryRange& to);
+absl::Status CheckFill(const MemoryRange& to, std::span<const std::byte> pattern);
 
 }  // namespace opserve

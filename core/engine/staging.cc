@@ -8,7 +8,7 @@
 namespace opserve {
 namespace {
 
-MemoryRegion RegionOf(const PooledBuffer& buffer) {
+MemoryRange RegionOf(const PooledBuffer& buffer) {
   return {.start = buffer.data(), .row_bytes = static_cast<int64_t>(buffer.size())};
 }
 

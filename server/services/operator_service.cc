@@ -151,8 +151,8 @@ class OperatorService final : public OperatorMethods<v1::OperatorService::Servic
     v1::CostEstimate estimate;
     estimate.set_bytes(cost.bytes);
     estimate.set_operations(cost.operations);
-    estimate.set_seconds(absl::ToDoubleSeconds(cost.time));
-    estimate.set_inline_(RunsInline(plan));
+    estimate.set_expected_ns(absl::ToInt64Nanoseconds(cost.time));
+    estimate.set_runs_inline(RunsInline(plan));
     return estimate;
   }
 

@@ -1,6 +1,7 @@
 #include "server/services/reflection_service.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +15,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "google/rpc/error_details.pb.h"
 #include "grpc/health/v1/health.grpc.pb.h"
+#include "grpc/reflection/v1/reflection.grpc.pb.h"
 #include "grpc/reflection/v1alpha/reflection.grpc.pb.h"
 #include "server/services/control_message.h"
 #include "server/wire/status.h"
@@ -22,15 +25,19 @@
 namespace opserve::server {
 namespace {
 
-namespace reflection = grpc::reflection::v1alpha;
+namespace reflection = grpc::reflection::v1;
 using google::protobuf::DescriptorPool;
 using google::protobuf::FileDescriptor;
 using google::protobuf::FileDescriptorProto;
 using Request = reflection::ServerReflectionRequest;
 using Response = reflection::ServerReflectionResponse;
 
+// Version 1 and what clients from before it ask for: the same messages under another name.
 using ReflectionMethods = reflection::ServerReflection::WithRawCallbackMethod_ServerReflectionInfo<
     reflection::ServerReflection::Service>;
+using OldReflection = grpc::reflection::v1alpha::ServerReflection;
+using OldReflectionMethods =
+    OldReflection::WithRawCallbackMethod_ServerReflectionInfo<OldReflection::Service>;
 
 void SetError(grpc::StatusCode code, std::string message, Response& response) {
   response.mutable_error_response()->set_error_code(code);
@@ -43,6 +50,8 @@ class ServedFiles {
   explicit ServedFiles(std::vector<std::string> services) : services_(std::move(services)) {
     for (const std::string& name : services_)
       Add(*DescriptorPool::generated_pool()->FindServiceByName(name)->file());
+    // No service's file imports what the details of an error are.
+    Add(*google::rpc::ErrorInfo::descriptor()->file());
     for (auto& [name, answer] : answers_) answer = Encode(*pool_.FindFileByName(name));
   }
 
@@ -178,29 +187,38 @@ class ReflectionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, gr
   grpc::ByteBuffer out_;
 };
 
-class ReflectionService final : public ReflectionMethods {
+template <typename Methods>
+class ReflectionService final : public Methods {
  public:
-  ReflectionService(std::vector<std::string> services, int64_t max_inflated_bytes)
-      : files_(std::move(services)), max_inflated_bytes_(max_inflated_bytes) {}
+  ReflectionService(std::shared_ptr<const ServedFiles> files, int64_t max_inflated_bytes)
+      : files_(std::move(files)), max_inflated_bytes_(max_inflated_bytes) {}
 
  private:
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ServerReflectionInfo(
       grpc::CallbackServerContext* /*context*/) override {
-    return new ReflectionCall(files_, max_inflated_bytes_);
+    return new ReflectionCall(*files_, max_inflated_bytes_);
   }
 
-  const ServedFiles files_;
+  const std::shared_ptr<const ServedFiles> files_;
   const int64_t max_inflated_bytes_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeReflectionService(std::span<const std::string_view> services,
-                                                     int64_t max_inflated_bytes) {
+std::vector<std::unique_ptr<grpc::Service>> MakeReflectionServices(
+    std::span<const std::string_view> services, int64_t max_inflated_bytes) {
+  // Nothing else of its file is used: without this the linker leaves the descriptors out.
+  google::protobuf::LinkMessageReflection<grpc::reflection::v1alpha::ServerReflectionRequest>();
   std::vector<std::string> names(services.begin(), services.end());
   names.emplace_back(grpc::health::v1::Health::service_full_name());
   names.emplace_back(reflection::ServerReflection::service_full_name());
-  return std::make_unique<ReflectionService>(std::move(names), max_inflated_bytes);
+  names.emplace_back(OldReflection::service_full_name());
+  const auto files = std::make_shared<const ServedFiles>(std::move(names));
+  std::vector<std::unique_ptr<grpc::Service>> made;
+  made.push_back(std::make_unique<ReflectionService<ReflectionMethods>>(files, max_inflated_bytes));
+  made.push_back(
+      std::make_unique<ReflectionService<OldReflectionMethods>>(files, max_inflated_bytes));
+  return made;
 }
 
 }  // namespace opserve::server

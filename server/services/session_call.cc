@@ -101,8 +101,6 @@ absl::Status SessionCall::OpenRead() {
   if (owner_.connection != nullptr)
     owner_.connection->NoteMessages(static_cast<int64_t>(message_bytes));
   options_.counters->CommandsCame(reader_.size(), message_bytes);
-  MutexLock lock(mutex_);
-  grouped_ = grouped_ || reader_.is_grouped();
   return absl::OkStatus();
 }
 
@@ -200,7 +198,7 @@ void SessionCall::FinishWith(const grpc::Status& status) {
 
 void SessionCall::AdvanceWrite() {
   if (writing_) return;
-  std::vector<Answer> answers = flow_->Next(grouped_ ? kGroupBytes : 0);
+  std::vector<Answer> answers = flow_->Next(kGroupBytes);
   if (answers.empty()) return;
   writing_ = true;
   write_start_ = options_.clock->Now();

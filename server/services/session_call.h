@@ -86,7 +86,6 @@ class SessionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   enum class Taking : uint8_t { kDone, kNow, kWaitsForRoom, kQueued };
   Taking taking_ ABSL_GUARDED_BY(mutex_) = Taking::kDone;
   bool has_read_ ABSL_GUARDED_BY(mutex_) = false;
-  bool grouped_ ABSL_GUARDED_BY(mutex_) = false;  // the client knows groups of answers
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;  // until all of the message was taken
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool half_closed_ ABSL_GUARDED_BY(mutex_) = false;

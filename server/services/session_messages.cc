@@ -1,12 +1,14 @@
 #include "server/services/session_messages.h"
 
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
-#include "google/protobuf/io/coded_stream.h"
 #include "server/wire/message_scanner.h"
 #include "server/wire/raw_message.h"
 #include "server/wire/wire_format.h"
@@ -14,37 +16,16 @@
 namespace opserve::server {
 namespace {
 
-using google::protobuf::io::CodedOutputStream;
 constexpr uint32_t kAnswersTag = BytesTag(v1::SessionResponse::kAnswersFieldNumber);
-constexpr uint32_t kRawTag = BytesTag(v1::SessionResponse::kRawFieldNumber);
 
-// Up to here a command's bytes are copied: a message, however small, may keep a large block of the
-// transport's.
+// Up to here a command's entries are copied: a message, however small, may keep a large block of
+// the transport's.
 constexpr size_t kCopiedBulkBytes = size_t{4} << 10;
 
-absl::Status BesideCommands() {
-  return InvalidParameter("commands", "nothing beside them in their message",
-                          "id, quiet, a command or raw");
-}
-
-// Whether to look for commands of a group. Parsing the header of one command that has some beside
-// it, which is wrong, finds a few of them as well, but takes much memory for many.
-bool MayBeGroup(const std::string& header) {
-  constexpr size_t kShortestCommand = 2;
-  std::string tag;
-  AppendVarint(BytesTag(v1::SessionRequest::kCommandsFieldNumber), tag);
-  return header.starts_with(tag) || header.size() > CommandReader::kMaxCommands * kShortestCommand;
-}
-
-// Fields that nobody knows may be there.
-absl::Status CheckBesideGroup(const std::string& header) {
-  v1::SessionRequest beside;
-  OPSERVE_RETURN_IF_ERROR(ParseHeader(header, beside));
-  if (beside.id() == 0 && !beside.quiet() &&
-      beside.command_case() == v1::SessionRequest::COMMAND_NOT_SET) {
-    return absl::OkStatus();
-  }
-  return BesideCommands();
+size_t BytesOf(const std::vector<Fragments>& entries) {
+  size_t bytes = 0;
+  for (const Fragments& entry : entries) bytes += entry.size_bytes();
+  return bytes;
 }
 
 // Puts the `bytes` that `raw` points to into one block, which it returns.
@@ -61,24 +42,66 @@ std::shared_ptr<const void> CopyBulk(std::vector<Fragments>& raw, size_t bytes) 
   return block;
 }
 
-size_t RawBytes(const Answer& answer) {
-  size_t bytes = 0;
-  for (const PooledBuffer& entry : answer.raw) {
-    bytes += CodedOutputStream::VarintSize32(kRawTag) +
-             CodedOutputStream::VarintSize64(entry.size()) + entry.size();
-  }
-  return bytes;
+// Calls visit(a tensor of `call`) for each that names a raw entry.
+template <typename Visitor>
+void ForEachRawTensor(v1::Call& call, Visitor visit) {
+  for (v1::Tensor& tensor : *call.mutable_inputs())
+    if (tensor.has_raw_index()) visit(tensor);
+  for (v1::Tensor& tensor : *call.mutable_outputs())
+    if (tensor.has_raw_index()) visit(tensor);
 }
 
-void AppendMember(const Answer& answer, std::string& group) {
-  AppendVarint(kAnswersTag, group);
-  AppendVarint(answer.header.ByteSizeLong() + RawBytes(answer), group);
-  answer.header.AppendToString(&group);
-  for (const PooledBuffer& entry : answer.raw) {
-    AppendVarint(kRawTag, group);
-    AppendVarint(entry.size(), group);
-    if (entry.size() > 0) group.append(reinterpret_cast<const char*>(entry.data()), entry.size());
+// The call that a command brings; nullptr where it brings none.
+v1::Call* CallOf(v1::Command& command) {
+  switch (command.command_case()) {
+    case v1::Command::kCreateExecutor:
+      return command.mutable_create_executor()->mutable_call();
+    case v1::Command::kExecute:
+      return command.mutable_execute()->mutable_call();
+    case v1::Command::kExecuteChunked:
+      return command.mutable_execute_chunked()->mutable_call();
+    default:
+      return nullptr;
   }
+}
+
+// The entries of a message that one command uses, each once.
+class EntryTaker {
+ public:
+  EntryTaker(const std::vector<Fragments>& entries, std::vector<bool>& used,
+             std::vector<Fragments>& taken)
+      : entries_(entries), used_(used), taken_(taken) {}
+
+  // The index among those taken; of an entry that is not there: too large an index.
+  uint32_t Take(uint32_t index) {
+    if (index >= entries_.size()) return index;
+    const auto [place, is_new] = places_.try_emplace(index, static_cast<uint32_t>(taken_.size()));
+    if (is_new) {
+      taken_.push_back(entries_[index]);
+      used_[index] = true;
+    }
+    return place->second;
+  }
+
+ private:
+  const std::vector<Fragments>& entries_;
+  std::vector<bool>& used_;
+  std::vector<Fragments>& taken_;
+  absl::flat_hash_map<uint32_t, uint32_t> places_;  // by index in the message
+};
+
+// Fields that nobody knows may be there.
+absl::Status CheckOtherFields(const std::string& header) {
+  v1::SessionRequest other;
+  return ParseHeader(header, other);
+}
+
+// `answer` names its own entries from 0 on: now those that follow `first` others.
+void ShiftEntries(v1::Answer& answer, uint32_t first) {
+  if (answer.has_chunk()) answer.mutable_chunk()->set_raw_index(first);
+  if (!answer.has_outputs()) return;
+  for (v1::Tensor& tensor : *answer.mutable_outputs()->mutable_outputs())
+    if (tensor.has_raw_index()) tensor.set_raw_index(tensor.raw_index() + first);
 }
 
 }  // namespace
@@ -86,66 +109,79 @@ void AppendMember(const Answer& answer, std::string& group) {
 absl::StatusOr<CommandReader> CommandReader::Open(const grpc::ByteBuffer& message) {
   CommandReader reader;
   reader.message_ = std::make_unique<SplitMessage>();
-  SplitMessage& split = *reader.message_;
   OPSERVE_ASSIGN_OR_RETURN(
-      split, ReadSplitMessage(message, v1::SessionRequest::kRawFieldNumber, kMaxRawEntries));
-  if (!MayBeGroup(split.header)) return reader;
-  const std::span<const std::byte> header = std::as_bytes(std::span(split.header));
+      *reader.message_,
+      ReadSplitMessage(message, v1::SessionRequest::kRawFieldNumber, kMaxRawEntries));
+  reader.message_bytes_ = message.Length();
+  reader.slices_ =
+      std::make_shared<const std::vector<grpc::Slice>>(std::move(reader.message_->slices));
+  reader.used_.resize(reader.message_->raw.size());
+  const std::span<const std::byte> header = std::as_bytes(std::span(reader.message_->header));
   OPSERVE_ASSIGN_OR_RETURN(ScannedMessage scanned,
                            ScanMessage({&header, 1}, v1::SessionRequest::kCommandsFieldNumber,
                                        {.max_header_bytes = kMaxHeaderBytes,
                                         .max_bulk_entries = kMaxCommands,
                                         .bulk_name = "commands"}));
-  if (scanned.bulk.empty()) return reader;
-  if (!split.raw.empty()) return BesideCommands();
-  OPSERVE_RETURN_IF_ERROR(CheckBesideGroup(scanned.header));
+  OPSERVE_RETURN_IF_ERROR(CheckOtherFields(scanned.header));
   reader.commands_ = std::move(scanned.bulk);
+  if (reader.commands_.empty()) return MissingParameter("commands", "at least one command");
   return reader;
 }
 
-absl::StatusOr<Command> CommandReader::Next() { return is_grouped() ? NextOfGroup() : TakeOnly(); }
-
-absl::StatusOr<Command> CommandReader::TakeOnly() {
-  const std::unique_ptr<SplitMessage> message = std::move(message_);
+absl::StatusOr<Command> CommandReader::Next() {
+  // A piece of a string is one piece, or none when it is empty.
+  const std::span<const std::span<const std::byte>> pieces = commands_[next_++].pieces();
   Command command;
-  OPSERVE_RETURN_IF_ERROR(ParseHeader(message->header, command.header));
-  if (command.header.commands_size() > 0) return BesideCommands();
-  command.raw = std::move(message->raw);
-  size_t bytes = 0;
-  for (const Fragments& entry : command.raw) bytes += entry.size_bytes();
-  if (bytes <= kCopiedBulkBytes) {
-    command.owner = CopyBulk(command.raw, bytes);
-  } else {
-    command.owner = std::make_shared<const std::vector<grpc::Slice>>(std::move(message->slices));
+  if (!pieces.empty() &&
+      !command.header.ParseFromArray(pieces[0].data(), static_cast<int>(pieces[0].size()))) {
+    return NotAMessage(command.header.GetTypeName());
+  }
+  if (!used_.empty()) TakeEntries(command);
+  if (size() == 0) {
+    message_.reset();
+    slices_.reset();
   }
   return command;
 }
 
-absl::StatusOr<Command> CommandReader::NextOfGroup() {
-  const std::span<const std::span<const std::byte>> pieces = commands_[next_++].pieces();
-  OPSERVE_ASSIGN_OR_RETURN(
-      ScannedMessage scanned,
-      ScanMessage(pieces, v1::SessionRequest::kRawFieldNumber,
-                  {.max_header_bytes = kMaxHeaderBytes, .max_bulk_entries = kMaxRawEntries}));
-  Command command;
-  OPSERVE_RETURN_IF_ERROR(ParseHeader(scanned.header, command.header));
-  if (command.header.commands_size() > 0)
-    return InvalidParameter("commands", "commands that hold none themselves", "some that do");
-  command.raw = std::move(scanned.bulk);
-  size_t bytes = 0;
-  for (const Fragments& entry : command.raw) bytes += entry.size_bytes();
-  command.owner = CopyBulk(command.raw, bytes);
-  if (next_ == commands_.size()) message_.reset();
-  return command;
+void CommandReader::TakeEntries(Command& command) {
+  EntryTaker taker(message_->raw, used_, command.raw);
+  v1::Command& header = command.header;
+  if (header.has_upload())
+    header.mutable_upload()->set_raw_index(taker.Take(header.upload().raw_index()));
+  if (header.has_input_chunk())
+    header.mutable_input_chunk()->set_raw_index(taker.Take(header.input_chunk().raw_index()));
+  if (v1::Call* const call = CallOf(header)) {
+    ForEachRawTensor(*call, [&taker](v1::Tensor& tensor) {
+      tensor.set_raw_index(taker.Take(tensor.raw_index()));
+    });
+  }
+  for (size_t i = 0; size() == 0 && i < used_.size(); ++i)
+    if (!used_[i]) command.raw.push_back(message_->raw[i]);
+  const size_t bytes = BytesOf(command.raw);
+  const bool is_most = bytes > message_bytes_ / 2;
+  // Commands that name the same entries must not copy them over and over.
+  const bool is_enough = copied_bytes_ + bytes > message_bytes_;
+  if (bytes <= kCopiedBulkBytes || (!is_most && !is_enough)) {
+    copied_bytes_ += bytes;
+    command.owner = CopyBulk(command.raw, bytes);
+    return;
+  }
+  command.owner = slices_;
+  command.spare_bytes = static_cast<int64_t>(message_bytes_ - bytes);
 }
 
 grpc::ByteBuffer WriteAnswers(std::vector<Answer> answers) {
-  if (answers.size() == 1)
-    return WriteSessionResponse(answers[0].header, std::move(answers[0].raw));
-  std::string group;
-  for (const Answer& answer : answers) AppendMember(answer, group);
-  const grpc::Slice slice(group);
-  return grpc::ByteBuffer(&slice, 1);
+  RawWriter raw(v1::SessionResponse::kRawFieldNumber);
+  std::string header;
+  for (Answer& answer : answers) {
+    if (raw.entries() > 0 && !answer.raw.empty()) ShiftEntries(answer.header, raw.entries());
+    AppendVarint(kAnswersTag, header);
+    AppendVarint(answer.header.ByteSizeLong(), header);
+    answer.header.AppendToString(&header);
+    for (PooledBuffer& entry : answer.raw) raw.Add(std::move(entry));
+  }
+  return std::move(raw).WriteAfter(std::move(header));
 }
 
 }  // namespace opserve::server

@@ -21,33 +21,30 @@ class CommandReader {
 
   // Without commands.
   CommandReader() = default;
-  // Errors as ScanMessage's; 161002 naming `commands` for a message that holds commands and
-  // anything else, or commands that hold commands.
+  // Errors as ScanMessage's; 161001 naming `commands` where there are none.
   static absl::StatusOr<CommandReader> Open(const grpc::ByteBuffer& message);
 
-  // They came as SessionRequest.commands: answers may go as SessionResponse.answers.
-  bool is_grouped() const { return !commands_.empty(); }
   // How many are left.
-  size_t size() const {
-    if (message_ == nullptr) return 0;
-    return is_grouped() ? commands_.size() - next_ : 1;
-  }
-  // One is left. Errors as Open's, and ParseHeader's. The command's bytes are its own, or keep the
-  // whole message where it is alone and they are many.
+  size_t size() const { return commands_.size() - next_; }
+  // One is left. 161002 for what is no Command. The command has the entries that it uses; the last
+  // one, behind these, those that none uses: so one of the two is at fault and fails for it.
   absl::StatusOr<Command> Next();
 
  private:
-  absl::StatusOr<Command> TakeOnly();
-  absl::StatusOr<Command> NextOfGroup();
+  // Gives `command` the entries that it uses, and has it name these.
+  void TakeEntries(Command& command);
 
-  // What was read, until its last command is taken. Movable: moving keeps every address.
+  // What was read, until the last command is taken. Moving the reader keeps every address.
   std::unique_ptr<SplitMessage> message_;
-  std::vector<Fragments> commands_;  // of a group, as protobuf has them; in the message's header
+  std::shared_ptr<const std::vector<grpc::Slice>> slices_;  // of the message
+  size_t message_bytes_ = 0;
+  size_t copied_bytes_ = 0;          // for its commands
+  std::vector<Fragments> commands_;  // as protobuf has them, in the message's header
+  std::vector<bool> used_;           // the message's entries
   size_t next_ = 0;
 };
 
-// One message: of a SessionResponse, or of several as its `answers`. Large entries of one that is
-// alone are not copied.
+// One SessionResponse. Large entries are not copied.
 grpc::ByteBuffer WriteAnswers(std::vector<Answer> answers);
 
 }  // namespace opserve::server

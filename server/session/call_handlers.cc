@@ -17,8 +17,8 @@ namespace {
 // Room in a message besides its bulk.
 constexpr int64_t kFramingBytes = 4096;
 
-// An InlineExecute from when it was taken to its answer.
-struct InlineCall {
+// An ExecuteCommand from when it was taken to its answer.
+struct OneShotCall {
   OneShot shot;
   std::shared_ptr<const PlannedCall> planned;
   std::shared_ptr<const void> owner;
@@ -32,7 +32,7 @@ absl::StatusOr<std::string_view> DeviceOfStream(SessionState& state, uint64_t st
 }
 
 // Everything that says what the call is, but its raw bytes. No message begins like it.
-std::string KeyOf(const v1::InlineExecute& command, std::string_view device) {
+std::string KeyOf(const v1::ExecuteCommand& command, std::string_view device) {
   std::string key(1, static_cast<char>(command.output_encoding()));
   key.append(device).push_back('\0');
   command.call().AppendToString(&key);
@@ -40,7 +40,7 @@ std::string KeyOf(const v1::InlineExecute& command, std::string_view device) {
 }
 
 absl::StatusOr<std::shared_ptr<const PlannedCall>> FindPlan(SessionState& state,
-                                                            const v1::InlineExecute& command,
+                                                            const v1::ExecuteCommand& command,
                                                             const std::vector<Fragments>& raw) {
   std::string_view device;
   if (command.stream() != 0) {
@@ -58,10 +58,10 @@ absl::StatusOr<std::shared_ptr<const PlannedCall>> FindPlan(SessionState& state,
   return planned;
 }
 
-absl::StatusOr<std::shared_ptr<InlineCall>> PrepareInline(SessionState& state,
-                                                          const v1::InlineExecute& command,
-                                                          Taken& taken) {
-  auto call = std::make_shared<InlineCall>();
+absl::StatusOr<std::shared_ptr<OneShotCall>> PrepareOneShot(SessionState& state,
+                                                            const v1::ExecuteCommand& command,
+                                                            Taken& taken) {
+  auto call = std::make_shared<OneShotCall>();
   OPSERVE_ASSIGN_OR_RETURN(call->planned, FindPlan(state, command, taken.command.raw));
   call->shot.plan = call->planned->plan();
   call->shot.client = state.client;
@@ -77,7 +77,7 @@ absl::StatusOr<std::shared_ptr<InlineCall>> PrepareInline(SessionState& state,
   return call;
 }
 
-absl::Status Deliver(InlineCall& call, Ticket& ticket, absl::StatusOr<Outputs> outputs) {
+absl::Status Deliver(OneShotCall& call, Ticket& ticket, absl::StatusOr<Outputs> outputs) {
   if (!outputs.ok()) {
     ticket.Finish(outputs.status());
     return outputs.status();
@@ -90,9 +90,9 @@ absl::Status Deliver(InlineCall& call, Ticket& ticket, absl::StatusOr<Outputs> o
 }
 
 // In the stream's turn, on its worker.
-absl::Status EnqueueInline(SessionState& state, uint64_t stream_id,
-                           const std::shared_ptr<InlineCall>& call,
-                           const std::shared_ptr<Ticket>& ticket) {
+absl::Status EnqueueOneShot(SessionState& state, uint64_t stream_id,
+                            const std::shared_ptr<OneShotCall>& call,
+                            const std::shared_ptr<Ticket>& ticket) {
   OPSERVE_ASSIGN_OR_RETURN(const Owned<Stream>* stream, state.streams.Find(stream_id));
   OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<Context> * context,
                            state.contexts.Find(stream->context));
@@ -121,7 +121,7 @@ ChunkedInputs FindChunked(const v1::Call& call, const Operator& op) {
   ChunkedInputs chunked(op.inputs.size(), false);
   for (const v1::Tensor& tensor : call.inputs()) {
     const int index = op.FindInput(tensor.name());
-    if (index >= 0) chunked[static_cast<size_t>(index)] = tensor.chunked();
+    if (index >= 0) chunked[static_cast<size_t>(index)] = tensor.has_chunked();
   }
   return chunked;
 }
@@ -160,12 +160,12 @@ absl::StatusOr<ChunkedCall::Declared> Declare(SessionState& state, const v1::Cal
 
 }  // namespace
 
-absl::Status Handle(SessionState& state, const v1::InlineExecute& command, Taken& taken) {
-  OPSERVE_ASSIGN_OR_RETURN(const std::shared_ptr<InlineCall> call,
-                           PrepareInline(state, command, taken));
+absl::Status Handle(SessionState& state, const v1::ExecuteCommand& command, Taken& taken) {
+  OPSERVE_ASSIGN_OR_RETURN(const std::shared_ptr<OneShotCall> call,
+                           PrepareOneShot(state, command, taken));
   // What the answer will hold is under way as much as what came.
   taken.ticket->Hold(call->shot.plan->call.output_bytes());
-  if (command.stream() != 0) return EnqueueInline(state, command.stream(), call, taken.ticket);
+  if (command.stream() != 0) return EnqueueOneShot(state, command.stream(), call, taken.ticket);
   call->shot.cancelled = [ticket = taken.ticket] { return ticket->flow().is_closed(); };
   call->shot.done = [call, ticket = taken.ticket](absl::StatusOr<Outputs> outputs) {
     Deliver(*call, *ticket, std::move(outputs)).IgnoreError();
@@ -175,10 +175,10 @@ absl::Status Handle(SessionState& state, const v1::InlineExecute& command, Taken
   return absl::OkStatus();
 }
 
-absl::Status Handle(SessionState& state, const v1::ChunkedExecute& command, Taken& taken) {
+absl::Status Handle(SessionState& state, const v1::ExecuteChunkedCommand& command, Taken& taken) {
   OPSERVE_RETURN_IF_ERROR(state.CheckHandles("command"));
   absl::StatusOr<ChunkedCall::Declared> declared = Declare(state, command.call(), taken);
-  if (!declared.ok()) return WithOperator(declared.status(), command.call().operator_());
+  if (!declared.ok()) return WithOperator(declared.status(), command.call().op());
   Answer outputs;
   EncodeOutputs(declared->plan.call, *outputs.header.mutable_outputs()->mutable_outputs());
   taken.ticket->ReleaseHeld();  // the budget has them
@@ -193,14 +193,16 @@ absl::Status Handle(SessionState& state, const v1::ChunkedExecute& command, Take
 }
 
 // Chunks that were under way when their call failed are dropped.
-absl::Status Handle(SessionState& state, const v1::InputChunk& command, Taken& taken) {
+absl::Status Handle(SessionState& state, const v1::InputChunkCommand& command, Taken& taken) {
   const uint64_t id = command.command();
   const absl::StatusOr<std::shared_ptr<ChunkedCall>*> found = state.chunked_calls.Find(id);
   if (!found.ok() && !state.failed_calls.contains(id)) return found.status();
   taken.ticket->ReleaseHeld();  // from here on the call counts them
   if (found.ok()) {
     ChunkedCall& call = ***found;
-    const bool fed = call.Feed(command.input(), taken.command.raw, taken.command.owner).ok();
+    const bool fed = call.Feed(command.input(), RawEntry(taken.command, command.raw_index()),
+                               taken.command.owner)
+                         .ok();
     if (!fed) state.failed_calls.insert(id);
     if (!fed || call.is_complete()) state.chunked_calls.Erase(id).IgnoreError();
   }

@@ -133,15 +133,15 @@ int64_t ChunkedCall::HeldBytes(const Declared& declared, int64_t max_skew_bytes)
          max_skew_bytes * std::count(declared.chunked.begin(), declared.chunked.end(), true);
 }
 
-absl::Status ChunkedCall::Feed(std::string_view input, const std::vector<Fragments>& raw,
+absl::Status ChunkedCall::Feed(std::string_view input, absl::StatusOr<Fragments> bytes,
                                std::shared_ptr<const void> owner) {
   absl::Status status;
   if (shared_->ticket->is_finished()) {
     status = MakeError({.reason = ErrorReason::kCancelled});
-  } else if (raw.size() != 1) {
-    status = InvalidParameter("raw", "one entry", absl::StrCat(raw.size()));
+  } else if (!bytes.ok()) {
+    status = bytes.status();
   } else {
-    status = Accept(input, {raw.front(), std::move(owner)});
+    status = Accept(input, {*std::move(bytes), std::move(owner)});
   }
   return status.ok() ? status : Fail(std::move(status));
 }

@@ -1,4 +1,4 @@
-// A ChunkedExecute: an element-wise call that runs piece by piece while its inputs arrive.
+// An ExecuteChunkedCommand: an element-wise call that runs piece by piece while its inputs arrive.
 #pragma once
 
 #include <cstddef>
@@ -61,7 +61,7 @@ class ChunkedCall {
   ChunkedCall& operator=(const ChunkedCall&) = delete;
 
   // The next bytes of `input`: the one entry of `raw`. An error has ended the call, now or earlier.
-  absl::Status Feed(std::string_view input, const std::vector<Fragments>& raw,
+  absl::Status Feed(std::string_view input, absl::StatusOr<Fragments> bytes,
                     std::shared_ptr<const void> owner);
   // No more will come: an error when something is missing, which has ended the call.
   absl::Status EndOfInput();

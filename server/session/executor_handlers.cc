@@ -25,7 +25,7 @@ absl::StatusOr<StorageView> ResolveView(SessionState& state, const v1::BufferVie
 }
 
 absl::StatusOr<Owned<Executor>> MakeExecutor(SessionState& state,
-                                             const v1::CreateExecutor& command) {
+                                             const v1::CreateExecutorCommand& command) {
   OPSERVE_RETURN_IF_ERROR(state.CheckHandles("executor"));
   OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<Context> * context,
                            state.contexts.Find(command.context()));
@@ -48,7 +48,7 @@ absl::StatusOr<Owned<Executor>> MakeExecutor(SessionState& state,
 
 Answer DescribePlan(const Plan& plan) {
   Answer answer;
-  v1::PlannedExecutor& planned = *answer.header.mutable_executor();
+  v1::ExecutorInfo& planned = *answer.header.mutable_executor();
   planned.set_workspace_bytes(static_cast<int64_t>(plan.workspace_bytes));
   EncodeOutputs(plan.call, *planned.mutable_outputs());
   return answer;
@@ -79,10 +79,10 @@ std::vector<Pump::Source> SourcesOf(std::vector<ExecutedOutput> outputs, Sent se
         output.storage.offset_bytes +
         output.desc.storage_offset * static_cast<int64_t>(DTypeSize(output.desc.dtype));
     const int64_t bytes = output.desc.size_bytes();
-    MemoryRegion memory{.start = output.storage.buffer->data(),
-                        .row_bytes = bytes,
-                        .rows = 1,
-                        .stride_bytes = bytes};
+    MemoryRange memory{.start = output.storage.buffer->data(),
+                       .row_bytes = bytes,
+                       .rows = 1,
+                       .stride_bytes = bytes};
     if (bytes > 0) memory.start += offset;
     sources.push_back({std::string(output.name), memory, std::move(output.storage.buffer)});
   }
@@ -132,7 +132,7 @@ void EnqueueAndSend(Stream& stream, Execution execution, const std::shared_ptr<T
 
 }  // namespace
 
-absl::Status Handle(SessionState& state, const v1::CreateExecutor& command, Taken& taken) {
+absl::Status Handle(SessionState& state, const v1::CreateExecutorCommand& command, Taken& taken) {
   OPSERVE_RETURN_IF_ERROR(state.executors.CheckNew(command.executor()));
   absl::StatusOr<Owned<Executor>> executor = MakeExecutor(state, command);
   if (!executor.ok()) {
@@ -144,7 +144,7 @@ absl::Status Handle(SessionState& state, const v1::CreateExecutor& command, Take
   return absl::OkStatus();
 }
 
-absl::Status Handle(SessionState& state, const v1::SetTensors& command, Taken& taken) {
+absl::Status Handle(SessionState& state, const v1::SetTensorsCommand& command, Taken& taken) {
   OPSERVE_ASSIGN_OR_RETURN(const Owned<Executor>* executor,
                            state.executors.Find(command.executor()));
   std::vector<std::pair<std::string, StorageView>> tensors;
@@ -158,7 +158,7 @@ absl::Status Handle(SessionState& state, const v1::SetTensors& command, Taken& t
   return absl::OkStatus();
 }
 
-absl::Status Handle(SessionState& state, const v1::RunExecutor& command, Taken& taken) {
+absl::Status Handle(SessionState& state, const v1::RunExecutorCommand& command, Taken& taken) {
   OPSERVE_ASSIGN_OR_RETURN(const Owned<Executor>* executor,
                            state.executors.Find(command.executor()));
   OPSERVE_ASSIGN_OR_RETURN(const Owned<Stream>* stream, state.streams.Find(command.stream()));
@@ -184,7 +184,7 @@ absl::Status Handle(SessionState& state, const v1::RunExecutor& command, Taken& 
   return absl::OkStatus();
 }
 
-absl::Status Handle(SessionState& state, const v1::DestroyExecutor& command, Taken& taken) {
+absl::Status Handle(SessionState& state, const v1::DestroyExecutorCommand& command, Taken& taken) {
   OPSERVE_RETURN_IF_ERROR(state.executors.Erase(command.executor()));
   taken.ticket->Finish(absl::OkStatus());
   return absl::OkStatus();

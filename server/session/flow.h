@@ -20,9 +20,9 @@
 
 namespace opserve::server {
 
-// A message to the client: `header` without `raw`, and the entries of `raw`.
+// An answer, and the raw entries that it names, from 0 on.
 struct Answer {
-  v1::SessionResponse header;
+  v1::Answer header;
   std::vector<PooledBuffer> raw;
 
   int64_t size_bytes() const;
@@ -47,7 +47,7 @@ class Flow {
 
   // The next answers to send: one, and those behind it while all together have no more than
   // `max_bytes`. Sent(their number and size) when the transport has taken them.
-  std::vector<Answer> Next(int64_t max_bytes = 0);
+  std::vector<Answer> Next(int64_t max_bytes);
   void Sent(size_t answers, int64_t bytes);
   // Next has one.
   bool HasAnswer() const;

@@ -10,38 +10,38 @@
 namespace opserve::server {
 
 // contexts, streams, events: runtime_handlers.cc
-absl::Status Handle(SessionState& state, const v1::CreateContext& command, Taken& taken);
-absl::Status Handle(SessionState& state, const v1::DestroyContext& command, Taken& taken);
-absl::Status Handle(SessionState& state, const v1::CreateStream& command, Taken& taken);
-absl::Status Handle(SessionState& state, const v1::DestroyStream& command, Taken& taken);
-absl::Status Handle(SessionState& state, const v1::CreateEvent& command, Taken& taken);
-absl::Status Handle(SessionState& state, const v1::DestroyEvent& command, Taken& taken);
-absl::Status Handle(SessionState& state, const v1::RecordEvent& command, Taken& taken);
-absl::Status Handle(SessionState& state, const v1::WaitEvent& command, Taken& taken);
-absl::Status Handle(SessionState& state, const v1::QueryEvent& command, Taken& taken);
-absl::Status Handle(SessionState& state, const v1::QueryStream& command, Taken& taken);
-absl::Status Handle(SessionState& state, const v1::QueryElapsedTime& command, Taken& taken);
-absl::Status Handle(SessionState& state, const v1::Synchronize& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::CreateContextCommand& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::DestroyContextCommand& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::CreateStreamCommand& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::DestroyStreamCommand& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::CreateEventCommand& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::DestroyEventCommand& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::RecordEventCommand& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::WaitEventCommand& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::QueryEventCommand& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::QueryStreamCommand& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::QueryElapsedTimeCommand& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::SynchronizeCommand& command, Taken& taken);
 
 // memory: memory_handlers.cc
-absl::Status Handle(SessionState& state, const v1::Allocate& command, Taken& taken);
-absl::Status Handle(SessionState& state, const v1::Free& command, Taken& taken);
-absl::Status Handle(SessionState& state, const v1::QueryMemory& command, Taken& taken);
-absl::Status Handle(SessionState& state, const v1::Upload& command, Taken& taken);
-absl::Status Handle(SessionState& state, const v1::Download& command, Taken& taken);
-absl::Status Handle(SessionState& state, const v1::Copy& command, Taken& taken);
-absl::Status Handle(SessionState& state, const v1::Fill& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::AllocateCommand& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::FreeCommand& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::QueryMemoryCommand& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::UploadCommand& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::DownloadCommand& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::CopyCommand& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::FillCommand& command, Taken& taken);
 
 // the two phases: executor_handlers.cc
-absl::Status Handle(SessionState& state, const v1::CreateExecutor& command, Taken& taken);
-absl::Status Handle(SessionState& state, const v1::SetTensors& command, Taken& taken);
-absl::Status Handle(SessionState& state, const v1::RunExecutor& command, Taken& taken);
-absl::Status Handle(SessionState& state, const v1::DestroyExecutor& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::CreateExecutorCommand& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::SetTensorsCommand& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::RunExecutorCommand& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::DestroyExecutorCommand& command, Taken& taken);
 
 // calls with their bytes: call_handlers.cc
-absl::Status Handle(SessionState& state, const v1::InlineExecute& command, Taken& taken);
-absl::Status Handle(SessionState& state, const v1::ChunkedExecute& command, Taken& taken);
-absl::Status Handle(SessionState& state, const v1::InputChunk& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::ExecuteCommand& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::ExecuteChunkedCommand& command, Taken& taken);
+absl::Status Handle(SessionState& state, const v1::InputChunkCommand& command, Taken& taken);
 
 // An enqueued command's end is the ticket's.
 absl::AnyInvocable<void(absl::Status)> FinishWith(std::shared_ptr<Ticket> ticket);

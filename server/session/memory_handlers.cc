@@ -12,7 +12,7 @@
 namespace opserve::server {
 namespace {
 
-absl::Status AddBuffer(SessionState& state, const v1::Allocate& command) {
+absl::Status AddBuffer(SessionState& state, const v1::AllocateCommand& command) {
   OPSERVE_RETURN_IF_ERROR(state.CheckHandles("buffer"));
   OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<Context> * context,
                            state.contexts.Find(command.context()));
@@ -22,29 +22,29 @@ absl::Status AddBuffer(SessionState& state, const v1::Allocate& command) {
   return absl::OkStatus();
 }
 
-struct StreamAndRegion {
+struct StreamAndRange {
   std::shared_ptr<Stream> stream;
-  BufferRegion region;
+  ResolvedRange range;
 };
 
-absl::StatusOr<StreamAndRegion> Resolve(SessionState& state, uint64_t stream_id,
-                                        const v1::Region& region, std::string_view parameter,
-                                        int64_t default_row_bytes = 0) {
+absl::StatusOr<StreamAndRange> Resolve(SessionState& state, uint64_t stream_id,
+                                       const v1::BufferRange& range, std::string_view parameter,
+                                       int64_t default_row_bytes = 0) {
   OPSERVE_ASSIGN_OR_RETURN(const Owned<Stream>* stream, state.streams.Find(stream_id));
-  StreamAndRegion resolved{.stream = stream->object, .region = {}};
-  OPSERVE_ASSIGN_OR_RETURN(resolved.region,
-                           ResolveRegion(state, region, parameter, default_row_bytes));
-  OPSERVE_RETURN_IF_ERROR(CheckSameContext(resolved.region.context, stream->context, "buffer"));
+  StreamAndRange resolved{.stream = stream->object, .range = {}};
+  OPSERVE_ASSIGN_OR_RETURN(resolved.range,
+                           ResolveRange(state, range, parameter, default_row_bytes));
+  OPSERVE_RETURN_IF_ERROR(CheckSameContext(resolved.range.context, stream->context, "buffer"));
   return resolved;
 }
 
-TensorDesc DescOf(const MemoryRegion& region) {
+TensorDesc DescOf(const MemoryRange& range) {
   return {.dtype = DType::kUint8,
-          .shape = {region.rows, region.row_bytes},
-          .strides = {region.stride_bytes, 1}};
+          .shape = {range.rows, range.row_bytes},
+          .strides = {range.stride_bytes, 1}};
 }
 
-bool Overlap(const BufferRegion& a, const BufferRegion& b) {
+bool Overlap(const ResolvedRange& a, const ResolvedRange& b) {
   if (a.buffer != b.buffer || a.memory.size_bytes() == 0) return false;
   const std::byte* start = a.buffer->data();
   return MayOverlap({DescOf(a.memory), a.memory.start - start},
@@ -68,14 +68,15 @@ void EnqueueTransfer(const std::shared_ptr<Stream>& stream, const Taken& taken,
       .id = taken.ticket->id(), .run = std::move(run), .done = FinishWith(taken.ticket)});
 }
 
-absl::Status CheckPattern(const std::string& pattern, const MemoryRegion& region) {
+absl::Status CheckPattern(const std::string& pattern, const MemoryRange& range) {
   const size_t size = pattern.size();
   if (size != 1 && size != 2 && size != 4 && size != 8) {
     return InvalidParameter("pattern", "1, 2, 4 or 8 bytes", absl::StrCat(size));
   }
-  if (region.row_bytes % static_cast<int64_t>(size) == 0) return absl::OkStatus();
-  return InvalidParameter("to.row_bytes", absl::StrCat("a multiple of the pattern's ", size),
-                          absl::StrCat(region.row_bytes));
+  if (range.row_bytes % static_cast<int64_t>(size) == 0) return absl::OkStatus();
+  return InvalidParameter("destination.row_bytes",
+                          absl::StrCat("a multiple of the pattern's ", size),
+                          absl::StrCat(range.row_bytes));
 }
 
 }  // namespace
@@ -84,7 +85,7 @@ absl::AnyInvocable<void(absl::Status)> FinishWith(std::shared_ptr<Ticket> ticket
   return [ticket = std::move(ticket)](const absl::Status& status) { ticket->Finish(status); };
 }
 
-absl::Status Handle(SessionState& state, const v1::Allocate& command, Taken& taken) {
+absl::Status Handle(SessionState& state, const v1::AllocateCommand& command, Taken& taken) {
   OPSERVE_RETURN_IF_ERROR(state.buffers.CheckNew(command.buffer()));
   absl::Status status = AddBuffer(state, command);
   if (!status.ok()) {
@@ -95,13 +96,13 @@ absl::Status Handle(SessionState& state, const v1::Allocate& command, Taken& tak
   return absl::OkStatus();
 }
 
-absl::Status Handle(SessionState& state, const v1::Free& command, Taken& taken) {
+absl::Status Handle(SessionState& state, const v1::FreeCommand& command, Taken& taken) {
   OPSERVE_RETURN_IF_ERROR(state.buffers.Erase(command.buffer()));
   taken.ticket->Finish(absl::OkStatus());
   return absl::OkStatus();
 }
 
-absl::Status Handle(SessionState& state, const v1::QueryMemory& command, Taken& taken) {
+absl::Status Handle(SessionState& state, const v1::QueryMemoryCommand& command, Taken& taken) {
   OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<Context> * context,
                            state.contexts.Find(command.context()));
   const MemoryBudget::Stats stats = state.budget->stats();
@@ -115,75 +116,77 @@ absl::Status Handle(SessionState& state, const v1::QueryMemory& command, Taken& 
   return absl::OkStatus();
 }
 
-absl::Status Handle(SessionState& state, const v1::Upload& command, Taken& taken) {
-  OPSERVE_ASSIGN_OR_RETURN(Fragments bytes, OneRawEntry(taken.command));
+absl::Status Handle(SessionState& state, const v1::UploadCommand& command, Taken& taken) {
+  OPSERVE_ASSIGN_OR_RETURN(Fragments bytes, RawEntry(taken.command, command.raw_index()));
   const auto size = static_cast<int64_t>(bytes.size_bytes());
-  OPSERVE_ASSIGN_OR_RETURN(StreamAndRegion to,
-                           Resolve(state, command.stream(), command.to(), "to", size));
-  if (to.region.memory.size_bytes() != size) {
+  OPSERVE_ASSIGN_OR_RETURN(StreamAndRange to, Resolve(state, command.stream(),
+                                                      command.destination(), "destination", size));
+  if (to.range.memory.size_bytes() != size) {
     return InvalidParameter("raw",
-                            absl::StrCat("the region's ", to.region.memory.size_bytes(), " bytes"),
+                            absl::StrCat("the range's ", to.range.memory.size_bytes(), " bytes"),
                             absl::StrCat(size));
   }
   EnqueueTransfer(to.stream, taken,
-                  [region = to.region, bytes = std::move(bytes),
+                  [range = to.range, bytes = std::move(bytes),
                    owner = taken.command.owner](const Workers& workers) {
-                    return region.buffer->device().Upload(region.memory, bytes, workers);
+                    return range.buffer->device().Upload(range.memory, bytes, workers);
                   });
   return absl::OkStatus();
 }
 
-absl::Status Handle(SessionState& state, const v1::Download& command, Taken& taken) {
+absl::Status Handle(SessionState& state, const v1::DownloadCommand& command, Taken& taken) {
   OPSERVE_ASSIGN_OR_RETURN(const int64_t chunk_bytes,
                            ResolveChunkBytes(state.limits, command.chunk_bytes()));
-  OPSERVE_ASSIGN_OR_RETURN(const StreamAndRegion from,
-                           Resolve(state, command.stream(), command.from(), "from"));
+  OPSERVE_ASSIGN_OR_RETURN(const StreamAndRange source,
+                           Resolve(state, command.stream(), command.source(), "source"));
   const bool detached = command.detached();
-  auto start = [region = from.region, chunk_bytes, detached, staging = state.staging,
+  auto start = [range = source.range, chunk_bytes, detached, staging = state.staging,
                 ticket = taken.ticket](absl::AnyInvocable<void(absl::Status)> finished) {
-    std::vector<Pump::Source> sources = {{"", region.memory, region.buffer}};
+    std::vector<Pump::Source> sources = {{"", range.memory, range.buffer}};
     if (detached) {
       finished(absl::OkStatus());
       finished = FinishWith(ticket);
     }
-    Pump::Start(region.buffer->device(), staging, ticket, std::move(sources), chunk_bytes,
+    Pump::Start(range.buffer->device(), staging, ticket, std::move(sources), chunk_bytes,
                 std::move(finished));
   };
   // A detached one ends with its last chunk, not with its turn.
   auto done = [ticket = taken.ticket, detached](const absl::Status& status) {
     if (!detached || !status.ok()) ticket->Finish(status);
   };
-  from.stream->Enqueue(Stream::AsyncCommand{
+  source.stream->Enqueue(Stream::AsyncCommand{
       .id = taken.ticket->id(), .start = std::move(start), .done = std::move(done)});
   return absl::OkStatus();
 }
 
-absl::Status Handle(SessionState& state, const v1::Copy& command, Taken& taken) {
-  OPSERVE_ASSIGN_OR_RETURN(const StreamAndRegion from,
-                           Resolve(state, command.stream(), command.from(), "from"));
-  OPSERVE_ASSIGN_OR_RETURN(const StreamAndRegion to,
-                           Resolve(state, command.stream(), command.to(), "to"));
-  const int64_t bytes = from.region.memory.size_bytes();
-  if (to.region.memory.size_bytes() != bytes) {
-    return InvalidParameter("to", absl::StrCat("the ", bytes, " bytes of from"),
-                            absl::StrCat(to.region.memory.size_bytes()));
+absl::Status Handle(SessionState& state, const v1::CopyCommand& command, Taken& taken) {
+  OPSERVE_ASSIGN_OR_RETURN(const StreamAndRange source,
+                           Resolve(state, command.stream(), command.source(), "source"));
+  OPSERVE_ASSIGN_OR_RETURN(const StreamAndRange to,
+                           Resolve(state, command.stream(), command.destination(), "destination"));
+  const int64_t bytes = source.range.memory.size_bytes();
+  if (to.range.memory.size_bytes() != bytes) {
+    return InvalidParameter("destination", absl::StrCat("the ", bytes, " bytes of source"),
+                            absl::StrCat(to.range.memory.size_bytes()));
   }
-  if (Overlap(from.region, to.region))
-    return InvalidParameter("to", "a region that from does not overlap", "one that it does");
-  EnqueueTransfer(from.stream, taken, [from = from.region, to = to.region](const Workers& workers) {
-    return to.buffer->device().Copy(from.memory, to.memory, workers);
-  });
+  if (Overlap(source.range, to.range))
+    return InvalidParameter("destination", "a range that source does not overlap",
+                            "one that it does");
+  EnqueueTransfer(source.stream, taken,
+                  [from = source.range, to = to.range](const Workers& workers) {
+                    return to.buffer->device().Copy(from.memory, to.memory, workers);
+                  });
   return absl::OkStatus();
 }
 
-absl::Status Handle(SessionState& state, const v1::Fill& command, Taken& taken) {
-  OPSERVE_ASSIGN_OR_RETURN(const StreamAndRegion to,
-                           Resolve(state, command.stream(), command.to(), "to"));
-  OPSERVE_RETURN_IF_ERROR(CheckPattern(command.pattern(), to.region.memory));
+absl::Status Handle(SessionState& state, const v1::FillCommand& command, Taken& taken) {
+  OPSERVE_ASSIGN_OR_RETURN(const StreamAndRange to,
+                           Resolve(state, command.stream(), command.destination(), "destination"));
+  OPSERVE_RETURN_IF_ERROR(CheckPattern(command.pattern(), to.range.memory));
   EnqueueTransfer(to.stream, taken,
-                  [region = to.region, pattern = command.pattern()](const Workers& workers) {
-                    return region.buffer->device().Fill(region.memory,
-                                                        std::as_bytes(std::span(pattern)), workers);
+                  [range = to.range, pattern = command.pattern()](const Workers& workers) {
+                    return range.buffer->device().Fill(range.memory,
+                                                       std::as_bytes(std::span(pattern)), workers);
                   });
   return absl::OkStatus();
 }

@@ -9,7 +9,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "core/device/device.h"
-#include "core/device/memory_region.h"
+#include "core/device/memory_range.h"
 #include "server/session/ticket.h"
 
 namespace opserve::server {
@@ -19,7 +19,7 @@ class Pump : public std::enable_shared_from_this<Pump> {
  public:
   struct Source {
     std::string output;  // OutputChunk.output
-    MemoryRegion memory;
+    MemoryRange memory;
     std::shared_ptr<const void> owner;  // keeps the memory
   };
 

@@ -67,7 +67,7 @@ absl::Status CheckReached(const Event& event, std::string_view parameter) {
 
 }  // namespace
 
-absl::Status Handle(SessionState& state, const v1::CreateContext& command, Taken& taken) {
+absl::Status Handle(SessionState& state, const v1::CreateContextCommand& command, Taken& taken) {
   return Create(
       state, state.contexts, command.context(), taken,
       [&]() -> absl::StatusOr<std::shared_ptr<Context>> {
@@ -76,13 +76,13 @@ absl::Status Handle(SessionState& state, const v1::CreateContext& command, Taken
       });
 }
 
-absl::Status Handle(SessionState& state, const v1::DestroyContext& command, Taken& taken) {
+absl::Status Handle(SessionState& state, const v1::DestroyContextCommand& command, Taken& taken) {
   OPSERVE_RETURN_IF_ERROR(state.EraseContext(command.context()));
   taken.ticket->Finish(absl::OkStatus());
   return absl::OkStatus();
 }
 
-absl::Status Handle(SessionState& state, const v1::CreateStream& command, Taken& taken) {
+absl::Status Handle(SessionState& state, const v1::CreateStreamCommand& command, Taken& taken) {
   return Create(state, state.streams, command.stream(), taken,
                 [&]() -> absl::StatusOr<Owned<Stream>> {
                   OPSERVE_ASSIGN_OR_RETURN(const Stream::OnFailure on_failure,
@@ -93,7 +93,7 @@ absl::Status Handle(SessionState& state, const v1::CreateStream& command, Taken&
                 });
 }
 
-absl::Status Handle(SessionState& state, const v1::DestroyStream& command, Taken& taken) {
+absl::Status Handle(SessionState& state, const v1::DestroyStreamCommand& command, Taken& taken) {
   const absl::StatusOr<Owned<Stream>*> stream = state.streams.Find(command.stream());
   if (stream.ok()) {
     OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<Context> * context,
@@ -105,20 +105,20 @@ absl::Status Handle(SessionState& state, const v1::DestroyStream& command, Taken
   return absl::OkStatus();
 }
 
-absl::Status Handle(SessionState& state, const v1::CreateEvent& command, Taken& taken) {
+absl::Status Handle(SessionState& state, const v1::CreateEventCommand& command, Taken& taken) {
   return Create(state, state.events, command.event(), taken, [&]() -> absl::StatusOr<Owned<Event>> {
     OPSERVE_RETURN_IF_ERROR(state.contexts.Find(command.context()).status());
     return Owned<Event>{command.context(), std::make_shared<Event>()};
   });
 }
 
-absl::Status Handle(SessionState& state, const v1::DestroyEvent& command, Taken& taken) {
+absl::Status Handle(SessionState& state, const v1::DestroyEventCommand& command, Taken& taken) {
   OPSERVE_RETURN_IF_ERROR(state.events.Erase(command.event()));
   taken.ticket->Finish(absl::OkStatus());
   return absl::OkStatus();
 }
 
-absl::Status Handle(SessionState& state, const v1::RecordEvent& command, Taken& taken) {
+absl::Status Handle(SessionState& state, const v1::RecordEventCommand& command, Taken& taken) {
   OPSERVE_ASSIGN_OR_RETURN(const Owned<Event>* event, state.events.Find(command.event()));
   OPSERVE_ASSIGN_OR_RETURN(const Owned<Stream>* stream, state.streams.Find(command.stream()));
   OPSERVE_RETURN_IF_ERROR(CheckSameContext(event->context, stream->context, "event"));
@@ -129,7 +129,7 @@ absl::Status Handle(SessionState& state, const v1::RecordEvent& command, Taken& 
 }
 
 // An empty command behind the gate counts as the waiting one, and answers.
-absl::Status Handle(SessionState& state, const v1::WaitEvent& command, Taken& taken) {
+absl::Status Handle(SessionState& state, const v1::WaitEventCommand& command, Taken& taken) {
   OPSERVE_ASSIGN_OR_RETURN(const Owned<Event>* event, state.events.Find(command.event()));
   OPSERVE_ASSIGN_OR_RETURN(const Owned<Stream>* stream, state.streams.Find(command.stream()));
   OPSERVE_RETURN_IF_ERROR(CheckSameContext(event->context, stream->context, "event"));
@@ -140,7 +140,7 @@ absl::Status Handle(SessionState& state, const v1::WaitEvent& command, Taken& ta
   return absl::OkStatus();
 }
 
-absl::Status Handle(SessionState& state, const v1::QueryEvent& command, Taken& taken) {
+absl::Status Handle(SessionState& state, const v1::QueryEventCommand& command, Taken& taken) {
   OPSERVE_ASSIGN_OR_RETURN(const Owned<Event>* event, state.events.Find(command.event()));
   OPSERVE_ASSIGN_OR_RETURN(const bool reached, event->object->Query());
   Answer answer;
@@ -149,7 +149,7 @@ absl::Status Handle(SessionState& state, const v1::QueryEvent& command, Taken& t
   return absl::OkStatus();
 }
 
-absl::Status Handle(SessionState& state, const v1::QueryStream& command, Taken& taken) {
+absl::Status Handle(SessionState& state, const v1::QueryStreamCommand& command, Taken& taken) {
   OPSERVE_ASSIGN_OR_RETURN(const Owned<Stream>* stream, state.streams.Find(command.stream()));
   Answer answer;
   answer.header.mutable_stream()->set_idle(stream->object->IsIdle());
@@ -157,7 +157,7 @@ absl::Status Handle(SessionState& state, const v1::QueryStream& command, Taken& 
   return absl::OkStatus();
 }
 
-absl::Status Handle(SessionState& state, const v1::QueryElapsedTime& command, Taken& taken) {
+absl::Status Handle(SessionState& state, const v1::QueryElapsedTimeCommand& command, Taken& taken) {
   // The tables keep what they have in place while nothing is added.
   OPSERVE_ASSIGN_OR_RETURN(const Owned<Event>* start, state.events.Find(command.start()));
   OPSERVE_ASSIGN_OR_RETURN(const Owned<Event>* end, state.events.Find(command.end()));
@@ -165,19 +165,19 @@ absl::Status Handle(SessionState& state, const v1::QueryElapsedTime& command, Ta
   OPSERVE_RETURN_IF_ERROR(CheckReached(*end->object, "end"));
   OPSERVE_ASSIGN_OR_RETURN(const absl::Duration elapsed, ElapsedTime(*start->object, *end->object));
   Answer answer;
-  answer.header.mutable_elapsed_time()->set_seconds(absl::ToDoubleSeconds(elapsed));
+  answer.header.mutable_elapsed_time()->set_elapsed_ns(absl::ToInt64Nanoseconds(elapsed));
   taken.ticket->Finish(absl::OkStatus(), std::move(answer));
   return absl::OkStatus();
 }
 
-absl::Status Handle(SessionState& state, const v1::Synchronize& command, Taken& taken) {
+absl::Status Handle(SessionState& state, const v1::SynchronizeCommand& command, Taken& taken) {
   switch (command.target_case()) {
-    case v1::Synchronize::kStream: {
+    case v1::SynchronizeCommand::kStream: {
       OPSERVE_ASSIGN_OR_RETURN(const Owned<Stream>* stream, state.streams.Find(command.stream()));
       stream->object->Synchronize(TellFailure(taken.ticket));
       return absl::OkStatus();
     }
-    case v1::Synchronize::kContext: {
+    case v1::SynchronizeCommand::kContext: {
       OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<Context> * context,
                                state.contexts.Find(command.context()));
       // Something waits on each of its streams until then.
@@ -185,9 +185,9 @@ absl::Status Handle(SessionState& state, const v1::Synchronize& command, Taken& 
       (*context)->Synchronize(TellFailure(taken.ticket));
       return absl::OkStatus();
     }
-    case v1::Synchronize::kEvent:
+    case v1::SynchronizeCommand::kEvent:
       return SynchronizeEvent(state, command.event(), taken);
-    case v1::Synchronize::TARGET_NOT_SET:
+    case v1::SynchronizeCommand::TARGET_NOT_SET:
       break;
   }
   return MissingParameter("target", "a stream, an event or a context");

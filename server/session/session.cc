@@ -12,16 +12,18 @@
 namespace opserve::server {
 namespace {
 
-using Request = v1::SessionRequest;
+using Request = v1::Command;
 
 enum class Results : uint8_t { kNone, kSome };
 enum class Answered : uint8_t { kYes, kNever };
+enum class Entries : uint8_t { kNone, kSome };
 
 struct Entry {
   Request::CommandCase command = Request::COMMAND_NOT_SET;
   absl::Status (*handle)(SessionState&, Taken&) = nullptr;
   Results results = Results::kNone;  // what `quiet` must not go with
   Answered answered = Answered::kYes;
+  Entries entries = Entries::kNone;  // of the message's raw, that it may have
 };
 
 template <auto kGet>
@@ -45,17 +47,22 @@ constexpr Entry kEntries[] = {
     {Request::kAllocate, &CallHandler<&Request::allocate>},
     {Request::kFree, &CallHandler<&Request::free>},
     {Request::kQueryMemory, &CallHandler<&Request::query_memory>, Results::kSome},
-    {Request::kUpload, &CallHandler<&Request::upload>},
+    {Request::kUpload, &CallHandler<&Request::upload>, Results::kNone, Answered::kYes,
+     Entries::kSome},
     {Request::kDownload, &CallHandler<&Request::download>, Results::kSome},
     {Request::kCopy, &CallHandler<&Request::copy>},
     {Request::kFill, &CallHandler<&Request::fill>},
-    {Request::kGetWorkspaceSize, &CallHandler<&Request::get_workspace_size>},
+    {Request::kCreateExecutor, &CallHandler<&Request::create_executor>, Results::kNone,
+     Answered::kYes, Entries::kSome},
     {Request::kSetTensors, &CallHandler<&Request::set_tensors>},
-    {Request::kExecute, &CallHandler<&Request::execute>},
+    {Request::kRunExecutor, &CallHandler<&Request::run_executor>},
     {Request::kDestroyExecutor, &CallHandler<&Request::destroy_executor>},
-    {Request::kInlineExecute, &CallHandler<&Request::inline_execute>, Results::kSome},
-    {Request::kChunkedExecute, &CallHandler<&Request::chunked_execute>, Results::kSome},
-    {Request::kInputChunk, &CallHandler<&Request::input_chunk>, Results::kNone, Answered::kNever},
+    {Request::kExecute, &CallHandler<&Request::execute>, Results::kSome, Answered::kYes,
+     Entries::kSome},
+    {Request::kExecuteChunked, &CallHandler<&Request::execute_chunked>, Results::kSome,
+     Answered::kYes, Entries::kSome},
+    {Request::kInputChunk, &CallHandler<&Request::input_chunk>, Results::kNone, Answered::kNever,
+     Entries::kSome},
 };
 
 const Entry* FindEntry(Request::CommandCase command) {
@@ -91,6 +98,10 @@ absl::Status Dispatch(SessionState& state, const Entry& entry, Taken& taken, boo
   if (!admitted) return TooManyCommands(state.limits);
   if (taken.ticket->is_quiet() && entry.results == Results::kSome)
     return InvalidParameter("quiet", "false for a command with results", "true");
+  if (!taken.command.raw.empty() && entry.entries == Entries::kNone) {
+    return InvalidParameter("raw", "entries that commands of the message use",
+                            absl::StrCat(taken.command.raw.size(), " that none uses"));
+  }
   return entry.handle(state, taken);
 }
 
@@ -110,7 +121,7 @@ absl::Status Session::Take(Command command) {
   }
   last_id_ = id;
   if (FindEntry(command.header.command_case()) == nullptr)
-    return MissingParameter("command", "one of the commands of SessionRequest");
+    return MissingParameter("command", "one of the commands that Command has");
   if (!EnterState()) return absl::OkStatus();
   Perform(std::move(command));
   LeaveState();
@@ -133,7 +144,7 @@ void Session::Perform(Command command) {
       .command = command};
   const absl::Status status = Dispatch(state_, entry, taken, admitted);
   if (status.ok()) return;
-  if (entry.command == Request::kChunkedExecute) state_.failed_calls.insert(command.header.id());
+  if (entry.command == Request::kExecuteChunked) state_.failed_calls.insert(command.header.id());
   taken.ticket->Finish(status);
 }
 

@@ -21,27 +21,27 @@ constexpr int64_t kCommandBytes = 512;
 constexpr int64_t kHandleBytes = 1024;
 constexpr size_t kHandlesAtOnce = 16;
 
-// Bytes from the start of a region to its end; nullopt when they do not fit.
-std::optional<int64_t> ReachOf(const MemoryRegion& region) {
+// Bytes from the start of a range to its end; nullopt when they do not fit.
+std::optional<int64_t> ReachOf(const MemoryRange& range) {
   int64_t reach = 0;
-  if (__builtin_mul_overflow(region.rows - 1, region.stride_bytes, &reach) ||
-      __builtin_add_overflow(reach, region.row_bytes, &reach)) {
+  if (__builtin_mul_overflow(range.rows - 1, range.stride_bytes, &reach) ||
+      __builtin_add_overflow(reach, range.row_bytes, &reach)) {
     return std::nullopt;
   }
   return reach;
 }
 
-absl::Status CheckNumbers(const MemoryRegion& region, int64_t offset_bytes,
+absl::Status CheckNumbers(const MemoryRange& range, int64_t offset_bytes,
                           const std::string& parameter) {
   const auto check = [&](const char* field, int64_t value, int64_t least) {
     if (value >= least) return absl::OkStatus();
     return InvalidParameter(parameter + field, absl::StrCat(">= ", least), absl::StrCat(value));
   };
   OPSERVE_RETURN_IF_ERROR(check(".offset_bytes", offset_bytes, 0));
-  OPSERVE_RETURN_IF_ERROR(check(".row_bytes", region.row_bytes, 0));
-  OPSERVE_RETURN_IF_ERROR(check(".rows", region.rows, 0));
-  if (region.rows <= 1) return absl::OkStatus();
-  return check(".stride_bytes", region.stride_bytes, region.row_bytes);
+  OPSERVE_RETURN_IF_ERROR(check(".row_bytes", range.row_bytes, 0));
+  OPSERVE_RETURN_IF_ERROR(check(".rows", range.rows, 0));
+  if (range.rows <= 1) return absl::OkStatus();
+  return check(".stride_bytes", range.stride_bytes, range.row_bytes);
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ int64_t Command::held_bytes() const {
   int64_t bytes = header_bytes <= kSmallHeader ? kSpacePerByte * header_bytes
                                                : static_cast<int64_t>(header.SpaceUsedLong());
   for (const Fragments& entry : raw) bytes += static_cast<int64_t>(entry.size_bytes());
-  return kCommandBytes + bytes;
+  return kCommandBytes + bytes + spare_bytes;
 }
 
 SessionState::SessionState(Engine& the_engine, PlanCache& the_plans, const Clock& the_clock,
@@ -113,31 +113,35 @@ void SessionState::Clear() {
   contexts.Clear();
 }
 
-absl::StatusOr<Fragments> OneRawEntry(const Command& command) {
-  if (command.raw.size() == 1) return command.raw.front();
+absl::StatusOr<Fragments> RawEntry(const Command& command, uint32_t raw_index) {
+  if (raw_index >= command.raw.size()) {
+    return InvalidParameter("raw_index", "the index of a raw entry of the message",
+                            absl::StrCat(raw_index));
+  }
+  if (command.raw.size() == 1) return command.raw[raw_index];
   return InvalidParameter("raw", "one entry", absl::StrCat(command.raw.size()));
 }
 
-absl::StatusOr<BufferRegion> ResolveRegion(SessionState& state, const v1::Region& region,
+absl::StatusOr<ResolvedRange> ResolveRange(SessionState& state, const v1::BufferRange& range,
                                            std::string_view parameter, int64_t default_row_bytes) {
-  OPSERVE_ASSIGN_OR_RETURN(const Owned<DeviceBuffer>* buffer, state.buffers.Find(region.buffer()));
-  MemoryRegion memory{.start = buffer->object->data(),
-                      .row_bytes = region.row_bytes(),
-                      .rows = region.rows() == 0 ? 1 : region.rows(),
-                      .stride_bytes = region.stride_bytes()};
-  OPSERVE_RETURN_IF_ERROR(CheckNumbers(memory, region.offset_bytes(), std::string(parameter)));
+  OPSERVE_ASSIGN_OR_RETURN(const Owned<DeviceBuffer>* buffer, state.buffers.Find(range.buffer()));
+  MemoryRange memory{.start = buffer->object->data(),
+                     .row_bytes = range.row_bytes(),
+                     .rows = range.rows() == 0 ? 1 : range.rows(),
+                     .stride_bytes = range.stride_bytes()};
+  OPSERVE_RETURN_IF_ERROR(CheckNumbers(memory, range.offset_bytes(), std::string(parameter)));
   if (memory.row_bytes == 0 && memory.rows == 1) memory.row_bytes = default_row_bytes;
   if (memory.rows == 1) memory.stride_bytes = memory.row_bytes;
-  const int64_t room = buffer->object->size_bytes() - region.offset_bytes();
+  const int64_t room = buffer->object->size_bytes() - range.offset_bytes();
   const std::optional<int64_t> reach = ReachOf(memory);
   if (room < 0 || !reach.has_value() || *reach > room) {
     return InvalidParameter(
-        parameter, absl::StrCat("a region inside its ", buffer->object->size_bytes(), " bytes"),
+        parameter, absl::StrCat("a range inside its ", buffer->object->size_bytes(), " bytes"),
         absl::StrCat(memory.rows, " rows of ", memory.row_bytes, " bytes, ", memory.stride_bytes,
-                     " apart, from ", region.offset_bytes(), " on"));
+                     " apart, from ", range.offset_bytes(), " on"));
   }
-  if (memory.start != nullptr) memory.start += region.offset_bytes();
-  return BufferRegion{buffer->context, buffer->object, memory};
+  if (memory.start != nullptr) memory.start += range.offset_bytes();
+  return ResolvedRange{buffer->context, buffer->object, memory};
 }
 
 absl::Status CheckSameContext(uint64_t context, uint64_t stream_context,

@@ -15,7 +15,7 @@
 #include "core/device/context.h"
 #include "core/device/event.h"
 #include "core/device/memory_budget.h"
-#include "core/device/memory_region.h"
+#include "core/device/memory_range.h"
 #include "core/engine/engine.h"
 #include "core/engine/executor.h"
 #include "server/plans/plan_cache.h"
@@ -27,11 +27,12 @@
 
 namespace opserve::server {
 
-// A command as it came. `owner` keeps the bytes that `raw` points to.
+// A command, and the raw entries that it names, from 0 on. `owner` keeps their bytes.
 struct Command {
-  v1::SessionRequest header;
+  v1::Command header;
   std::vector<Fragments> raw;
   std::shared_ptr<const void> owner;
+  int64_t spare_bytes = 0;  // that `owner` keeps besides
 
   // What it takes while it waits.
   int64_t held_bytes() const;
@@ -100,19 +101,20 @@ struct Taken {
   Command& command;
 };
 
-// The one raw entry that the command must have. 161002 naming `raw`.
-absl::StatusOr<Fragments> OneRawEntry(const Command& command);
+// The one raw entry that the command has. 161002 naming `raw_index` where it names none, `raw`
+// where there are more.
+absl::StatusOr<Fragments> RawEntry(const Command& command, uint32_t raw_index);
 
 // A part of a buffer that lies inside it.
-struct BufferRegion {
+struct ResolvedRange {
   uint64_t context = 0;
   std::shared_ptr<DeviceBuffer> buffer;
-  MemoryRegion memory;
+  MemoryRange memory;
 };
 
-// `parameter` is the region's name in errors; row_bytes of 0 with one row becomes
+// `parameter` is the range's name in errors; row_bytes of 0 with one row becomes
 // `default_row_bytes`.
-absl::StatusOr<BufferRegion> ResolveRegion(SessionState& state, const v1::Region& region,
+absl::StatusOr<ResolvedRange> ResolveRange(SessionState& state, const v1::BufferRange& range,
                                            std::string_view parameter,
                                            int64_t default_row_bytes = 0);
 

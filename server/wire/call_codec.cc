@@ -50,7 +50,7 @@ std::string_view DataInWords(const v1::Tensor& tensor) {
     case v1::Tensor::kBuffer:
       return "buffer, which goes with a session's executors";
     case v1::Tensor::kChunked:
-      return "chunked, which goes with a session's ChunkedExecute";
+      return "chunked, which goes with an ExecuteChunkedCommand";
     case v1::Tensor::DATA_NOT_SET:
       break;
   }
@@ -100,7 +100,7 @@ class CallDecoder {
   std::vector<v1::BufferView> TakeViews() { return std::move(views_); }
 
   absl::StatusOr<NamedCall> Decode() {
-    named_.op = call_.operator_();
+    named_.op = call_.op();
     named_.device = call_.device();
     for (const v1::Tensor& tensor : call_.inputs()) OPSERVE_RETURN_IF_ERROR(DecodeInput(tensor));
     for (const v1::Attribute& attribute : call_.attributes()) {
@@ -131,13 +131,10 @@ class CallDecoder {
 
   absl::Status CheckInputData(const v1::Tensor& tensor) const {
     const std::string_view want = kWanted[static_cast<size_t>(data_)];
-    if (!Takes(data_, tensor.data_case())) {
-      return tensor.data_case() == v1::Tensor::DATA_NOT_SET
-                 ? MissingParameter(tensor.name(), want)
-                 : InvalidParameter(tensor.name(), want, DataInWords(tensor));
-    }
-    if (!tensor.has_chunked() || tensor.chunked()) return absl::OkStatus();
-    return InvalidParameter(tensor.name(), "chunked: true", "false");
+    if (Takes(data_, tensor.data_case())) return absl::OkStatus();
+    return tensor.data_case() == v1::Tensor::DATA_NOT_SET
+               ? MissingParameter(tensor.name(), want)
+               : InvalidParameter(tensor.name(), want, DataInWords(tensor));
   }
 
   // As DecodeStorages orders them, or the index of the view; -1 for none.
@@ -246,7 +243,7 @@ class CallDecoder {
 
 absl::StatusOr<NamedCall> DecodeCall(const v1::Call& call, TensorData data,
                                      std::span<const Fragments> raw) {
-  OPSERVE_ASSIGN_OR_RETURN(const Operator* op, FindCallee(call.operator_()));
+  OPSERVE_ASSIGN_OR_RETURN(const Operator* op, FindCallee(call.op()));
   absl::StatusOr<NamedCall> named = CallDecoder(call, *op, data, raw).Decode();
   if (named.ok()) return named;
   return WithOperator(named.status(), op->name);
@@ -309,7 +306,7 @@ absl::StatusOr<NamedCall> DecodeChunkedCall(const v1::Call& call, std::span<cons
 }
 
 absl::StatusOr<ExecutorCall> DecodeExecutorCall(const v1::Call& call) {
-  OPSERVE_ASSIGN_OR_RETURN(const Operator* op, FindCallee(call.operator_()));
+  OPSERVE_ASSIGN_OR_RETURN(const Operator* op, FindCallee(call.op()));
   CallDecoder decoder(call, *op, TensorData::kBuffers, {});
   absl::StatusOr<NamedCall> named = decoder.Decode();
   if (!named.ok()) return WithOperator(named.status(), op->name);
@@ -319,7 +316,7 @@ absl::StatusOr<ExecutorCall> DecodeExecutorCall(const v1::Call& call) {
 absl::StatusOr<CallStorages> DecodeStorages(const v1::Call& call, std::vector<Fragments> raw) {
   absl::StatusOr<CallStorages> storages = GatherStorages(call, std::move(raw));
   if (storages.ok()) return storages;
-  return WithOperator(storages.status(), call.operator_());
+  return WithOperator(storages.status(), call.op());
 }
 
 }  // namespace opserve::server

@@ -39,7 +39,7 @@ absl::StatusOr<NamedCall> DecodeExecuteCall(const v1::Call& call, std::span<cons
 // by those of DecodeSharedStorages, which returns the outputs', too.
 absl::StatusOr<NamedCall> DecodeSharingCall(const v1::Call& call, std::span<const Fragments> raw);
 
-// As DecodeExecuteCall for ChunkedExecute: inputs that are `chunked` have storage -1.
+// As DecodeExecuteCall for ExecuteChunkedCommand: inputs that are `chunked` have storage -1.
 absl::StatusOr<NamedCall> DecodeChunkedCall(const v1::Call& call, std::span<const Fragments> raw);
 
 // A call on a session's buffers: the storages of its inputs and given outputs index `views`.

@@ -150,10 +150,4 @@ grpc::ByteBuffer WriteExecuteResponse(const v1::ExecuteResponse& header,
                            std::move(raw));
 }
 
-grpc::ByteBuffer WriteSessionResponse(const v1::SessionResponse& header,
-                                      std::vector<PooledBuffer> raw) {
-  return WriteSplitMessage(header.SerializeAsString(), v1::SessionResponse::kRawFieldNumber,
-                           std::move(raw));
-}
-
 }  // namespace opserve::server

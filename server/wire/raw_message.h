@@ -16,7 +16,6 @@
 #include "core/base/fragments.h"
 #include "core/device/memory_pool.h"
 #include "opserve/v1/operator_service.pb.h"
-#include "opserve/v1/session.pb.h"
 
 namespace opserve::server {
 
@@ -97,8 +96,6 @@ size_t ExecuteResponseBytes(const v1::ExecuteResponse& header, std::span<const s
 // The message `header` (whose `raw` is empty) with `raw` as its raw entries, as WriteSplitMessage
 // does it.
 grpc::ByteBuffer WriteExecuteResponse(const v1::ExecuteResponse& header,
-                                      std::vector<PooledBuffer> raw);
-grpc::ByteBuffer WriteSessionResponse(const v1::SessionResponse& header,
                                       std::vector<PooledBuffer> raw);
 
 }  // namespace opserve::server

@@ -122,8 +122,9 @@ v1::Device EncodeDevice(Device& device) {
     if (in_profile && device.FindKernel(*op) != nullptr) out.add_operators(std::string(op->name));
   }
   *out.mutable_memory() = EncodeMemory(device.memory().stats());
-  if (const std::optional<ErrorDetail> lost = GetErrorDetail(device.health()))
-    out.set_lost(lost->got);
+  const std::optional<ErrorDetail> lost = GetErrorDetail(device.health());
+  out.set_state(lost.has_value() ? v1::DEVICE_STATE_LOST : v1::DEVICE_STATE_WORKING);
+  if (lost.has_value()) out.set_state_reason(lost->got);
   return out;
 }
 

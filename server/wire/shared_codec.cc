@@ -99,7 +99,7 @@ absl::StatusOr<SharedStorages> DecodeSharedStorages(const v1::Call& call,
                                                     const RegionTable* regions) {
   absl::StatusOr<SharedStorages> storages = Decode(call, regions);
   if (storages.ok()) return storages;
-  return WithOperator(storages.status(), call.operator_());
+  return WithOperator(storages.status(), call.op());
 }
 
 void AddSharedStorages(const SharedStorages& storages, OneShot& shot) {

@@ -1,5 +1,7 @@
 #include "server/wire/statistics_codec.h"
 
+#include "server/wire/schema_codec.h"
+
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -68,14 +70,8 @@ void EncodeEngine(const EngineStatistics& statistics, v1::EngineStatistics& mess
 }
 
 void EncodeDeviceStatistics(Device& device, v1::DeviceStatistics& message) {
-  const MemoryPool::Stats memory = device.memory().stats();
   message.set_device(device.info().name);
-  message.set_memory_limit_bytes(memory.limit_bytes);
-  message.set_memory_used_bytes(memory.used_bytes);
-  message.set_memory_cached_bytes(memory.cached_bytes);
-  message.set_memory_hits(memory.hits);
-  message.set_memory_misses(memory.misses);
-  message.set_memory_largest_lease_bytes(memory.largest_lease_bytes);
+  *message.mutable_memory() = EncodeMemory(device.memory().stats());
 }
 
 }  // namespace

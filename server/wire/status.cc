@@ -6,7 +6,7 @@ namespace opserve::server {
 
 grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  const v1::StatusDetails details = EncodeStatusDetails(status);
+  const google::rpc::Status details = EncodeStatusDetails(status);
   return {static_cast<grpc::StatusCode>(status.code()), details.message(),
           details.SerializeAsString()};
 }

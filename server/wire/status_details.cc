@@ -7,12 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/strings.h"
+#include "google/rpc/error_details.pb.h"
 
 namespace opserve::server {
 namespace {
 
-constexpr std::string_view kDomain = "opserve";
-constexpr char kErrorInfoUrl[] = "type.googleapis.com/google.rpc.ErrorInfo";
+constexpr std::string_view kDomain = "opserve.dev";
 
 // The message travels twice: as grpc-message, where a byte may take three, and in the details.
 constexpr size_t kMaxMessageBytes = 768;
@@ -45,13 +45,13 @@ ErrorReason ReasonOfCode(absl::StatusCode code) {
   }
 }
 
-void AddMetadata(v1::ErrorInfo& info, const char* key, std::string_view value) {
+void AddMetadata(google::rpc::ErrorInfo& info, const char* key, std::string_view value) {
   if (!value.empty()) (*info.mutable_metadata())[key] = Cut(value, kMaxMetadataBytes);
 }
 
-v1::ErrorInfo ToErrorInfo(const ErrorDetail& detail) {
+google::rpc::ErrorInfo ToErrorInfo(const ErrorDetail& detail) {
   const ErrorReasonInfo& reason = GetErrorReasonInfo(detail.reason);
-  v1::ErrorInfo info;
+  google::rpc::ErrorInfo info;
   info.set_reason(std::string(reason.name));
   info.set_domain(std::string(kDomain));
   if (reason.aclnn_code != 0) AddMetadata(info, "code", absl::StrCat(reason.aclnn_code));
@@ -59,10 +59,6 @@ v1::ErrorInfo ToErrorInfo(const ErrorDetail& detail) {
   AddMetadata(info, "parameter", detail.parameter);
   AddMetadata(info, "got", detail.got);
   AddMetadata(info, "want", detail.want);
-  if (detail.retry_after.has_value()) {
-    AddMetadata(info, "retry_after_ms",
-                absl::StrCat(absl::ToInt64Milliseconds(*detail.retry_after)));
-  }
   return info;
 }
 
@@ -73,16 +69,22 @@ ErrorReason ReasonOf(const absl::Status& status) {
   return detail.has_value() ? detail->reason : ReasonOfCode(status.code());
 }
 
-v1::StatusDetails EncodeStatusDetails(const absl::Status& status) {
+google::rpc::Status EncodeStatusDetails(const absl::Status& status) {
   ErrorDetail foreign;
   foreign.reason = ReasonOfCode(status.code());
-  const v1::ErrorInfo info = ToErrorInfo(GetErrorDetail(status).value_or(foreign));
-  v1::StatusDetails details;
+  const ErrorDetail detail = GetErrorDetail(status).value_or(foreign);
+  const google::rpc::ErrorInfo info = ToErrorInfo(detail);
+  google::rpc::Status details;
   details.set_code(static_cast<int>(status.code()));
   details.set_message(Cut(ToStd(status.message()), kMaxMessageBytes));
-  google::protobuf::Any& any = *details.add_details();
-  any.set_type_url(kErrorInfoUrl);
-  any.set_value(info.SerializeAsString());
+  details.add_details()->PackFrom(info);
+  if (detail.retry_after.has_value()) {
+    google::rpc::RetryInfo retry;
+    const int64_t milliseconds = absl::ToInt64Milliseconds(*detail.retry_after);
+    retry.mutable_retry_delay()->set_seconds(milliseconds / 1000);
+    retry.mutable_retry_delay()->set_nanos(static_cast<int32_t>(milliseconds % 1000 * 1000000));
+    details.add_details()->PackFrom(retry);
+  }
   return details;
 }
 

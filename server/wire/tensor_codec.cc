@@ -19,20 +19,20 @@ namespace {
 
 using google::protobuf::RepeatedField;
 
-static_assert(static_cast<int>(DType::kFloat32) == v1::DTYPE_FLOAT32);
-static_assert(static_cast<int>(DType::kFloat16) == v1::DTYPE_FLOAT16);
-static_assert(static_cast<int>(DType::kBFloat16) == v1::DTYPE_BFLOAT16);
-static_assert(static_cast<int>(DType::kFloat64) == v1::DTYPE_FLOAT64);
-static_assert(static_cast<int>(DType::kInt8) == v1::DTYPE_INT8);
-static_assert(static_cast<int>(DType::kInt16) == v1::DTYPE_INT16);
-static_assert(static_cast<int>(DType::kInt32) == v1::DTYPE_INT32);
-static_assert(static_cast<int>(DType::kInt64) == v1::DTYPE_INT64);
-static_assert(static_cast<int>(DType::kUint8) == v1::DTYPE_UINT8);
-static_assert(static_cast<int>(DType::kUint16) == v1::DTYPE_UINT16);
-static_assert(static_cast<int>(DType::kUint32) == v1::DTYPE_UINT32);
-static_assert(static_cast<int>(DType::kUint64) == v1::DTYPE_UINT64);
-static_assert(static_cast<int>(DType::kBool) == v1::DTYPE_BOOL);
-static_assert(kNumDTypes == v1::DType_ARRAYSIZE);
+static_assert(static_cast<int>(DType::kFloat32) == v1::DATA_TYPE_FLOAT32);
+static_assert(static_cast<int>(DType::kFloat16) == v1::DATA_TYPE_FLOAT16);
+static_assert(static_cast<int>(DType::kBFloat16) == v1::DATA_TYPE_BFLOAT16);
+static_assert(static_cast<int>(DType::kFloat64) == v1::DATA_TYPE_FLOAT64);
+static_assert(static_cast<int>(DType::kInt8) == v1::DATA_TYPE_INT8);
+static_assert(static_cast<int>(DType::kInt16) == v1::DATA_TYPE_INT16);
+static_assert(static_cast<int>(DType::kInt32) == v1::DATA_TYPE_INT32);
+static_assert(static_cast<int>(DType::kInt64) == v1::DATA_TYPE_INT64);
+static_assert(static_cast<int>(DType::kUint8) == v1::DATA_TYPE_UINT8);
+static_assert(static_cast<int>(DType::kUint16) == v1::DATA_TYPE_UINT16);
+static_assert(static_cast<int>(DType::kUint32) == v1::DATA_TYPE_UINT32);
+static_assert(static_cast<int>(DType::kUint64) == v1::DATA_TYPE_UINT64);
+static_assert(static_cast<int>(DType::kBool) == v1::DATA_TYPE_BOOL);
+static_assert(kNumDTypes == v1::DataType_ARRAYSIZE);
 
 // Tag and length of the Tensor in the response, of its values, and of the list in those.
 constexpr size_t kFramingBytes = 3 * (size_t{1} + kMaxVarintBytes);
@@ -150,10 +150,10 @@ bool IsListKind(AttributeKind kind) {
 
 }  // namespace
 
-v1::DType EncodeDType(DType dtype) { return static_cast<v1::DType>(dtype); }
+v1::DataType EncodeDType(DType dtype) { return static_cast<v1::DataType>(dtype); }
 
 absl::StatusOr<DType> DecodeDType(int number, std::string_view parameter) {
-  if (v1::DType_IsValid(number)) return static_cast<DType>(number);
+  if (v1::DataType_IsValid(number)) return static_cast<DType>(number);
   return InvalidParameter(parameter, "a DType of the API", absl::StrCat("the number ", number));
 }
 

@@ -13,8 +13,8 @@
 
 namespace opserve::server {
 
-v1::DType EncodeDType(DType dtype);
-// 161002 naming `parameter` for a number that the API does not have. DTYPE_UNSPECIFIED is
+v1::DataType EncodeDType(DType dtype);
+// 161002 naming `parameter` for a number that the API does not have. DATA_TYPE_UNSPECIFIED is
 // kUndefined.
 absl::StatusOr<DType> DecodeDType(int number, std::string_view parameter);
 

@@ -58,7 +58,7 @@ class AscendExecutorTest : public AscendFixture {
                                          Clock::Real());
   }
 
-  static MemoryRegion All(const StorageView& view) {
+  static MemoryRange All(const StorageView& view) {
     return {view.buffer->data(), view.buffer->size_bytes()};
   }
   StorageView Uploaded(const TestTensor& tensor) {
@@ -148,7 +148,7 @@ class AscendTransferTest : public AscendExecutorTest {};
 TEST_F(AscendTransferTest, RowsGoWhereTheyBelong) {
   const StorageView view{*context_->Allocate(64)};
   ASSERT_TRUE(device().Fill(All(view), std::vector<std::byte>(4, std::byte{7})).ok());
-  const MemoryRegion rows = {
+  const MemoryRange rows = {
       .start = view.buffer->data() + 4, .row_bytes = 6, .rows = 3, .stride_bytes = 16};
   std::vector<std::byte> sent(18);
   for (size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<std::byte>(100 + i);

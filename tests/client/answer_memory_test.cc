@@ -36,7 +36,7 @@ Reply Large(size_t bytes) {
   Reply reply;
   v1::Tensor& output = *reply.response.add_outputs();
   output.set_name("out");
-  output.set_dtype(v1::DTYPE_UINT8);
+  output.set_dtype(v1::DATA_TYPE_UINT8);
   output.add_shape(static_cast<int64_t>(bytes));
   output.set_raw_index(0);
   reply.response.add_raw(std::string(bytes, 'x'));

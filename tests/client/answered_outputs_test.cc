@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 v1::Tensor Output(const std::string& name, std::initializer_list<int64_t> shape) {
   v1::Tensor output;
   output.set_name(name);
-  output.set_dtype(v1::DTYPE_FLOAT32);
+  output.set_dtype(v1::DATA_TYPE_FLOAT32);
   output.mutable_shape()->Assign(shape.begin(), shape.end());
   return output;
 }
@@ -61,10 +61,11 @@ TEST(AnsweredOutputsTest, UnsoundOnesAreNamed) {
     return Complaint({Changed(change)});
   };
   EXPECT_THAT(complaint([](v1::Tensor& output) { output.clear_name(); }), HasSubstr("want names"));
-  EXPECT_THAT(complaint([](v1::Tensor& output) { output.set_dtype(v1::DTYPE_UNSPECIFIED); }),
+  EXPECT_THAT(complaint([](v1::Tensor& output) { output.set_dtype(v1::DATA_TYPE_UNSPECIFIED); }),
               HasSubstr("out: want a dtype"));
-  EXPECT_THAT(complaint([](v1::Tensor& output) { output.set_dtype(static_cast<v1::DType>(99)); }),
-              HasSubstr("out: want a dtype"));
+  EXPECT_THAT(
+      complaint([](v1::Tensor& output) { output.set_dtype(static_cast<v1::DataType>(99)); }),
+      HasSubstr("out: want a dtype"));
   EXPECT_THAT(complaint([](v1::Tensor& output) { output.set_shape(0, -8); }),
               HasSubstr("out: want extents >= 0"));
   EXPECT_THAT(complaint([](v1::Tensor& output) { output.set_shape(0, int64_t{1} << 62); }),

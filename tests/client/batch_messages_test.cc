@@ -8,6 +8,7 @@
 #include "client/cpp/messages.h"
 #include "core/base/op_error.h"
 #include "core/base/strings.h"
+#include "google/rpc/error_details.pb.h"
 #include "opserve/v1/operator_service.pb.h"
 
 namespace opserve::client {
@@ -56,25 +57,25 @@ v1::ExecuteBatchResponse GoodBatchAnswer() {
   const auto add = [&answer](const std::string& bytes) {
     v1::Tensor& output = *answer.add_results()->add_outputs();
     output.set_name("out");
-    output.set_dtype(v1::DTYPE_FLOAT32);
+    output.set_dtype(v1::DATA_TYPE_FLOAT32);
     output.add_shape(static_cast<int64_t>(bytes.size() / 4));
     output.set_raw_index(static_cast<uint32_t>(answer.raw_size()));
     answer.add_raw(bytes);
   };
   add(std::string("\0\0\x80\x3f\0\0\0\x40", 8));
-  v1::StatusDetails& error = *answer.add_results()->mutable_error();
+  google::rpc::Status& error = *answer.add_results()->mutable_error();
   error.set_code(3);
   error.set_message("Op: beta: want >= 0, got -1");
-  v1::ErrorInfo info;
+  google::rpc::ErrorInfo info;
   info.set_reason("ACLNN_ERR_PARAM_INVALID");
-  info.set_domain("opserve");
+  info.set_domain("opserve.dev");
   (*info.mutable_metadata())["parameter"] = "beta";
   google::protobuf::Any& any = *error.add_details();
   any.set_type_url("type.googleapis.com/google.rpc.ErrorInfo");
   any.set_value(info.SerializeAsString());
   v1::Tensor& masked = *answer.add_results()->add_outputs();
   masked.set_name("masked");
-  masked.set_dtype(v1::DTYPE_FLOAT32);
+  masked.set_dtype(v1::DATA_TYPE_FLOAT32);
   masked.add_shape(0);
   add(std::string(20000, '\0'));
   return answer;

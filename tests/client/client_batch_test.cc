@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 Reply EchoSmall(const v1::ExecuteRequest& request) {
   Reply echo = Echo(request);
   if (echo.response.outputs(0).shape(0) < 3000) return echo;
-  v1::StatusDetails details;
+  google::rpc::Status details;
   details.set_code(8);
   details.set_message("Op: x: want less, got more");
   return {.code = 8, .message = "", .details = details.SerializeAsString(), .response = {}};
@@ -110,6 +110,7 @@ TEST(ClientStatisticsTest, AreRead) {
   EXPECT_EQ(statistics->sessions.open, 4);
   EXPECT_EQ(statistics->engine.queue_wait, absl::Microseconds(5));
   EXPECT_EQ(statistics->devices[0].device, "cpu:0");
+  EXPECT_EQ(statistics->devices[0].memory_hits, 6);
 }
 
 }  // namespace

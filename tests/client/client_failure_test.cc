@@ -15,7 +15,7 @@
 #include "client/cpp/client.h"
 #include "core/base/mutex.h"
 #include "core/base/op_error.h"
-#include "opserve/v1/errors.pb.h"
+#include "google/rpc/error_details.pb.h"
 #include "tests/client/fake_server.h"
 #include "tests/client/status_text.h"
 
@@ -37,14 +37,14 @@ Call LargeCall() {
 }
 
 Reply BadBeta(const v1::ExecuteRequest& /*request*/) {
-  v1::ErrorInfo info;
+  google::rpc::ErrorInfo info;
   info.set_reason("ACLNN_ERR_PARAM_INVALID");
-  info.set_domain("opserve");
+  info.set_domain("opserve.dev");
   (*info.mutable_metadata())["operator"] = "Op";
   (*info.mutable_metadata())["parameter"] = "beta";
   (*info.mutable_metadata())["want"] = ">= 0";
   (*info.mutable_metadata())["got"] = "-1";
-  v1::StatusDetails details;
+  google::rpc::Status details;
   details.set_code(3);
   google::protobuf::Any& any = *details.add_details();
   any.set_type_url("type.googleapis.com/google.rpc.ErrorInfo");

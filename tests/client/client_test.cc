@@ -136,11 +136,13 @@ TEST(ClientTest, ReadsServerInfoAndDevices) {
   EXPECT_EQ(info->max_rank, 8);
   const absl::StatusOr<std::vector<Device>> devices = client.ListDevices();
   ASSERT_TRUE(devices.ok()) << devices.status();
-  ASSERT_EQ(devices->size(), 1u);
+  ASSERT_EQ(devices->size(), 2u);
   EXPECT_EQ(devices->front().name, "cpu:0");
   EXPECT_EQ(devices->front().threads, 2);
   EXPECT_THAT(devices->front().operators, ElementsAre("Op"));
   EXPECT_EQ(devices->front().memory.limit_bytes, 7);
+  EXPECT_EQ(devices->front().lost, "");
+  EXPECT_EQ(devices->back().lost, "fell off the bus");
 }
 
 TEST(ClientTest, ReadsSchemasOfNewerServersToo) {
@@ -169,6 +171,8 @@ TEST(ClientTest, PlansWithoutData) {
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(plan->workspace_bytes, 64);
   EXPECT_EQ(plan->device, "cpu:0");
+  EXPECT_EQ(plan->cost.time, absl::Nanoseconds(1500));
+  EXPECT_TRUE(plan->cost.runs_inline);
   ASSERT_EQ(plan->outputs.size(), 1u);
   EXPECT_THAT(plan->outputs[0].desc.shape, ElementsAre(2, 3));
 }

@@ -37,16 +37,16 @@ TEST(ExecuteRequestTest, IsTheMessageOfTheApi) {
       "l", std::vector<int64_t>{1, 2});
   call.Attribute("m", std::vector<bool>{true, false});
   const v1::ExecuteRequest message = Parsed(MakeExecuteRequest(call));
-  EXPECT_EQ(message.call().operator_(), "Op");
+  EXPECT_EQ(message.call().op(), "Op");
   EXPECT_EQ(message.call().device(), "cpu:1");
-  EXPECT_EQ(message.call().inputs(0).dtype(), v1::DTYPE_FLOAT32);
+  EXPECT_EQ(message.call().inputs(0).dtype(), v1::DATA_TYPE_FLOAT32);
   EXPECT_THAT(message.call().inputs(0).strides(), ElementsAre(0, 1));
   EXPECT_EQ(message.call().attributes(0).int_value(), 1);
   EXPECT_EQ(message.call().attributes(1).float_value(), 0.5);
   EXPECT_TRUE(message.call().attributes(2).bool_value());
   EXPECT_THAT(message.call().attributes(3).int_list().values(), ElementsAre(1, 2));
   EXPECT_THAT(message.call().attributes(4).bool_list().values(), ElementsAre(true, false));
-  EXPECT_EQ(message.call().outputs(0).dtype(), v1::DTYPE_BFLOAT16);
+  EXPECT_EQ(message.call().outputs(0).dtype(), v1::DATA_TYPE_BFLOAT16);
   ASSERT_EQ(message.raw_size(), 1);
   EXPECT_EQ(message.raw(0), std::string("\0\0\x80\x3f\0\0\0\x40", 8));
 }
@@ -75,7 +75,7 @@ v1::ExecuteResponse GoodAnswer() {
   v1::ExecuteResponse answer;
   v1::Tensor& output = *answer.add_outputs();
   output.set_name("out");
-  output.set_dtype(v1::DTYPE_FLOAT32);
+  output.set_dtype(v1::DATA_TYPE_FLOAT32);
   output.add_shape(2);
   output.set_raw_index(0);
   answer.add_raw(std::string("\0\0\x80\x3f\0\0\0\x40", 8));
@@ -104,7 +104,7 @@ TEST(ExecuteResponseTest, MaskedOutOutputsAreEmpty) {
   v1::ExecuteResponse answer = GoodAnswer();
   v1::Tensor& masked = *answer.add_outputs();
   masked.set_name("masked");
-  masked.set_dtype(v1::DTYPE_FLOAT16);
+  masked.set_dtype(v1::DATA_TYPE_FLOAT16);
   masked.add_shape(0);
   const absl::StatusOr<ExecuteResult> result = ReadPieces(answer.SerializeAsString(), 7);
   ASSERT_TRUE(result.ok()) << result.status();
@@ -133,7 +133,7 @@ TEST(ExecuteResponseTest, BadAnswersAreInternalErrors) {
       error([](v1::ExecuteResponse& answer) { answer.mutable_outputs(0)->set_shape(0, -1); }),
       HasSubstr("no valid"));
   EXPECT_THAT(error([](v1::ExecuteResponse& answer) {
-                answer.mutable_outputs(0)->set_dtype(v1::DTYPE_UNSPECIFIED);
+                answer.mutable_outputs(0)->set_dtype(v1::DATA_TYPE_UNSPECIFIED);
               }),
               HasSubstr("no valid"));
   EXPECT_EQ(ReadPieces("\xff", 1).status().code(), absl::StatusCode::kInternal);

@@ -5,7 +5,6 @@
 #include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <map>
 #include <string>
 
@@ -15,8 +14,8 @@ namespace opserve::client {
 namespace {
 
 using ::testing::HasSubstr;
-using Answer = v1::SessionResponse;
-using Command = v1::SessionRequest;
+using Answer = v1::Answer;
+using Command = v1::Command;
 
 // What has results, and of which kind.
 const std::map<Command::CommandCase, Answer::AnswerCase>& Results() {
@@ -25,13 +24,13 @@ const std::map<Command::CommandCase, Answer::AnswerCase>& Results() {
       {Command::kQueryStream, Answer::kStream},
       {Command::kQueryElapsedTime, Answer::kElapsedTime},
       {Command::kQueryMemory, Answer::kMemory},
-      {Command::kGetWorkspaceSize, Answer::kExecutor},
-      {Command::kInlineExecute, Answer::kOutputs}};
+      {Command::kCreateExecutor, Answer::kExecutor},
+      {Command::kExecute, Answer::kOutputs}};
   return results;
 }
 
 bool HasChunks(const ExpectedAnswer& expected) {
-  return expected.command == Command::kDownload || expected.command == Command::kChunkedExecute ||
+  return expected.command == Command::kDownload || expected.command == Command::kExecuteChunked ||
          expected.sends_outputs;
 }
 
@@ -72,7 +71,7 @@ TEST(ExpectedAnswerTest, ThereIsOneAnswerWhereThereAreNoChunks) {
     SessionAnswer answer = Of(results);
     answer.last = false;
     const bool fits = results == Answer::kChunk ||
-                      (results == Answer::kOutputs && expected.command == Command::kChunkedExecute);
+                      (results == Answer::kOutputs && expected.command == Command::kExecuteChunked);
     EXPECT_EQ(CheckAnswer(answer, expected).ok(), HasChunks(expected) && fits)
         << expected.command << ", " << results;
   });
@@ -90,10 +89,10 @@ TEST(ExpectedAnswerTest, AnErrorIsAllThereIs) {
 
 TEST(ExpectedAnswerTest, ExecutionsSendChunksWhereTheyWereAskedTo) {
   Command command;
-  command.mutable_execute();
+  command.mutable_run_executor();
   EXPECT_FALSE(CheckAnswer(Of(Answer::kChunk), ExpectedOf(command)).ok());
   EXPECT_TRUE(CheckAnswer(Of(Answer::ANSWER_NOT_SET), ExpectedOf(command)).ok());
-  command.mutable_execute()->set_send_outputs(true);
+  command.mutable_run_executor()->set_send_outputs(true);
   EXPECT_TRUE(CheckAnswer(Of(Answer::kChunk), ExpectedOf(command)).ok());
   EXPECT_TRUE(CheckAnswer(Of(Answer::ANSWER_NOT_SET), ExpectedOf(command)).ok());
   EXPECT_FALSE(CheckAnswer(Of(Answer::kOutputs), ExpectedOf(command)).ok());
@@ -103,7 +102,7 @@ TEST(ExpectedAnswerTest, BytesBelongToChunksAndOutputs) {
   ForEveryPair([](const ExpectedAnswer& expected, Answer::AnswerCase results) {
     SessionAnswer answer = Of(results);
     answer.raw.emplace_back();
-    if (results == Answer::kOutputs && expected.command == Command::kInlineExecute) return;
+    if (results == Answer::kOutputs && expected.command == Command::kExecute) return;
     EXPECT_FALSE(CheckAnswer(answer, expected).ok()) << expected.command << ", " << results;
   });
 }
@@ -115,9 +114,9 @@ TEST(ExpectedAnswerTest, NumbersAreCounts) {
               HasSubstr("used_bytes: want a number >= 0, got -1"));
   SessionAnswer plan = Of(Answer::kExecutor);
   plan.message.mutable_executor()->set_workspace_bytes(-64);
-  EXPECT_FALSE(CheckAnswer(plan, {Command::kGetWorkspaceSize}).ok());
+  EXPECT_FALSE(CheckAnswer(plan, {Command::kCreateExecutor}).ok());
   SessionAnswer elapsed = Of(Answer::kElapsedTime);
-  elapsed.message.mutable_elapsed_time()->set_seconds(std::numeric_limits<double>::quiet_NaN());
+  elapsed.message.mutable_elapsed_time()->set_elapsed_ns(-1);
   EXPECT_FALSE(CheckAnswer(elapsed, {Command::kQueryElapsedTime}).ok());
 }
 

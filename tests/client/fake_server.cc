@@ -47,7 +47,7 @@ class FakeServer::Service final : public v1::OperatorService::Service {
       v1::TensorParameter& input = *schema.add_inputs();
       input.set_name("x");
       input.set_optional(true);
-      input.add_dtypes(v1::DTYPE_BFLOAT16);
+      input.add_dtypes(v1::DATA_TYPE_BFLOAT16);
       v1::AttributeParameter& required = *schema.add_attributes();
       required.set_kind(v1::ATTRIBUTE_KIND_INT_LIST);
       v1::AttributeParameter& with_default = *schema.add_attributes();
@@ -67,6 +67,10 @@ class FakeServer::Service final : public v1::OperatorService::Service {
     device.set_threads(2);
     device.add_operators("Op");
     device.mutable_memory()->set_limit_bytes(7);
+    device.set_state(v1::DEVICE_STATE_WORKING);
+    v1::Device& lost = *response->add_devices();
+    lost.set_state(v1::DEVICE_STATE_LOST);
+    lost.set_state_reason("fell off the bus");
     return grpc::Status::OK;
   }
 
@@ -80,6 +84,8 @@ class FakeServer::Service final : public v1::OperatorService::Service {
       *response->add_outputs() = input;
     }
     response->set_device("cpu:0");
+    response->mutable_cost()->set_expected_ns(1500);
+    response->mutable_cost()->set_runs_inline(true);
     return grpc::Status::OK;
   }
 
@@ -128,6 +134,7 @@ class FakeServer::Service final : public v1::OperatorService::Service {
     response->mutable_sessions()->set_open(4);
     response->mutable_engine()->set_queue_wait_ns(5000);
     response->add_devices()->set_device("cpu:0");
+    response->mutable_devices(0)->mutable_memory()->set_hits(6);
     return grpc::Status::OK;
   }
 

@@ -5,26 +5,49 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "absl/functional/any_invocable.h"
 #include "client/cpp/session.h"
 #include "core/base/mutex.h"
 #include "opserve/v1/session.pb.h"
 
 namespace opserve::client {
 
-using SendAnswer = std::function<void(v1::SessionResponse)>;
+// A command, whose raw_index counts its own entries.
+struct ReceivedCommand {
+  v1::Command message;
+  std::vector<std::string> raw;
+};
+
+// Sends what a server says.
+class SendAnswer {
+ public:
+  using Write = std::function<void(const v1::SessionResponse&)>;
+
+  // `add` takes messages of one answer, which may go with others.
+  SendAnswer(Write write, Write add) : write_(std::move(write)), add_(std::move(add)) {}
+
+  // A whole message, as it is.
+  void operator()(const v1::SessionResponse& message) const { write_(message); }
+  // An answer, whose raw_index counts `raw`.
+  void operator()(const v1::Answer& answer, const std::vector<std::string>& raw = {}) const;
+
+ private:
+  const Write write_;
+  const Write add_;
+};
+
 // What the fake does with one command, on the session's thread. Any other code than 0 ends the RPC
 // with it.
-using OnCommand = std::function<int(const v1::SessionRequest& request, const SendAnswer& send)>;
+using OnCommand = std::function<int(const ReceivedCommand& command, const SendAnswer& send)>;
 
 // Answers every command that is not quiet, with results that say nothing.
-int AnswerAll(const v1::SessionRequest& request, const SendAnswer& send);
-// An answer to `request`, with nothing in it.
-v1::SessionResponse AnswerTo(const v1::SessionRequest& request);
+int AnswerAll(const ReceivedCommand& command, const SendAnswer& send);
+// An answer to `command`, with nothing in it.
+v1::Answer AnswerTo(const ReceivedCommand& command);
 // An error: 161002 of parameter "beta".
-v1::SessionResponse BadBetaOf(const v1::SessionRequest& request);
+v1::Answer BadBetaOf(const ReceivedCommand& command);
 
 // Chunks of 1000 bytes, messages of 1 MiB.
 v1::SessionInfo SmallLimits();
@@ -43,13 +66,13 @@ class FakeSessionServer {
   const std::string& target() const { return target_; }
 
   // All commands so far.
-  std::vector<v1::SessionRequest> received() const;
+  std::vector<ReceivedCommand> received() const;
+  // The commands of one kind.
+  std::vector<ReceivedCommand> received(v1::Command::CommandCase kind) const;
   // Messages that held several commands.
   int64_t groups() const;
-  // The commands of one kind.
-  std::vector<v1::SessionRequest> received(v1::SessionRequest::CommandCase kind) const;
   // Waits until `done(commands)`.
-  void WaitUntil(const std::function<bool(const std::vector<v1::SessionRequest>&)>& done) const;
+  void WaitUntil(const std::function<bool(const std::vector<ReceivedCommand>&)>& done) const;
 
  private:
   class Service;

@@ -81,7 +81,7 @@ void Attack(const google::protobuf::Message& valid, Read read) {
 
 void FillOutput(const std::string& name, uint32_t raw_index, v1::Tensor& output) {
   output.set_name(name);
-  output.set_dtype(v1::DTYPE_FLOAT32);
+  output.set_dtype(v1::DATA_TYPE_FLOAT32);
   output.add_shape(2);
   output.add_shape(1);
   output.set_raw_index(raw_index);
@@ -99,7 +99,7 @@ TEST(HostileAnswersTest, Results) {
 TEST(HostileAnswersTest, Batches) {
   v1::ExecuteBatchResponse answer;
   FillOutput("a", 0, *answer.add_results()->add_outputs());
-  v1::StatusDetails& error = *answer.add_results()->mutable_error();
+  google::rpc::Status& error = *answer.add_results()->mutable_error();
   error.set_code(3);
   error.set_message("no");
   error.add_details()->set_type_url("type.googleapis.com/google.rpc.ErrorInfo");
@@ -111,7 +111,7 @@ TEST(HostileAnswersTest, Plans) {
   v1::GetWorkspaceSizeResponse answer;
   FillOutput("a", 0, *answer.add_outputs());
   answer.set_workspace_bytes(64);
-  answer.mutable_cost()->set_seconds(0.5);
+  answer.mutable_cost()->set_expected_ns(5);
   Attack(answer, [](const Fragments& bytes) { return ReadPlan(bytes); });
 }
 
@@ -123,14 +123,15 @@ TEST(HostileAnswersTest, Discovery) {
   v1::ListDevicesResponse devices;
   devices.add_devices()->set_name("cpu:0");
   devices.mutable_devices(0)->mutable_memory()->set_limit_bytes(7);
+  devices.mutable_devices(0)->set_state(v1::DEVICE_STATE_LOST);
   Attack(devices, &ReadDevices);
   v1::ListOperatorsResponse operators;
   v1::OperatorSchema& schema = *operators.add_operators();
   schema.set_name("Op");
-  schema.add_inputs()->add_dtypes(v1::DTYPE_FLOAT32);
+  schema.add_inputs()->add_dtypes(v1::DATA_TYPE_FLOAT32);
   schema.add_attributes()->mutable_default_value()->mutable_int_list()->add_values(3);
   schema.add_outputs()->set_name("out");
-  schema.add_support()->add_dtypes(v1::DTYPE_FLOAT32);
+  schema.add_support()->add_dtypes(v1::DATA_TYPE_FLOAT32);
   Attack(operators, &ReadOperators);
 }
 

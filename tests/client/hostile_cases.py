@@ -8,8 +8,9 @@ import os
 
 import hostile_attacks as does
 from hostile_server import PING, SETTINGS, WINDOW_UPDATE
-from hostile_wire import (CHUNKED_EXECUTE, EXECUTE, GET_WORKSPACE_SIZE, INT8, PLAN, RESULT, VALID, answer, chunk, error,
-                          error_info, field, honestly, schema, session, session_info, tensor)
+from hostile_wire import (CREATE_EXECUTOR, EXECUTE_CHUNKED, INT8, PLAN, RESULT, RUN_EXECUTOR, VALID, answer, chunk,
+                          chunk_answer, error, error_info, field, honestly, joined, retry_info, schema, session, session_info,
+                          tensor)
 
 ESCAPES = "\x1b[2J\x1b]0;owned\x07\r\x9b31m\u202e\x7f\n"
 MANY = 1 << 20
@@ -109,7 +110,7 @@ def discovery_cases():
     yield bad("a negative count", DEVICES, "ListDevices", field(1, field(7, field(1, -1))))
     yield bad("a negative size", INFO, "GetServerInfo", field(2, -5))
     yield bad("a negative count", STATS, "GetStatistics", field(4, field(1, -1)))
-    yield bad("a time that is none", PLAN_IT, "GetWorkspaceSize", VALID["GetWorkspaceSize"] + field(6, field(3, float("nan"))))
+    yield bad("a negative time", PLAN_IT, "GetWorkspaceSize", VALID["GetWorkspaceSize"] + field(6, field(3, -1)))
     yield bad("a negative workspace", PLAN_IT, "GetWorkspaceSize", VALID["GetWorkspaceSize"] + field(1, -64))
     yield bad("no outputs", PLAN_IT, "GetWorkspaceSize", field(1, 64))
     yield bad("another operator", RUN, "ListOperators", field(1, schema("Other")))
@@ -117,7 +118,7 @@ def discovery_cases():
     yield bad("no UTF-8", DEVICES, "ListDevices", field(1, field(1, b"\xff\xfe")))
     loud = dict(says="", codes=(0,), quiet=False)
     yield bad("escapes", DEVICES, "ListDevices",
-              field(1, b"".join(field(i, ESCAPES) for i in (1, 2, 3, 4, 6, 8))), **loud)
+              field(1, b"".join(field(i, ESCAPES) for i in (1, 2, 3, 4, 6, 9)) + field(8, 2)), **loud)
     text = field(1, schema(summary=ESCAPES, more=field(3, ESCAPES)))
     for words in (OPS, ("ops", "L1LossBackward"), ("ops", "--json")):
         yield bad(f"escapes ({words[-1]})", words, "ListOperators", text, **loud)
@@ -208,8 +209,8 @@ def session_cases():
               info=session_info(handles=most, queued=most, window=most, skew=most, chunk=most, message=most))
     yield bad("no limits, but an answer", 0, info=answer(1))
     yield bad("noise", 0, info=b"\xff\xff\xff")
-    yield bad("2 MiB of answers", 0, info=b"\x72\0" * MANY)
-    yield bad("no first word", 0, words=RUN_ON_SESSION, info=field(2, 0), says="", **IN_TIME)
+    yield bad("2 MiB of answers", 0, info=b"\x0a\0" * MANY)
+    yield bad("no first word", 0, words=RUN_ON_SESSION, info=answer(0), says="", **IN_TIME)
     yield from plan_cases(bad)
     yield from answer_cases(bad)
     yield from chunk_cases(bad)
@@ -217,65 +218,70 @@ def session_cases():
 
 def plan_cases(bad):
     plan = lambda *more: lambda command: answer(command, field(PLAN, b"".join(more)))
-    yield bad("a plan of 2^60 bytes", GET_WORKSPACE_SIZE, plan(field(2, tensor(shape=(1 << 58,)))), says="grad_input")
-    yield bad("a plan of 2^40 bytes", GET_WORKSPACE_SIZE, plan(field(2, tensor(shape=(1 << 38,)))), says="grad_input")
-    yield bad("a plan that overflows", GET_WORKSPACE_SIZE, plan(field(2, tensor(shape=(1 << 60,))),
-                                                                field(2, tensor("b", shape=(1 << 60,)))))
-    yield bad("a negative workspace", GET_WORKSPACE_SIZE, plan(field(1, -64), field(2, tensor())))
-    yield bad("a plan of nothing", GET_WORKSPACE_SIZE, plan(field(1, 64)))
-    yield bad("no plan", GET_WORKSPACE_SIZE, answer)
-    yield bad("two plans", GET_WORKSPACE_SIZE, lambda command: answer(command, field(PLAN, field(2, tensor())), last=False))
-    yield bad("results of another kind", GET_WORKSPACE_SIZE, lambda command: answer(command, field(9, field(1, 1.0))))
+    yield bad("a plan of 2^60 bytes", CREATE_EXECUTOR, plan(field(2, tensor(shape=(1 << 58,)))), says="grad_input")
+    yield bad("a plan of 2^40 bytes", CREATE_EXECUTOR, plan(field(2, tensor(shape=(1 << 38,)))), says="grad_input")
+    yield bad("a plan that overflows", CREATE_EXECUTOR, plan(field(2, tensor(shape=(1 << 60,))),
+                                                             field(2, tensor("b", shape=(1 << 60,)))))
+    yield bad("a negative workspace", CREATE_EXECUTOR, plan(field(1, -64), field(2, tensor())))
+    yield bad("a plan of nothing", CREATE_EXECUTOR, plan(field(1, 64)))
+    yield bad("no plan", CREATE_EXECUTOR, answer)
+    yield bad("two plans", CREATE_EXECUTOR, lambda command: answer(command, field(PLAN, field(2, tensor())), last=False))
+    yield bad("results of another kind", CREATE_EXECUTOR, lambda command: answer(command, field(9, field(1, 1))))
 
 
 def answer_cases(bad):
-    yield bad("an error and results", GET_WORKSPACE_SIZE,
+    yield bad("an error and results", CREATE_EXECUTOR,
               lambda command: answer(command, field(3, error()), field(PLAN, field(2, tensor()))))
-    yield bad("an error that is none", GET_WORKSPACE_SIZE, lambda command: answer(command, field(3, error(0))))
-    yield bad("an error of escapes", GET_WORKSPACE_SIZE,
+    yield bad("an error that is none", CREATE_EXECUTOR, lambda command: answer(command, field(3, error(0))))
+    yield bad("an error of escapes", CREATE_EXECUTOR,
               lambda command: answer(command, field(3, error(3, ESCAPES, error_info(want=ESCAPES, got="x" * MANY)))),
               says="\\x1b")
-    yield bad("an error for ever later", GET_WORKSPACE_SIZE,
-              lambda command: answer(command, field(3, error(8, "later", error_info(reason="RESOURCE_LIMIT",
-                                                                                   retry_after_ms=str(10**18))))),
+    yield bad("an error for ever later", CREATE_EXECUTOR,
+              lambda command: answer(command, field(3, error(8, "later", error_info(reason="RESOURCE_LIMIT") +
+                                                             retry_info(10**18, -1) + retry_info(10**18, 10**9)))),
               says="later")
-    yield bad("a command that failed, but was not sent", GET_WORKSPACE_SIZE,
+    yield bad("a command that failed, but was not sent", CREATE_EXECUTOR,
               lambda command: answer(command, field(3, error()), field(4, 1 << 60)))
-    yield bad("an answer to nothing", GET_WORKSPACE_SIZE, lambda command: answer(command + 1000))
-    yield bad("an answer to a quiet command", GET_WORKSPACE_SIZE, answer(1))
-    yield bad("an error told twice", GET_WORKSPACE_SIZE, answer(1, field(3, error())), answer(1, field(3, error())))
-    yield bad("a group in a group", GET_WORKSPACE_SIZE, field(14, field(14, answer(1))))
-    yield bad("a group and more", GET_WORKSPACE_SIZE, answer(1) + field(14, answer(1)))
-    yield bad("no answer", GET_WORKSPACE_SIZE, says="", **IN_TIME)
+    yield bad("an answer to nothing", CREATE_EXECUTOR, lambda command: answer(command + 1000))
+    yield bad("an answer to a quiet command", CREATE_EXECUTOR, answer(1))
+    yield bad("an error told twice", CREATE_EXECUTOR, answer(1, field(3, error())), answer(1, field(3, error())))
+    yield bad("an answer told twice in a message", CREATE_EXECUTOR,
+              lambda command: answer(command, field(PLAN, field(2, tensor()))) * 2)
+    yield bad("an answer in an answer", CREATE_EXECUTOR, lambda command: field(1, answer(command)), says="",
+              codes=(1, 3), timeout=1)
+    yield bad("no answer", CREATE_EXECUTOR, says="", **IN_TIME)
 
 
 def chunk_cases(bad):
-    part = lambda *more: lambda command: answer(command, *more, last=False)
+    part = lambda *more, raw=(): lambda command: answer(command, *more, last=False, raw=raw)
+    piece = lambda *what: lambda command: chunk_answer(command, *what)
     chunks = {
-        "backwards": (part(chunk(0, RESULT[:16])), part(chunk(0, RESULT[:16]))),
-        "beyond the end": (part(chunk(0, RESULT + b"more")),),
-        "a negative offset": (part(chunk(-1, RESULT)),),
-        "a large offset": (part(chunk(1 << 62, RESULT)),),
-        "of another output": (part(chunk(0, RESULT, "other")),),
+        "backwards": (piece(0, RESULT[:16]), piece(0, RESULT[:16])),
+        "beyond the end": (piece(0, RESULT + b"more"),),
+        "a negative offset": (piece(-1, RESULT),),
+        "a large offset": (piece(1 << 62, RESULT),),
+        "of another output": (piece(0, RESULT, "other"),),
         "without bytes": (part(field(13, field(1, "grad_input"))),),
-        "of nothing": (part(chunk(0, b"")),),
-        "two entries": (part(chunk(0, RESULT), field(100, b"more")),),
-        "2 MiB of entries": (part(field(13, b""), b"\xa2\x06\0" * MANY),),
-        "too few": (part(chunk(0, RESULT[:16])), answer),
+        "an index that is too large": (part(chunk(0, raw_index=1), raw=[RESULT]),),
+        "an index of 2^32": (part(chunk(0, raw_index=(1 << 32) - 1), raw=[RESULT]),),
+        "of nothing": (piece(0, b""),),
+        "two entries": (part(chunk(0), raw=[RESULT, b"more"]),),
+        "2 MiB of entries": (lambda command: answer(command, chunk(0), last=False) + field(15, b"") * MANY,),
+        "too few": (piece(0, RESULT[:16]), answer),
         "none": (answer,),
         "more outputs": (part(field(12, field(1, tensor("b", shape=(1 << 30,))))),) * 3,
         "of another kind": (part(field(7, field(1, 1))),),
         "an error, and more": (part(field(3, error())),),
     }
     for name, replies in chunks.items():
-        yield bad(f"chunks: {name}", EXECUTE, *replies)
+        yield bad(f"chunks: {name}", RUN_EXECUTOR, *replies)
     small = session_info(message=4096, chunk=2048, skew=4096)
     described = lambda output: lambda command: answer(command, field(12, field(1, output)), last=False)
-    yield bad("chunked: a large output", CHUNKED_EXECUTE, described(tensor(shape=(1 << 40,))), words=RUN_IN_CHUNKS, info=small)
-    yield bad("chunked: described twice", CHUNKED_EXECUTE, described(tensor(shape=(4096,))), described(tensor(shape=(4096,))),
+    yield bad("chunked: a large output", EXECUTE_CHUNKED, described(tensor(shape=(1 << 40,))), words=RUN_IN_CHUNKS, info=small)
+    yield bad("chunked: described twice", EXECUTE_CHUNKED, described(tensor(shape=(4096,))), described(tensor(shape=(4096,))),
               words=RUN_IN_CHUNKS, info=small)
-    yield bad("chunked: not described", CHUNKED_EXECUTE, part(chunk(0, RESULT)), words=RUN_IN_CHUNKS, info=small)
-    yield bad("chunked: nothing", CHUNKED_EXECUTE, answer, words=RUN_IN_CHUNKS, info=small)
+    yield bad("chunked: not described", EXECUTE_CHUNKED, piece(0, RESULT), words=RUN_IN_CHUNKS, info=small)
+    yield bad("chunked: nothing", EXECUTE_CHUNKED, answer, words=RUN_IN_CHUNKS, info=small)
 
 
 def honest_cases():
@@ -283,6 +289,8 @@ def honest_cases():
         yield Case(f"honest: {' '.join(words[:2])}", words, does.answering(), codes=(0,), quiet=False)
     on_session = does.answering(Session=lambda call: session(call, honestly))
     yield Case("honest: session", RUN_ON_SESSION, on_session, codes=(0,), quiet=False)
+    together = does.answering(Session=lambda call: session(call, honestly, send=joined))
+    yield Case("honest: session, answers together", RUN_ON_SESSION, together, codes=(0,), quiet=False)
     in_chunks = does.answering(Session=lambda call: session(call, honestly, session_info(message=4096, chunk=2048)))
     yield Case("honest: chunks", RUN_IN_CHUNKS, in_chunks, codes=(0,), quiet=False)
 

@@ -21,7 +21,6 @@ namespace opserve::client {
 namespace {
 
 using ::testing::HasSubstr;
-using Request = v1::SessionRequest;
 using Response = v1::SessionResponse;
 
 // All that a client waits for. What is not answered ends here.
@@ -35,42 +34,46 @@ std::string ValueBytes() { return {reinterpret_cast<const char*>(Values().data()
 
 void FillOutput(v1::Tensor& output) {
   output.set_name("y");
-  output.set_dtype(v1::DTYPE_FLOAT32);
+  output.set_dtype(v1::DATA_TYPE_FLOAT32);
   output.add_shape(2);
 }
 
+// A message of one answer, with the values where it has bytes.
+Response Alone(const v1::Answer& answer) {
+  Response message;
+  *message.add_answers() = answer;
+  if (answer.has_chunk()) message.add_raw(ValueBytes());
+  for (const v1::Tensor& output : answer.outputs().outputs())
+    if (output.has_raw_index()) message.add_raw(ValueBytes());
+  return message;
+}
+
 // The answers of a sound server that are not nothing.
-std::vector<Response> SoundAnswers(const Request& request) {
-  Response answer = AnswerTo(request);
-  if (request.has_query_event()) answer.mutable_event()->set_reached(true);
-  if (request.has_query_memory()) answer.mutable_memory()->set_limit_bytes(7);
-  if (request.has_query_elapsed_time()) answer.mutable_elapsed_time()->set_seconds(0.5);
-  if (request.has_get_workspace_size()) FillOutput(*answer.mutable_executor()->add_outputs());
-  if (request.has_inline_execute()) {
-    FillOutput(*answer.mutable_outputs()->add_outputs());
-    answer.mutable_outputs()->mutable_outputs(0)->set_raw_index(0);
-    answer.add_raw(ValueBytes());
-  }
+std::vector<Response> SoundAnswers(const ReceivedCommand& received) {
+  const v1::Command& command = received.message;
+  const bool is_chunked = command.has_execute_chunked();
+  const bool has_chunks = command.has_download() || command.has_run_executor();
+  v1::Answer answer = AnswerTo(received);
+  if (command.has_query_event()) answer.mutable_event()->set_reached(true);
+  if (command.has_query_memory()) answer.mutable_memory()->set_limit_bytes(7);
+  if (command.has_query_elapsed_time()) answer.mutable_elapsed_time()->set_elapsed_ns(5);
+  if (command.has_create_executor()) FillOutput(*answer.mutable_executor()->add_outputs());
+  if (command.has_execute() || is_chunked) FillOutput(*answer.mutable_outputs()->add_outputs());
+  if (command.has_execute()) answer.mutable_outputs()->mutable_outputs(0)->set_raw_index(0);
+  if (!is_chunked && !has_chunks) return {Alone(answer)};
   std::vector<Response> answers;
-  if (request.has_chunked_execute()) {
-    answer.set_more(true);
-    FillOutput(*answer.mutable_outputs()->add_outputs());
-    answers.push_back(answer);
-  }
-  if (request.has_download() || request.has_execute() || request.has_chunked_execute()) {
-    answer.set_more(!request.has_chunked_execute());
-    answer.mutable_chunk()->set_output(request.has_download() ? "" : "y");
-    answer.add_raw(ValueBytes());
-    answers.push_back(answer);
-  }
-  if (request.has_download() || request.has_execute()) answer = AnswerTo(request);
-  if (!request.has_chunked_execute()) answers.push_back(answer);
+  answer.set_more(true);
+  if (is_chunked) answers.push_back(Alone(answer));
+  answer.set_more(has_chunks);
+  answer.mutable_chunk()->set_output(command.has_download() ? "" : "y");
+  answers.push_back(Alone(answer));
+  if (has_chunks) answers.push_back(Alone(AnswerTo(received)));
   return answers;
 }
 
 // Each waits for what it asks; whatever comes, it ends.
 struct Scenario {
-  Request::CommandCase command;
+  v1::Command::CommandCase command;
   std::function<absl::Status(Session&, Context&, Stream&)> run;
 };
 
@@ -93,29 +96,29 @@ std::vector<Scenario> Scenarios() {
   const Call call =
       Call("Op").Input("x", TensorView::Of(Values(), {2})).OutputDType("y", DType::kFloat32);
   return {
-      {Request::kQueryEvent,
+      {v1::Command::kQueryEvent,
        [=](Session&, Context& context, Stream&) { return events(context).Query(kSoon).status(); }},
-      {Request::kQueryElapsedTime,
+      {v1::Command::kQueryElapsedTime,
        [=](Session&, Context& context, Stream&) {
          return events(context).TimeUntil(events(context), kSoon).status();
        }},
-      {Request::kQueryMemory,
+      {v1::Command::kQueryMemory,
        [](Session&, Context& context, Stream&) { return context.QueryMemory(kSoon).status(); }},
-      {Request::kSynchronize,
+      {v1::Command::kSynchronize,
        [](Session&, Context&, Stream& stream) { return stream.Synchronize(kSoon); }},
-      {Request::kGetWorkspaceSize,
+      {v1::Command::kCreateExecutor,
        [](Session&, Context& context, Stream&) {
          return context.GetWorkspaceSize(DeviceCall("Op")).plan(kSoon).status();
        }},
-      {Request::kExecute,
+      {v1::Command::kRunExecutor,
        [](Session&, Context& context, Stream& stream) { return Receive(context, stream); }},
-      {Request::kDownload,
+      {v1::Command::kDownload,
        [](Session&, Context& context, Stream& stream) {
          return stream.Download(context.NewTensor(DType::kFloat32, {2}), kSoon).status();
        }},
-      {Request::kInlineExecute,
+      {v1::Command::kExecute,
        [=](Session& session, Context&, Stream&) { return session.Execute(call, kSoon).status(); }},
-      {Request::kChunkedExecute,
+      {v1::Command::kExecuteChunked,
        [=](Session& session, Context&, Stream&) {
          ChunkedOptions options;
          options.timeout = kPatience;
@@ -124,13 +127,14 @@ std::vector<Scenario> Scenarios() {
   };
 }
 
+using Answers = std::function<std::vector<Response>(const ReceivedCommand&)>;
+
 // What became of `scenario` with a server that answers it with `answers`.
-absl::Status RunScenario(const Scenario& scenario,
-                         const std::function<std::vector<Response>(const Request&)>& answers) {
-  const FakeSessionServer server([&](const Request& request, const SendAnswer& send) {
-    if (request.quiet()) return 0;
-    const bool attacked = request.command_case() == scenario.command;
-    for (const Response& answer : attacked ? answers(request) : SoundAnswers(request)) send(answer);
+absl::Status RunScenario(const Scenario& scenario, const Answers& answers) {
+  const FakeSessionServer server([&](const ReceivedCommand& command, const SendAnswer& send) {
+    if (command.message.quiet()) return 0;
+    const bool attacked = command.message.command_case() == scenario.command;
+    for (const Response& answer : attacked ? answers(command) : SoundAnswers(command)) send(answer);
     return 0;
   });
   absl::StatusOr<Session> session = Client::Connect(server.target())->OpenSession();
@@ -156,13 +160,13 @@ TEST_P(HostileSessionTest, SoundServersAreServed) {
 // One after the other, on sessions of their own: each answer of the command in each wrong form.
 TEST_P(HostileSessionTest, WrongAnswersAreErrors) {
   int failed = 0;
-  const auto attack = [&](const Request& command, size_t index, const Response& mutated) {
+  const auto attack = [&](const ReceivedCommand& command, size_t index, const Response& mutated) {
     std::vector<Response> answers = SoundAnswers(command);
     answers[index] = mutated;
     return answers;
   };
   std::vector<Response> sound;
-  EXPECT_TRUE(RunScenario(scenario_, [&](const Request& command) {
+  EXPECT_TRUE(RunScenario(scenario_, [&](const ReceivedCommand& command) {
                 return sound = SoundAnswers(command);
               }).ok());
   for (size_t i = 0; i < sound.size(); ++i) {
@@ -171,7 +175,7 @@ TEST_P(HostileSessionTest, WrongAnswersAreErrors) {
       const auto& mutated = static_cast<const Response&>(made);
       if (mutated.ByteSizeLong() > 10000) return;  // as any other text
       const absl::Time start = absl::Now();
-      failed += !RunScenario(scenario_, [&](const Request& command) {
+      failed += !RunScenario(scenario_, [&](const ReceivedCommand& command) {
                    return attack(command, i, mutated);
                  }).ok();
       EXPECT_LT(absl::Now() - start, absl::Seconds(20));
@@ -182,7 +186,7 @@ TEST_P(HostileSessionTest, WrongAnswersAreErrors) {
 
 std::string NameOf(const ::testing::TestParamInfo<size_t>& info) {
   const auto kind = Scenarios()[info.param].command;
-  return Request::descriptor()->FindFieldByNumber(kind)->camelcase_name();
+  return v1::Command::descriptor()->FindFieldByNumber(kind)->camelcase_name();
 }
 
 INSTANTIATE_TEST_SUITE_P(Commands, HostileSessionTest,
@@ -228,17 +232,17 @@ TEST(HostileLimitsTest, LimitsWithoutBoundsAreBounded) {
   const DeviceTensor x = context.NewTensor(DType::kFloat32, {3 << 20});
   EXPECT_EQ(stream.Upload(x, TensorView::Of(large, {3 << 20})), absl::OkStatus());
   EXPECT_EQ(session->Close(), absl::OkStatus());
-  const std::vector<Request> uploads = server.received(Request::kUpload);
+  const std::vector<ReceivedCommand> uploads = server.received(v1::Command::kUpload);
   EXPECT_EQ(uploads.size(), 3u);
-  for (const Request& upload : uploads) EXPECT_EQ(upload.raw(0).size(), size_t{4} << 20);
+  for (const ReceivedCommand& upload : uploads) EXPECT_EQ(upload.raw[0].size(), size_t{4} << 20);
 }
 
 // What the caller lent is read until it is let go of, whatever is answered meanwhile.
 TEST(HostileSessionTest, AnswersThatComeTwiceEndNoLoan) {
-  const FakeSessionServer server([](const Request& request, const SendAnswer& send) {
-    if (!request.has_inline_execute()) return AnswerAll(request, send);
-    Response answer = SoundAnswers(request)[0];
-    answer.set_more(true);
+  const FakeSessionServer server([](const ReceivedCommand& command, const SendAnswer& send) {
+    if (!command.message.has_execute()) return AnswerAll(command, send);
+    Response answer = SoundAnswers(command)[0];
+    answer.mutable_answers(0)->set_more(true);
     for (int i = 0; i < 3; ++i) send(answer);
     return 0;
   });
@@ -256,11 +260,37 @@ TEST(HostileSessionTest, AnswersThatComeTwiceEndNoLoan) {
   EXPECT_EQ(calls, 1);
 }
 
+TEST(HostileSessionTest, EntriesAreOneAnswersEach) {
+  struct Wrong {
+    std::function<void(Response&)> change;
+    const char* says;
+  };
+  const std::vector<Wrong> wrongs = {
+      {[](Response& message) { message.add_raw("unused"); }, "entry 1, which none uses"},
+      {[](Response& message) { message.clear_raw(); }, "raw_index: want one below 0"},
+      {[](Response& message) { *message.add_answers() = message.answers(0); },
+       "raw_index: want one below 1 that is its own, got 0"}};
+  for (const Wrong& wrong : wrongs) {
+    const FakeSessionServer server([&](const ReceivedCommand& command, const SendAnswer& send) {
+      Response message = SoundAnswers(command)[0];
+      wrong.change(message);
+      send(message);
+      return 0;
+    });
+    absl::StatusOr<Session> session = Client::Connect(server.target())->OpenSession();
+    ASSERT_TRUE(session.ok());
+    const Call call = Call("Op").Input("x", TensorView::Of(Values(), {2}));
+    const absl::Status status = session->Execute(call).status();
+    EXPECT_THAT(MessageOf(status), HasSubstr(wrong.says));
+    EXPECT_EQ(session->status(), status);
+  }
+}
+
 TEST(HostileSessionTest, OneAnswerIsEnough) {
   for (const bool fails : {false, true}) {
-    const FakeSessionServer server([fails](const Request& request, const SendAnswer& send) {
-      if (request.quiet()) return 0;
-      for (int i = 0; i < 2; ++i) send(fails ? BadBetaOf(request) : AnswerTo(request));
+    const FakeSessionServer server([fails](const ReceivedCommand& command, const SendAnswer& send) {
+      if (command.message.quiet()) return 0;
+      for (int i = 0; i < 2; ++i) send(fails ? BadBetaOf(command) : AnswerTo(command));
       return 0;
     });
     absl::StatusOr<Session> session = Client::Connect(server.target())->OpenSession();
@@ -272,9 +302,9 @@ TEST(HostileSessionTest, OneAnswerIsEnough) {
 }
 
 TEST(HostileSessionTest, PlansAreNoReasonToTakeMemory) {
-  const FakeSessionServer server([](const Request& request, const SendAnswer& send) {
-    if (!request.has_get_workspace_size()) return AnswerAll(request, send);
-    Response answer = AnswerTo(request);
+  const FakeSessionServer server([](const ReceivedCommand& command, const SendAnswer& send) {
+    if (!command.message.has_create_executor()) return AnswerAll(command, send);
+    v1::Answer answer = AnswerTo(command);
     FillOutput(*answer.mutable_executor()->add_outputs());
     answer.mutable_executor()->mutable_outputs(0)->set_shape(0, int64_t{1} << 40);
     send(answer);

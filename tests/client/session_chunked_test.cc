@@ -19,45 +19,42 @@ namespace opserve::client {
 namespace {
 
 using ::testing::HasSubstr;
-using Request = v1::SessionRequest;
 
 // The operator "Add" on float32: its chunked inputs and its one whole scalar. One session only.
 class AddingServer {
  public:
-  int operator()(const Request& request, const SendAnswer& send) {
-    if (request.has_chunked_execute()) return Begin(request, send);
-    if (!request.has_input_chunk()) return AnswerAll(request, send);
-    if (arrived_.count(request.input_chunk().input()) == 0) {
-      EXPECT_EQ(request.input_chunk().input(), "");
-      Request call;
-      call.set_id(request.input_chunk().command());
-      send(BadBetaOf(call));
+  int operator()(const ReceivedCommand& command, const SendAnswer& send) {
+    if (command.message.has_execute_chunked()) return Begin(command, send);
+    if (!command.message.has_input_chunk()) return AnswerAll(command, send);
+    if (arrived_.count(command.message.input_chunk().input()) == 0) {
+      EXPECT_EQ(command.message.input_chunk().input(), "");
+      send(BadBetaOf(call_));
       return 0;
     }
-    EXPECT_TRUE(request.quiet());
-    EXPECT_EQ(request.input_chunk().command(), call_.id());
-    EXPECT_LE(request.raw(0).size(), 4000u);
-    arrived_[request.input_chunk().input()] += request.raw(0);
+    EXPECT_TRUE(command.message.quiet());
+    EXPECT_EQ(command.message.input_chunk().command(), call_.message.id());
+    EXPECT_LE(command.raw[0].size(), 4000u);
+    arrived_[command.message.input_chunk().input()] += command.raw[0];
     return AddWhatIsThere(send);
   }
 
  private:
-  int Begin(const Request& request, const SendAnswer& send) {
-    call_ = request;
-    for (const v1::Tensor& input : request.chunked_execute().call().inputs()) {
-      if (input.chunked()) {
+  int Begin(const ReceivedCommand& command, const SendAnswer& send) {
+    call_ = command;
+    for (const v1::Tensor& input : command.message.execute_chunked().call().inputs()) {
+      if (input.has_chunked()) {
         arrived_[input.name()];
         total_ = 4;
         for (const int64_t extent : input.shape()) total_ *= static_cast<size_t>(extent);
       } else {
-        std::memcpy(&whole_, request.raw(static_cast<int>(input.raw_index())).data(), 4);
+        std::memcpy(&whole_, command.raw.at(input.raw_index()).data(), 4);
       }
     }
-    v1::SessionResponse answer = AnswerTo(call_);
+    v1::Answer answer = AnswerTo(call_);
     answer.set_more(true);
     v1::Tensor& output = *answer.mutable_outputs()->add_outputs();
     output.set_name("out");
-    output.set_dtype(v1::DTYPE_FLOAT32);
+    output.set_dtype(v1::DATA_TYPE_FLOAT32);
     output.add_shape(static_cast<int64_t>(total_ / 4));
     send(answer);
     return 0;
@@ -80,17 +77,16 @@ class AddingServer {
         sums[i] += value;
       }
     }
-    v1::SessionResponse answer = AnswerTo(call_);
+    v1::Answer answer = AnswerTo(call_);
     answer.mutable_chunk()->set_output("out");
     answer.mutable_chunk()->set_offset_bytes(static_cast<int64_t>(added_));
-    answer.add_raw(std::string(reinterpret_cast<const char*>(sums.data()), 4 * sums.size()));
     added_ = least;
     answer.set_more(added_ < total_);
-    send(answer);
+    send(answer, {std::string(reinterpret_cast<const char*>(sums.data()), 4 * sums.size())});
     return 0;
   }
 
-  Request call_;
+  ReceivedCommand call_;
   std::map<std::string, std::string> arrived_;
   float whole_ = 0;
   size_t total_ = 0;
@@ -131,7 +127,7 @@ TEST_F(SessionChunkedTest, SendsAlternatingChunksAndGathers) {
   const std::span<const float> out = result->Find("out")->As<float>();
   ASSERT_EQ(out.size(), static_cast<size_t>(kCount));
   for (size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], a_[i] + 1000.5f);
-  EXPECT_EQ(server_.received(Request::kInputChunk).size(), 2u * 121);
+  EXPECT_EQ(server_.received(v1::Command::kInputChunk).size(), 2u * 121);
 }
 
 TEST_F(SessionChunkedTest, SourcesAndSinksNeedNoMemory) {
@@ -202,8 +198,8 @@ TEST_F(SessionChunkedTest, MistakesAreFoundHere) {
 }
 
 TEST(SessionChunkedRefusalTest, RefusedCallsSendLittle) {
-  const FakeSessionServer server([](const Request& request, const SendAnswer& send) {
-    if (request.has_chunked_execute()) send(BadBetaOf(request));
+  const FakeSessionServer server([](const ReceivedCommand& command, const SendAnswer& send) {
+    if (command.message.has_execute_chunked()) send(BadBetaOf(command));
     return 0;
   });
   const Client client = *Client::Connect(server.target());
@@ -217,10 +213,11 @@ TEST(SessionChunkedRefusalTest, RefusedCallsSendLittle) {
 
 TEST(SessionChunkedRefusalTest, WaitsEndInTimeWhateverTheServerDoes) {
   Waiter<bool> stop;
-  const FakeSessionServer server([&stop](const Request& request, const SendAnswer& /*send*/) {
-    if (request.has_input_chunk()) stop.Wait(absl::InfiniteFuture());
-    return 0;
-  });
+  const FakeSessionServer server(
+      [&stop](const ReceivedCommand& command, const SendAnswer& /*send*/) {
+        if (command.message.has_input_chunk()) stop.Wait(absl::InfiniteFuture());
+        return 0;
+      });
   Session session = *Client::Connect(server.target())->OpenSession();
   const auto values = std::make_shared<std::vector<float>>(8 << 20);
   TensorView view = TensorView::Of(*values, {8 << 20});

@@ -20,7 +20,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
-using Request = v1::SessionRequest;
 
 TEST(SessionFailureTest, ServersWithoutSessionsAreNamed) {
   const Client client = *Client::Connect("unix:/nonexistent/opserve.sock");
@@ -37,8 +36,8 @@ TEST(SessionFailureTest, LimitsThatAreNoneEndTheSession) {
 }
 
 TEST(SessionFailureTest, WaitsReturnTheServersDetail) {
-  const FakeSessionServer server([](const Request& request, const SendAnswer& send) {
-    if (!request.quiet()) send(BadBetaOf(request));
+  const FakeSessionServer server([](const ReceivedCommand& command, const SendAnswer& send) {
+    if (!command.message.quiet()) send(BadBetaOf(command));
     return 0;
   });
   Session session = Open(server);
@@ -57,16 +56,16 @@ TEST(SessionFailureTest, WaitsReturnTheServersDetail) {
 }
 
 // Fails every quiet command of one kind.
-OnCommand Failing(Request::CommandCase kind) {
-  return [kind](const Request& request, const SendAnswer& send) {
-    if (request.command_case() != kind) return AnswerAll(request, send);
-    send(BadBetaOf(request));
+OnCommand Failing(v1::Command::CommandCase kind) {
+  return [kind](const ReceivedCommand& command, const SendAnswer& send) {
+    if (command.message.command_case() != kind) return AnswerAll(command, send);
+    send(BadBetaOf(command));
     return 0;
   };
 }
 
 TEST(SessionFailureTest, QuietFailuresAreToldBySynchronizeOnce) {
-  const FakeSessionServer server(Failing(Request::kUpload));
+  const FakeSessionServer server(Failing(v1::Command::kUpload));
   Session session = Open(server);
   Context context = session.CreateContext();
   Stream stream = context.CreateStream();
@@ -83,7 +82,7 @@ TEST(SessionFailureTest, QuietFailuresAreToldBySynchronizeOnce) {
 }
 
 TEST(SessionFailureTest, ObjectsThatCouldNotBeMadeAreToldToo) {
-  const FakeSessionServer server(Failing(Request::kAllocate));
+  const FakeSessionServer server(Failing(v1::Command::kAllocate));
   Session session = Open(server);
   Context context = session.CreateContext();
   Stream stream = context.CreateStream();
@@ -95,9 +94,9 @@ TEST(SessionFailureTest, ObjectsThatCouldNotBeMadeAreToldToo) {
 }
 
 TEST(SessionFailureTest, SynchronizeNamesTheCommandThatTheServerTells) {
-  const FakeSessionServer server([](const Request& request, const SendAnswer& send) {
-    if (!request.has_synchronize()) return 0;
-    v1::SessionResponse answer = BadBetaOf(request);
+  const FakeSessionServer server([](const ReceivedCommand& command, const SendAnswer& send) {
+    if (!command.message.has_synchronize()) return 0;
+    v1::Answer answer = BadBetaOf(command);
     answer.set_failed_command(3);
     send(answer);
     return 0;
@@ -111,7 +110,7 @@ TEST(SessionFailureTest, SynchronizeNamesTheCommandThatTheServerTells) {
 }
 
 TEST(SessionFailureTest, FailuresOfStreamsThatAreGoneAreTheContexts) {
-  const FakeSessionServer server(Failing(Request::kFill));
+  const FakeSessionServer server(Failing(v1::Command::kFill));
   Session session = Open(server);
   Context context = session.CreateContext();
   const DeviceTensor x = context.NewTensor(DType::kFloat32, {1});
@@ -121,7 +120,7 @@ TEST(SessionFailureTest, FailuresOfStreamsThatAreGoneAreTheContexts) {
 }
 
 TEST(SessionFailureTest, FailuresToDestroyConcernNobody) {
-  const FakeSessionServer server(Failing(Request::kFree));
+  const FakeSessionServer server(Failing(v1::Command::kFree));
   Session session = Open(server);
   Context context = session.CreateContext();
   context.Allocate(1).Free();
@@ -129,8 +128,8 @@ TEST(SessionFailureTest, FailuresToDestroyConcernNobody) {
 }
 
 // Answers nothing; ends the session with UNAVAILABLE at Fill.
-int Silent(const Request& request, const SendAnswer& /*send*/) {
-  return request.has_fill() ? 14 : 0;
+int Silent(const ReceivedCommand& command, const SendAnswer& /*send*/) {
+  return command.message.has_fill() ? 14 : 0;
 }
 
 TEST(SessionFailureTest, AllWaitsEndWithTheSession) {
@@ -166,7 +165,7 @@ TEST(SessionFailureTest, ServersThatGoAwayEndTheSession) {
   session.ExecuteAsync(Call("Op"), [&](const absl::StatusOr<ExecuteResult>& result) {
     called.Set(result.status());
   });
-  server->WaitUntil([](const std::vector<Request>& received) { return !received.empty(); });
+  server->WaitUntil([](const std::vector<ReceivedCommand>& received) { return !received.empty(); });
   server.reset();
   EXPECT_FALSE(called.Wait(absl::InfiniteFuture())->ok());
   EXPECT_FALSE(session.status().ok());
@@ -193,8 +192,8 @@ v1::SessionInfo LargeChunks() {
 TEST(SessionFailureTest, CancelReleasesBorrowedMemory) {
   Waiter<bool> stop;
   const FakeSessionServer server(
-      [&stop](const Request& request, const SendAnswer& send) {
-        if (!request.has_upload()) return AnswerAll(request, send);
+      [&stop](const ReceivedCommand& command, const SendAnswer& send) {
+        if (!command.message.has_upload()) return AnswerAll(command, send);
         stop.Wait(absl::InfiniteFuture());  // reads no more
         return 0;
       },
@@ -207,7 +206,8 @@ TEST(SessionFailureTest, CancelReleasesBorrowedMemory) {
   Waiter<bool> released;
   EXPECT_TRUE(
       stream.UploadAsync(x, TensorView::Of(large, {4 << 20}), [&] { released.Set(true); }).ok());
-  server.WaitUntil([](const std::vector<Request>& received) { return received.size() >= 4; });
+  server.WaitUntil(
+      [](const std::vector<ReceivedCommand>& received) { return received.size() >= 4; });
   EXPECT_FALSE(released.Wait(Clock::Real().Now() + absl::Milliseconds(50)).has_value());
   session.Cancel();
   EXPECT_TRUE(released.Wait(Clock::Real().Now() + absl::Seconds(30)).has_value());
@@ -237,10 +237,10 @@ TEST(SessionFailureTest, WaitsEndAtTheirOwnDeadlines) {
 TEST(SessionFailureTest, WhatASynchronizeIsToldTooLateTheNextOneTells) {
   Waiter<bool> go_on;
   int synchronized = 0;
-  const FakeSessionServer server([&](const Request& request, const SendAnswer& send) {
-    if (!request.has_synchronize() || ++synchronized > 1) return AnswerAll(request, send);
+  const FakeSessionServer server([&](const ReceivedCommand& command, const SendAnswer& send) {
+    if (!command.message.has_synchronize() || ++synchronized > 1) return AnswerAll(command, send);
     go_on.Wait(absl::InfiniteFuture());
-    v1::SessionResponse answer = BadBetaOf(request);
+    v1::Answer answer = BadBetaOf(command);
     answer.set_failed_command(1);
     send(answer);
     return 0;
@@ -257,10 +257,11 @@ TEST(SessionFailureTest, WhatASynchronizeIsToldTooLateTheNextOneTells) {
 
 TEST(SessionFailureTest, CloseCancelsWhatIsNotOver) {
   Waiter<bool> stop;
-  const FakeSessionServer server([&stop](const Request& /*request*/, const SendAnswer& /*send*/) {
-    stop.Wait(absl::InfiniteFuture());
-    return 0;
-  });
+  const FakeSessionServer server(
+      [&stop](const ReceivedCommand& /*command*/, const SendAnswer& /*send*/) {
+        stop.Wait(absl::InfiniteFuture());
+        return 0;
+      });
   Session session = Open(server);
   const Context context = session.CreateContext();
   EXPECT_EQ(session.Close({.timeout = absl::Milliseconds(20)}).code(),
@@ -274,16 +275,16 @@ TEST(SessionFailureTest, CloseFinishesWhatWasSent) {
   Context context = session.CreateContext();
   for (int i = 0; i < 100; ++i) context.CreateStream();
   EXPECT_EQ(session.Close(), absl::OkStatus());
-  EXPECT_EQ(server.received(Request::kDestroyStream).size(), 100u);
+  EXPECT_EQ(server.received(v1::Command::kDestroyStream).size(), 100u);
 }
 
 TEST(SessionFailureTest, DrainingIsTold) {
-  const FakeSessionServer server([](const Request& request, const SendAnswer& send) {
-    v1::SessionResponse notice;
+  const FakeSessionServer server([](const ReceivedCommand& command, const SendAnswer& send) {
+    v1::Answer notice;
     notice.mutable_draining();
     send(notice);
     send(notice);
-    return AnswerAll(request, send);
+    return AnswerAll(command, send);
   });
   std::atomic<int> told = 0;
   SessionOptions options;
@@ -295,9 +296,9 @@ TEST(SessionFailureTest, DrainingIsTold) {
 }
 
 TEST(SessionFailureTest, NonsenseEndsTheSession) {
-  const FakeSessionServer server([](const Request& request, const SendAnswer& send) {
-    v1::SessionResponse answer = AnswerTo(request);
-    answer.set_id(request.id() + 1000);
+  const FakeSessionServer server([](const ReceivedCommand& command, const SendAnswer& send) {
+    v1::Answer answer = AnswerTo(command);
+    answer.set_id(command.message.id() + 1000);
     send(answer);
     return 0;
   });
@@ -309,10 +310,10 @@ TEST(SessionFailureTest, NonsenseEndsTheSession) {
 }
 
 TEST(SessionFailureTest, ErrorsWithoutACodeAreInternal) {
-  const FakeSessionServer server([](const Request& request, const SendAnswer& send) {
-    v1::SessionResponse answer = AnswerTo(request);
+  const FakeSessionServer server([](const ReceivedCommand& command, const SendAnswer& send) {
+    v1::Answer answer = AnswerTo(command);
     answer.mutable_error();
-    if (!request.quiet()) send(answer);
+    if (!command.message.quiet()) send(answer);
     return 0;
   });
   Session session = Open(server);

@@ -22,12 +22,11 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using Request = v1::SessionRequest;
 
-std::vector<Request::CommandCase> Kinds(const std::vector<Request>& requests) {
-  std::vector<Request::CommandCase> kinds;
-  kinds.reserve(requests.size());
-  for (const Request& request : requests) kinds.push_back(request.command_case());
+std::vector<v1::Command::CommandCase> Kinds(const std::vector<ReceivedCommand>& commands) {
+  std::vector<v1::Command::CommandCase> kinds;
+  kinds.reserve(commands.size());
+  for (const ReceivedCommand& command : commands) kinds.push_back(command.message.command_case());
   return kinds;
 }
 
@@ -56,25 +55,29 @@ TEST(SessionTest, CommandsGoOutInOrderWithoutAWait) {
     EXPECT_EQ(stream.Fill(x, 1.5f), absl::OkStatus());
   }
   EXPECT_EQ(session.Close(), absl::OkStatus());
-  const std::vector<Request> received = server.received();
+  const std::vector<ReceivedCommand> received = server.received();
   EXPECT_THAT(Kinds(received),
-              ElementsAre(Request::kCreateContext, Request::kCreateStream, Request::kCreateEvent,
-                          Request::kAllocate, Request::kRecordEvent, Request::kWaitEvent,
-                          Request::kFill, Request::kFree, Request::kDestroyEvent,
-                          Request::kDestroyStream, Request::kDestroyContext));
+              ElementsAre(v1::Command::kCreateContext, v1::Command::kCreateStream,
+                          v1::Command::kCreateEvent, v1::Command::kAllocate,
+                          v1::Command::kRecordEvent, v1::Command::kWaitEvent, v1::Command::kFill,
+                          v1::Command::kFree, v1::Command::kDestroyEvent,
+                          v1::Command::kDestroyStream, v1::Command::kDestroyContext));
   for (size_t i = 0; i < received.size(); ++i) {
-    EXPECT_EQ(received[i].id(), i + 1);
-    EXPECT_TRUE(received[i].quiet());
+    EXPECT_EQ(received[i].message.id(), i + 1);
+    EXPECT_TRUE(received[i].message.quiet());
   }
-  EXPECT_EQ(received[0].create_context().device(), "cpu:1");
-  EXPECT_EQ(received[1].create_stream().context(), received[0].create_context().context());
-  EXPECT_EQ(received[1].create_stream().on_failure(), v1::ON_FAILURE_CONTINUE);
-  EXPECT_EQ(received[3].allocate().size_bytes(), 24);
-  EXPECT_EQ(received[4].record_event().stream(), received[1].create_stream().stream());
-  EXPECT_EQ(received[6].fill().pattern(), std::string("\0\0\xc0\x3f", 4));
-  EXPECT_EQ(received[6].fill().to().buffer(), received[3].allocate().buffer());
-  EXPECT_EQ(received[6].fill().to().row_bytes(), 24);
-  EXPECT_EQ(received[7].free().buffer(), received[3].allocate().buffer());
+  EXPECT_EQ(received[0].message.create_context().device(), "cpu:1");
+  EXPECT_EQ(received[1].message.create_stream().context(),
+            received[0].message.create_context().context());
+  EXPECT_EQ(received[1].message.create_stream().on_failure(), v1::ON_FAILURE_CONTINUE);
+  EXPECT_EQ(received[3].message.allocate().size_bytes(), 24);
+  EXPECT_EQ(received[4].message.record_event().stream(),
+            received[1].message.create_stream().stream());
+  EXPECT_EQ(received[6].message.fill().pattern(), std::string("\0\0\xc0\x3f", 4));
+  EXPECT_EQ(received[6].message.fill().destination().buffer(),
+            received[3].message.allocate().buffer());
+  EXPECT_EQ(received[6].message.fill().destination().row_bytes(), 24);
+  EXPECT_EQ(received[7].message.free().buffer(), received[3].message.allocate().buffer());
 }
 
 TEST(SessionTest, ManyThreadsShareOneSession) {
@@ -92,12 +95,13 @@ TEST(SessionTest, ManyThreadsShareOneSession) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(session.Close(), absl::OkStatus());
-  const std::vector<Request> received = server.received();
+  const std::vector<ReceivedCommand> received = server.received();
   ASSERT_EQ(received.size(), kThreads * (2 + 3 * kEach));
   std::set<uint64_t> objects;
   for (size_t i = 0; i < received.size(); ++i) {
-    EXPECT_EQ(received[i].id(), i + 1);
-    if (received[i].has_create_stream()) objects.insert(received[i].create_stream().stream());
+    const v1::Command& command = received[i].message;
+    EXPECT_EQ(command.id(), i + 1);
+    if (command.has_create_stream()) objects.insert(command.create_stream().stream());
   }
   EXPECT_EQ(objects.size(), kThreads * kEach);
 }
@@ -110,7 +114,8 @@ TEST(SessionTest, CopiesOfHandlesShareTheObjectAndKeepItsContext) {
   stream.reset();
   EXPECT_EQ(copy.Synchronize(), absl::OkStatus());
   EXPECT_THAT(Kinds(server.received()),
-              ElementsAre(Request::kCreateContext, Request::kCreateStream, Request::kSynchronize));
+              ElementsAre(v1::Command::kCreateContext, v1::Command::kCreateStream,
+                          v1::Command::kSynchronize));
 }
 
 TEST(SessionTest, HandlesMayOutliveTheirSession) {
@@ -127,16 +132,17 @@ TEST(SessionTest, HandlesMayOutliveTheirSession) {
   stream.Record(context.CreateEvent());
 }
 
-int TellStates(const Request& request, const SendAnswer& send) {
-  v1::SessionResponse answer = AnswerTo(request);
-  if (request.has_query_stream()) answer.mutable_stream()->set_idle(true);
-  if (request.has_query_event()) answer.mutable_event()->set_reached(true);
-  if (request.has_query_elapsed_time()) answer.mutable_elapsed_time()->set_seconds(0.25);
-  if (request.has_query_memory()) {
+int TellStates(const ReceivedCommand& received, const SendAnswer& send) {
+  const v1::Command& command = received.message;
+  v1::Answer answer = AnswerTo(received);
+  if (command.has_query_stream()) answer.mutable_stream()->set_idle(true);
+  if (command.has_query_event()) answer.mutable_event()->set_reached(true);
+  if (command.has_query_elapsed_time()) answer.mutable_elapsed_time()->set_elapsed_ns(250'000'000);
+  if (command.has_query_memory()) {
     answer.mutable_memory()->set_peak_bytes(3);
     answer.mutable_memory()->mutable_device()->set_cached_bytes(4);
   }
-  if (!request.quiet()) send(answer);
+  if (!command.quiet()) send(answer);
   return 0;
 }
 
@@ -154,30 +160,28 @@ TEST(SessionTest, AnswersQueries) {
   EXPECT_EQ(context.QueryMemory()->device.cached_bytes, 4);
 }
 
-int PlanTwoOutputs(const Request& request, const SendAnswer& send) {
-  v1::SessionResponse answer = AnswerTo(request);
-  if (request.has_get_workspace_size()) {
+int PlanTwoOutputs(const ReceivedCommand& command, const SendAnswer& send) {
+  v1::Answer answer = AnswerTo(command);
+  if (command.message.has_create_executor()) {
     answer.mutable_executor()->set_workspace_bytes(640);
     for (const char* name : {"y", "masked"}) {
       v1::Tensor& output = *answer.mutable_executor()->add_outputs();
       output.set_name(name);
-      output.set_dtype(v1::DTYPE_FLOAT32);
+      output.set_dtype(v1::DATA_TYPE_FLOAT32);
       output.add_shape(name[0] == 'y' ? 2 : 0);
     }
   }
-  if (request.has_execute() && !request.quiet()) {
+  if (command.message.has_run_executor() && !command.message.quiet()) {
     answer.set_more(true);
     for (int i = 0; i < 2; ++i) {
       answer.mutable_chunk()->set_output("y");
       answer.mutable_chunk()->set_offset_bytes(i == 0 ? 0 : 3);
-      answer.clear_raw();
-      answer.add_raw(
-          std::string("\0\0\x80\x3f\0\0\0\x40", 8).substr(i == 0 ? 0 : 3, i == 0 ? 3 : 5));
-      send(answer);
+      send(answer,
+           {std::string("\0\0\x80\x3f\0\0\0\x40", 8).substr(i == 0 ? 0 : 3, i == 0 ? 3 : 5)});
     }
-    answer = AnswerTo(request);
+    answer = AnswerTo(command);
   }
-  if (!request.quiet()) send(answer);
+  if (!command.message.quiet()) send(answer);
   return 0;
 }
 
@@ -203,23 +207,23 @@ TEST(SessionTest, PlansAndExecutes) {
   EXPECT_THAT(result->Find("y")->As<float>(), ElementsAre(1, 2));
   EXPECT_EQ(result->Find("masked")->num_elements(), 0);
 
-  const v1::CreateExecutor create =
-      server.received(Request::kGetWorkspaceSize)[0].get_workspace_size();
+  const v1::CreateExecutorCommand create =
+      server.received(v1::Command::kCreateExecutor)[0].message.create_executor();
   EXPECT_TRUE(create.repeatable());
-  EXPECT_EQ(create.call().operator_(), "Op");
+  EXPECT_EQ(create.call().op(), "Op");
   EXPECT_EQ(create.call().attributes(0).float_value(), 0.5);
   EXPECT_EQ(create.call().inputs(0).buffer().offset_bytes(), 64);
   EXPECT_EQ(create.call().inputs(0).storage_offset(), 8);
   EXPECT_THAT(create.call().inputs(0).strides(), ElementsAre(1, 4));
   EXPECT_EQ(create.call().outputs(0).name(), "y");
   EXPECT_NE(create.call().outputs(0).buffer().buffer(), 0u);
-  const auto set = server.received(Request::kSetTensors)[0].set_tensors().tensors(0);
+  const auto set = server.received(v1::Command::kSetTensors)[0].message.set_tensors().tensors(0);
   EXPECT_EQ(set.name(), "x");
   EXPECT_EQ(set.buffer().offset_bytes(), 128);
-  const std::vector<Request> runs = server.received(Request::kExecute);
-  EXPECT_EQ(runs[0].execute().workspace().offset_bytes(), 256);
-  EXPECT_TRUE(runs[0].quiet());
-  EXPECT_TRUE(runs[1].execute().send_outputs());
+  const std::vector<ReceivedCommand> runs = server.received(v1::Command::kRunExecutor);
+  EXPECT_EQ(runs[0].message.run_executor().workspace().offset_bytes(), 256);
+  EXPECT_TRUE(runs[0].message.quiet());
+  EXPECT_TRUE(runs[1].message.run_executor().send_outputs());
 }
 
 TEST(SessionTest, ExecutorsKeepTheirBuffers) {
@@ -231,27 +235,27 @@ TEST(SessionTest, ExecutorsKeepTheirBuffers) {
     std::optional<Executor> executor(context.GetWorkspaceSize(
         DeviceCall("Op").Input("x", context.NewTensor(DType::kFloat32, {2}))));
     EXPECT_TRUE(executor->plan().ok());
-    EXPECT_EQ(server.received(Request::kFree).size(), i);
+    EXPECT_EQ(server.received(v1::Command::kFree).size(), i);
     executor.reset();
     EXPECT_EQ(context.Synchronize(), absl::OkStatus());
-    ASSERT_EQ(server.received(Request::kFree).size(), i + 1);
-    EXPECT_EQ(server.received(Request::kDestroyExecutor).size(), i + 1);
+    ASSERT_EQ(server.received(v1::Command::kFree).size(), i + 1);
+    EXPECT_EQ(server.received(v1::Command::kDestroyExecutor).size(), i + 1);
   }
 }
 
-int EchoCall(const Request& request, const SendAnswer& send) {
-  if (!request.has_inline_execute()) return AnswerAll(request, send);
-  v1::SessionResponse answer = AnswerTo(request);
+int EchoCall(const ReceivedCommand& command, const SendAnswer& send) {
+  if (!command.message.has_execute()) return AnswerAll(command, send);
+  v1::Answer answer = AnswerTo(command);
   v1::Tensor& output = *answer.mutable_outputs()->add_outputs();
-  output = request.inline_execute().call().inputs(0);
+  output = command.message.execute().call().inputs(0);
   output.set_name("out");
-  answer.add_raw(request.raw(static_cast<int>(output.raw_index())));
+  const std::string& bytes = command.raw.at(output.raw_index());
   output.set_raw_index(0);
-  send(answer);
+  send(answer, {bytes});
   return 0;
 }
 
-TEST(SessionTest, ManyInlineCallsAreUnderWayAtOnce) {
+TEST(SessionTest, ManyCallsAreUnderWayAtOnce) {
   const FakeSessionServer server(EchoCall);
   Session session = Open(server);
   constexpr int kCalls = 500;
@@ -295,9 +299,9 @@ TEST(SessionTest, SmallCommandsThatWaitGoTogether) {
   ended.Wait(absl::InfiniteFuture());
   EXPECT_EQ(good, kCalls);
   EXPECT_GT(server.groups(), 0);
-  const std::vector<Request> received = server.received();
+  const std::vector<ReceivedCommand> received = server.received();
   ASSERT_EQ(received.size(), size_t{kCalls});
-  for (size_t i = 0; i < received.size(); ++i) EXPECT_EQ(received[i].id(), i + 1);
+  for (size_t i = 0; i < received.size(); ++i) EXPECT_EQ(received[i].message.id(), i + 1);
 }
 
 TEST(SessionTest, WhatIsNotWaitedForGoesWithWhatIs) {
@@ -323,7 +327,8 @@ TEST(SessionTest, WhatIsNotWaitedForLeavesByItself) {
   streams.reserve(20);
   while (streams.size() < 20) {
     const size_t sent = 1 + streams.size();
-    server.WaitUntil([&](const std::vector<Request>& received) { return received.size() == sent; });
+    server.WaitUntil(
+        [&](const std::vector<ReceivedCommand>& received) { return received.size() == sent; });
     streams.push_back(context.CreateStream());
   }
 }
@@ -346,14 +351,14 @@ TEST(SessionTest, BothDirectionsMayBeFull) {
   EXPECT_TRUE(ended.Wait(Clock::Real().Now() + absl::Seconds(60)).has_value());
 }
 
-TEST(SessionTest, InlineCallsOnStreamsNameThem) {
+TEST(SessionTest, CallsOnStreamsNameThem) {
   const FakeSessionServer server(EchoCall);
   Session session = Open(server);
   Stream stream = session.CreateContext().CreateStream();
   const std::vector<float> values = {1, 2};
   EXPECT_TRUE(stream.Execute(Call("Op").Input("x", TensorView::Of(values, {2}))).ok());
-  EXPECT_EQ(server.received(Request::kInlineExecute)[0].inline_execute().stream(),
-            server.received(Request::kCreateStream)[0].create_stream().stream());
+  EXPECT_EQ(server.received(v1::Command::kExecute)[0].message.execute().stream(),
+            server.received(v1::Command::kCreateStream)[0].message.create_stream().stream());
 }
 
 TEST(SessionTest, CallsLargerThanAMessageAreRefusedHere) {

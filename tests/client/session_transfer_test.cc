@@ -19,7 +19,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using Request = v1::SessionRequest;
 
 // Rows as (offset, row_bytes, rows, stride), which a failing test prints.
 std::vector<int64_t> Numbers(const Rows& rows) {
@@ -82,7 +81,7 @@ class SessionTransferTest : public ::testing::Test {
         context_(session_.CreateContext()),
         stream_(context_.CreateStream()) {}
 
-  std::vector<v1::SessionRequest> Uploads() { return server_.received(Request::kUpload); }
+  std::vector<ReceivedCommand> Uploads() { return server_.received(v1::Command::kUpload); }
 
   FakeSessionServer server_;
   Session session_;
@@ -102,12 +101,13 @@ TEST_F(SessionTransferTest, UploadsInChunks) {
   EXPECT_EQ(stream_.Upload(x, TensorView::Of(values, {600})), absl::OkStatus());
   EXPECT_EQ(stream_.Synchronize(), absl::OkStatus());
   std::string bytes;
-  for (const Request& upload : Uploads()) {
-    EXPECT_TRUE(upload.quiet());
-    EXPECT_EQ(upload.upload().to().offset_bytes(), bytes.size());
-    EXPECT_EQ(upload.upload().to().row_bytes(), upload.raw(0).size());
-    EXPECT_LE(upload.raw(0).size(), 1000u);
-    bytes += upload.raw(0);
+  for (const ReceivedCommand& command : Uploads()) {
+    EXPECT_TRUE(command.message.quiet());
+    const v1::BufferRange& to = command.message.upload().destination();
+    EXPECT_EQ(to.offset_bytes(), bytes.size());
+    EXPECT_EQ(to.row_bytes(), command.raw[0].size());
+    EXPECT_LE(command.raw[0].size(), 1000u);
+    bytes += command.raw[0];
   }
   EXPECT_EQ(Uploads().size(), 3u);
   EXPECT_EQ(bytes, std::string(reinterpret_cast<const char*>(values.data()), 2400));
@@ -120,7 +120,7 @@ TEST_F(SessionTransferTest, UploadsIntoRows) {
   EXPECT_EQ(stream_.Upload(x, TensorView::Of(values, {3, 2})), absl::OkStatus());
   EXPECT_EQ(stream_.Synchronize(), absl::OkStatus());
   ASSERT_EQ(Uploads().size(), 1u);
-  const v1::Region to = Uploads()[0].upload().to();
+  const v1::BufferRange to = Uploads()[0].message.upload().destination();
   EXPECT_EQ(to.offset_bytes(), 68);
   EXPECT_EQ(to.row_bytes(), 8);
   EXPECT_EQ(to.rows(), 3);
@@ -183,14 +183,13 @@ TEST_F(SessionTransferTest, MistakesAreFoundHere) {
 }
 
 // What a Download of these bytes answers, `step` bytes a chunk.
-void SendBytes(const Request& request, const SendAnswer& send, const std::string& bytes,
+void SendBytes(const ReceivedCommand& command, const SendAnswer& send, const std::string& bytes,
                size_t step) {
   for (size_t i = 0; i < bytes.size(); i += step) {
-    v1::SessionResponse answer = AnswerTo(request);
+    v1::Answer answer = AnswerTo(command);
     answer.set_more(i + step < bytes.size());
     answer.mutable_chunk()->set_offset_bytes(static_cast<int64_t>(i));
-    answer.add_raw(bytes.substr(i, step));
-    send(answer);
+    send(answer, {bytes.substr(i, step)});
   }
 }
 
@@ -199,21 +198,20 @@ class DownloadTest : public SessionTransferTest {
   DownloadTest() : SessionTransferTest(&DownloadTest::Answer) {}
 
   // 40 bytes 1.0f … 10.0f in chunks of 7.
-  static int Answer(const Request& request, const SendAnswer& send) {
-    if (!request.has_download()) return AnswerAll(request, send);
+  static int Answer(const ReceivedCommand& command, const SendAnswer& send) {
+    if (!command.message.has_download()) return AnswerAll(command, send);
     const std::vector<float> values = Iota(10);
     std::string bytes(reinterpret_cast<const char*>(values.data()), 40);
-    if (request.download().from().offset_bytes() == 40) return 0;  // never
-    if (request.download().from().offset_bytes() == 80) bytes.pop_back();
-    if (request.download().from().offset_bytes() == 120) {
-      v1::SessionResponse late = AnswerTo(request);
+    if (command.message.download().source().offset_bytes() == 40) return 0;  // never
+    if (command.message.download().source().offset_bytes() == 80) bytes.pop_back();
+    if (command.message.download().source().offset_bytes() == 120) {
+      v1::Answer late = AnswerTo(command);
       late.set_more(true);
       late.mutable_chunk()->set_offset_bytes(7);
-      late.add_raw("x");
-      send(late);
+      send(late, {"x"});
       return 0;
     }
-    SendBytes(request, send, bytes, 7);
+    SendBytes(command, send, bytes, 7);
     return 0;
   }
 
@@ -227,7 +225,7 @@ TEST_F(DownloadTest, GathersChunks) {
   const absl::StatusOr<Tensor> tensor = stream_.Download(Part(0));
   ASSERT_TRUE(tensor.ok()) << tensor.status();
   EXPECT_EQ(tensor->As<float>()[9], 10.0f);
-  EXPECT_EQ(server_.received(Request::kDownload)[0].download().chunk_bytes(), 1000);
+  EXPECT_EQ(server_.received(v1::Command::kDownload)[0].message.download().chunk_bytes(), 1000);
   std::vector<float> memory(10);
   EXPECT_EQ(stream_.DownloadTo(Part(0), std::as_writable_bytes(std::span(memory))),
             absl::OkStatus());

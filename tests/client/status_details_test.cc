@@ -2,19 +2,21 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <optional>
 #include <string>
 
 #include "core/base/op_error.h"
-#include "opserve/v1/errors.pb.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
 
 namespace opserve::client {
 namespace {
 
-v1::ErrorInfo Info(std::string_view reason) {
-  v1::ErrorInfo info;
+google::rpc::ErrorInfo Info(std::string_view reason) {
+  google::rpc::ErrorInfo info;
   info.set_reason(std::string(reason));
-  info.set_domain("opserve");
+  info.set_domain("opserve.dev");
   (*info.mutable_metadata())["code"] = "161002";
   (*info.mutable_metadata())["operator"] = "Op";
   (*info.mutable_metadata())["parameter"] = "beta";
@@ -23,9 +25,9 @@ v1::ErrorInfo Info(std::string_view reason) {
   return info;
 }
 
-std::string Details(const v1::ErrorInfo& info,
+std::string Details(const google::rpc::ErrorInfo& info,
                     const std::string& type_url = "type.googleapis.com/google.rpc.ErrorInfo") {
-  v1::StatusDetails details;
+  google::rpc::Status details;
   google::protobuf::Any& any = *details.add_details();
   any.set_type_url(type_url);
   any.set_value(info.SerializeAsString());
@@ -56,20 +58,26 @@ TEST(StatusDetailsTest, TheWiresCodeWins) {
 }
 
 TEST(StatusDetailsTest, ReadsWhenToTryAgain) {
-  v1::ErrorInfo info = Info("RESOURCE_LIMIT");
-  const auto wait = [&info](const std::string& text) {
-    (*info.mutable_metadata())["retry_after_ms"] = text;
-    return GetErrorDetail(StatusFromWire(8, "text", Details(info)))->retry_after;
+  const auto wait = [](int64_t seconds, int32_t nanoseconds) {
+    google::rpc::Status details;
+    details.set_code(8);
+    google::rpc::RetryInfo retry;
+    retry.mutable_retry_delay()->set_seconds(seconds);
+    retry.mutable_retry_delay()->set_nanos(nanoseconds);
+    details.add_details()->PackFrom(retry);
+    details.add_details()->PackFrom(Info("RESOURCE_LIMIT"));
+    return GetErrorDetail(StatusFromWire(details))->retry_after;
   };
-  EXPECT_EQ(wait("250"), absl::Milliseconds(250));
-  EXPECT_EQ(wait("0"), absl::ZeroDuration());
-  for (const char* text : {"-1", "soon", "", "99999999999999999999"})
-    EXPECT_EQ(wait(text), std::nullopt) << text;
-  EXPECT_EQ(wait("1000000000000000000"), kMaxRetryAfter);
+  EXPECT_EQ(wait(0, 250000000), absl::Milliseconds(250));
+  EXPECT_EQ(wait(2, 0), absl::Seconds(2));
+  EXPECT_EQ(wait(0, 0), absl::ZeroDuration());
+  EXPECT_EQ(wait(-1, 0), std::nullopt);
+  EXPECT_EQ(wait(0, -1), std::nullopt);
+  EXPECT_EQ(wait(std::numeric_limits<int64_t>::max(), 0), kMaxRetryAfter);
 }
 
 TEST(StatusDetailsTest, TextsMayBePrinted) {
-  v1::ErrorInfo info = Info("ACLNN_ERR_PARAM_INVALID");
+  google::rpc::ErrorInfo info = Info("ACLNN_ERR_PARAM_INVALID");
   (*info.mutable_metadata())["want"] = "\x1b[2J";
   (*info.mutable_metadata())["got"] = std::string(10000, '\x7f');
   const absl::Status status =
@@ -88,7 +96,7 @@ TEST(StatusDetailsTest, CodesThatAreNoneAreUnknown) {
 }
 
 TEST(StatusDetailsTest, LooksAtAFewDetailsOnly) {
-  v1::StatusDetails details;
+  google::rpc::Status details;
   for (int i = 0; i < 100000; ++i) details.add_details();
   google::protobuf::Any& last = *details.add_details();
   last.set_type_url("type.googleapis.com/google.rpc.ErrorInfo");
@@ -100,7 +108,7 @@ TEST(StatusDetailsTest, LooksAtAFewDetailsOnly) {
 }
 
 TEST(StatusDetailsTest, LeavesOutWhatItCannotRead) {
-  v1::ErrorInfo foreign = Info("ACLNN_ERR_PARAM_INVALID");
+  google::rpc::ErrorInfo foreign = Info("ACLNN_ERR_PARAM_INVALID");
   foreign.set_domain("example.com");
   for (const std::string& details :
        {std::string(), std::string("\xff\xff"), Details(Info("NEWER_REASON")), Details(foreign),

@@ -57,13 +57,13 @@ def check_refusal(route):
 
 
 def check_documented_text(route):
-    """The JSON of docs/wire.md, as grpcurl gets it."""
-    page = (routes.ROOT / "docs/wire.md").read_text(encoding="utf-8")
+    """The JSON of docs/protocol.md, as grpcurl gets it."""
+    page = (routes.ROOT / "docs/protocol.md").read_text(encoding="utf-8")
     text = re.search(r"grpcurl .*? -d '(.*?)'", page, re.DOTALL).group(1)
     floats = json.loads(route.send(text))["outputs"][0]["values"]["floats"]
     shown = f'"floats": [{", ".join(f"{number:g}" for number in floats)}]'
     if shown not in page:
-        yield f"docs/wire.md does not show the answer to its request: {shown}"
+        yield f"docs/protocol.md does not show the answer to its request: {shown}"
 
 
 def check_program(route, address):

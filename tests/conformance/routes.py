@@ -20,8 +20,8 @@ SERVICE = "opserve.v1.OperatorService"
 TIMEOUT_SECONDS = 120
 
 DTYPES = {
-    "DTYPE_FLOAT32": np.dtype("<f4"), "DTYPE_FLOAT16": np.dtype("<f2"), "DTYPE_BFLOAT16": calls.BFLOAT16,
-    "DTYPE_INT32": np.dtype("<i4"),
+    "DATA_TYPE_FLOAT32": np.dtype("<f4"), "DATA_TYPE_FLOAT16": np.dtype("<f2"), "DATA_TYPE_BFLOAT16": calls.BFLOAT16,
+    "DATA_TYPE_INT32": np.dtype("<i4"),
 }
 
 
@@ -189,7 +189,7 @@ def request_text(call):
         kind = "ints" if array.dtype.kind == "i" else "floats"
         values = {kind: [json_number(number) for number in calls.numbers_of(array)]}
         inputs.append({"name": name, "dtype": dtype_name(array), "shape": array.shape, "values": values})
-    message = {"operator": call.operator, "inputs": inputs, "attributes": list(json_attributes(call))}
+    message = {"op": call.operator, "inputs": inputs, "attributes": list(json_attributes(call))}
     return json.dumps({"call": message, "output_encoding": "TENSOR_ENCODING_VALUES"})
 
 
@@ -208,7 +208,7 @@ class Json(Route):
     """JSON through reflection: no stubs, no .proto."""
 
     def __init__(self, address, folder):
-        make_stubs(folder / "stubs", ROOT / "proto/grpc/reflection/v1alpha", ["reflection.proto"])
+        make_stubs(folder / "stubs", ROOT / "proto/grpc/reflection/v1", ["reflection.proto"])
         import grpc  # pylint: disable=import-outside-toplevel
         import reflection  # pylint: disable=import-outside-toplevel
         self._grpc = grpc

@@ -64,7 +64,7 @@ class ExecutorFixture : public ::testing::Test {
   StorageView Uploaded(const TestTensor& tensor) { return Uploaded(tensor.bytes()); }
   // All of the view, to the buffer's end.
   std::vector<std::byte> Bytes(const StorageView& view) {
-    const MemoryRegion region = All(view);
+    const MemoryRange region = All(view);
     std::vector<std::byte> bytes(static_cast<size_t>(region.row_bytes));
     EXPECT_TRUE(manual_.device->Download(region, 0, bytes).ok());
     return bytes;
@@ -75,7 +75,7 @@ class ExecutorFixture : public ::testing::Test {
     std::copy_n(bytes.begin(), static_cast<size_t>(desc.reach_bytes()), tensor.data());
     return tensor;
   }
-  static MemoryRegion All(const StorageView& view) {
+  static MemoryRange All(const StorageView& view) {
     return {view.buffer->data() + view.offset_bytes, view.buffer->size_bytes() - view.offset_bytes};
   }
 

@@ -38,7 +38,7 @@ TEST(ManualDeviceTest, AddressesOfTheHostAreRefused) {
   FakeClock clock;
   ManualDevice device({}, clock);
   std::vector<std::byte> host(64);
-  const MemoryRegion region{.start = host.data(), .row_bytes = 64};
+  const MemoryRange region{.start = host.data(), .row_bytes = 64};
   const Fragments bytes(host);
   EXPECT_EQ(GetErrorDetail(device.Upload(region, bytes))->reason, ErrorReason::kInner);
   EXPECT_EQ(GetErrorDetail(device.Download(region, 0, host))->reason, ErrorReason::kInner);
@@ -51,7 +51,7 @@ TEST(ManualDeviceTest, WorkIsHeldAndFailsAsItIsTold) {
   FakeClock clock;
   ManualDevice device({}, clock);
   const PooledBuffer buffer = *device.memory().Acquire(64);
-  const MemoryRegion region{.start = buffer.data(), .row_bytes = 64};
+  const MemoryRange region{.start = buffer.data(), .row_bytes = 64};
   const std::array pattern = {std::byte{7}};
   device.Hold(Work::kFill);
   device.FailNext(Work::kFill);

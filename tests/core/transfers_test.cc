@@ -69,10 +69,10 @@ class TransfersTest : public ::testing::TestWithParam<std::string> {
     EXPECT_TRUE(device_->Download(WholeOf(buffer), 0, bytes).ok());
     return bytes;
   }
-  static MemoryRegion WholeOf(const PooledBuffer& buffer) {
+  static MemoryRange WholeOf(const PooledBuffer& buffer) {
     return {.start = buffer.data(), .row_bytes = static_cast<int64_t>(buffer.size())};
   }
-  static MemoryRegion Of(const PooledBuffer& buffer, const Shape& shape) {
+  static MemoryRange Of(const PooledBuffer& buffer, const Shape& shape) {
     return {buffer.data() + shape.offset, shape.row_bytes, shape.rows, shape.stride_bytes};
   }
 
@@ -145,7 +145,7 @@ TEST_P(TransfersTest, NothingIsMovedWhereThereIsNothing) {
   for (const Shape& empty : {Shape{0, 0, 1, 0}, Shape{8, 8, 0, 8}, Shape{8, 0, 5, 4}}) {
     EXPECT_TRUE(device_->Upload(Of(buffer, empty), Fragments()).ok());
     EXPECT_TRUE(device_->Download(Of(buffer, empty), 0, {}).ok());
-    EXPECT_TRUE(device_->Copy(Of(buffer, empty), MemoryRegion()).ok());
+    EXPECT_TRUE(device_->Copy(Of(buffer, empty), MemoryRange()).ok());
     EXPECT_TRUE(device_->Fill(Of(buffer, empty), pattern).ok());
   }
   EXPECT_TRUE(Read(buffer) == held);
@@ -154,10 +154,10 @@ TEST_P(TransfersTest, NothingIsMovedWhereThereIsNothing) {
 TEST_P(TransfersTest, WhatDoesNotFitIsADefect) {
   const Bytes held = RandomBytes(64, rng_);
   const PooledBuffer buffer = Holding(held);
-  const MemoryRegion all = WholeOf(buffer);
+  const MemoryRange all = WholeOf(buffer);
   Bytes host(65);
   const std::span<std::byte> bytes(host);
-  const auto part = [&](int64_t count) { return MemoryRegion{buffer.data(), count, 1, 0}; };
+  const auto part = [&](int64_t count) { return MemoryRange{buffer.data(), count, 1, 0}; };
   for (const absl::Status& status :
        {device_->Upload(all, Fragments(bytes)), device_->Upload(all, Fragments(bytes.first(63))),
         device_->Download(all, 0, bytes), device_->Download(all, 64, bytes.first(1)),

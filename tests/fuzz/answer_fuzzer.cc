@@ -53,6 +53,7 @@ client::RawEntries Copied(const std::vector<Fragments>& entries) {
 }
 
 void CheckChunk(client::SessionAnswer& answer) {
+  Require(answer.raw.size() == 1, "a chunk has an entry");
   constexpr int64_t kBytes = 16;
   client::Inflow inflow(kBytes);
   if (!inflow.Accept(answer).ok()) return Check(absl::StatusOr<bool>(answer.objection));
@@ -66,28 +67,28 @@ void CheckChunk(client::SessionAnswer& answer) {
 // What the command's handler makes of it.
 void CheckResults(client::SessionAnswer& answer) {
   switch (answer.message.answer_case()) {
-    case v1::SessionResponse::kInfo:
+    case v1::Answer::kInfo:
       return Check(client::ReadSessionInfo(answer.message.info()));
-    case v1::SessionResponse::kExecutor:
+    case v1::Answer::kExecutor:
       Require(answer.message.executor().workspace_bytes() >= 0, "a size");
       return Check(
-          client::ReadPlannedOutputs("PlannedExecutor", answer.message.executor().outputs(), {}));
-    case v1::SessionResponse::kOutputs: {
+          client::ReadPlannedOutputs("ExecutorInfo", answer.message.executor().outputs(), {}));
+    case v1::Answer::kOutputs: {
       client::RawEntries raw = Copied(answer.raw);
       return CheckResult(
           client::ReadOutputs("ExecuteOutputs", answer.message.outputs().outputs(), raw, {}));
     }
-    case v1::SessionResponse::kChunk:
+    case v1::Answer::kChunk:
       return CheckChunk(answer);
     default:
       return;
   }
 }
 
-void CheckAnswers(client::SessionMessage& message, uint8_t kind) {
-  const client::ExpectedAnswer expected{static_cast<v1::SessionRequest::CommandCase>(kind % 32),
+void CheckAnswers(std::vector<client::SessionAnswer>& answers, uint8_t kind) {
+  const client::ExpectedAnswer expected{static_cast<v1::Command::CommandCase>(kind % 32),
                                         kind >= 32};
-  for (client::SessionAnswer& answer : message.answers) {
+  for (client::SessionAnswer& answer : answers) {
     const absl::Status sound = client::CheckAnswer(answer, expected);
     if (!sound.ok()) return Check(absl::StatusOr<bool>(sound));
     if (answer.status.ok()) CheckResults(answer);
@@ -95,18 +96,17 @@ void CheckAnswers(client::SessionMessage& message, uint8_t kind) {
 }
 
 void CheckSession(const Fragments& bytes, uint8_t kind) {
-  client::SessionMessage message;
-  const absl::Status status = client::ReadSessionMessage(bytes, message);
-  if (!status.ok()) return Check(absl::StatusOr<client::SessionMessage>(status));
-  Require(!message.answers.empty(), "an answer at least");
-  for (const client::SessionAnswer& answer : message.answers) {
+  absl::StatusOr<std::vector<client::SessionAnswer>> answers = client::ReadSessionAnswers(bytes);
+  Check(answers);
+  if (!answers.ok()) return;
+  for (const client::SessionAnswer& answer : *answers) {
     Require(answer.status.ok() != answer.message.has_error(), "an error is a status");
     for (const Fragments& entry : answer.raw) {
       std::string copy(entry.size_bytes(), '\0');
       entry.CopyTo(reinterpret_cast<std::byte*>(copy.data()), 0, copy.size());
     }
   }
-  CheckAnswers(message, kind);
+  CheckAnswers(*answers, kind);
 }
 
 void CheckRegion(const Fragments& bytes) {

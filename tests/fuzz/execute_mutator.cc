@@ -76,7 +76,7 @@ class Mutator {
 
   // The call's own operator where it has one.
   const Operator& Callee() {
-    const auto found = FindOperator(request_.call().operator_());
+    const auto found = FindOperator(request_.call().op());
     return found.ok() ? **found : Op();
   }
 
@@ -106,7 +106,7 @@ class Mutator {
   void MutateTensor(v1::Tensor& tensor) {
     switch (Below(8)) {
       case 0:
-        return tensor.set_dtype(static_cast<v1::DType>(Below(15)));
+        return tensor.set_dtype(static_cast<v1::DataType>(Below(15)));
       case 1:
         return MutateDims(*tensor.mutable_shape());
       case 2:
@@ -198,7 +198,7 @@ class Mutator {
         v1::Tensor& tensor = *inputs.Add();
         tensor.set_name(
             std::string(op.inputs[Below(static_cast<uint32_t>(op.inputs.size()))].name));
-        tensor.set_dtype(v1::DTYPE_FLOAT32);
+        tensor.set_dtype(v1::DATA_TYPE_FLOAT32);
         return SetValues(tensor);
       }
       default:  // an attribute as a tensor
@@ -212,7 +212,7 @@ class Mutator {
   void MutateCall(v1::Call& call) {
     switch (Below(3)) {
       case 0:
-        return call.set_operator_(std::string(Op().name));
+        return call.set_op(std::string(Op().name));
       case 1:
         return call.set_device("cpu:" + std::to_string(Below(6)));
       default:
@@ -224,7 +224,7 @@ class Mutator {
     const Operator& op = Callee();
     v1::Tensor& output = *call.add_outputs();
     output.set_name(std::string(op.outputs[Below(static_cast<uint32_t>(op.outputs.size()))].name));
-    if (Below(2) == 0) output.set_dtype(static_cast<v1::DType>(Below(14)));
+    if (Below(2) == 0) output.set_dtype(static_cast<v1::DataType>(Below(14)));
     for (uint32_t i = Below(4); i > 0; --i) MutateDims(*output.mutable_shape());
   }
 
@@ -241,7 +241,7 @@ class Mutator {
   }
 
   static size_t BytesOf(const v1::Tensor& tensor) {
-    if (!v1::DType_IsValid(tensor.dtype())) return 0;
+    if (!v1::DataType_IsValid(tensor.dtype())) return 0;
     int64_t count = 1;
     for (int i = 0; i < tensor.shape_size(); ++i) {
       const int64_t extent = std::clamp<int64_t>(tensor.shape(i), 0, 4096);

@@ -65,11 +65,11 @@ TEST(FuzzSeeds, Execute) {
 TEST(FuzzSeeds, ExecuteOfValues) {
   v1::ExecuteRequest request;
   v1::Call& call = *request.mutable_call();
-  call.set_operator_("SmoothL1LossBackward");
+  call.set_op("SmoothL1LossBackward");
   for (const std::string name : {"grad_out", "self", "target", "beta"}) {
     v1::Tensor& tensor = *call.add_inputs();
     tensor.set_name(name);
-    tensor.set_dtype(v1::DTYPE_FLOAT16);
+    tensor.set_dtype(v1::DATA_TYPE_FLOAT16);
     if (name == "self") tensor.add_shape(3);
     for (int i = name == "self" ? 3 : 1; i > 0; --i) tensor.mutable_values()->add_floats(i * 0.5);
   }
@@ -100,7 +100,7 @@ TEST(FuzzSeeds, Batches) {
   *alike.add_calls() = alike.calls(0);
   SeedBatch("alike", alike);
   alike.mutable_calls(0)->mutable_inputs(0)->set_raw_index(99);
-  alike.mutable_calls(1)->set_operator_("Nothing");
+  alike.mutable_calls(1)->set_op("Nothing");
   alike.set_output_encoding(v1::TENSOR_ENCODING_VALUES);
   *alike.add_calls() = every.calls(0);
   SeedBatch("with_mistakes", alike);
@@ -120,14 +120,14 @@ v1::ExecuteResponse EveryOutput() {
   for (int number = 1; number < kNumDTypes; ++number) {
     v1::Tensor& tensor = *result.add_outputs();
     tensor.set_name("out" + std::to_string(number));
-    tensor.set_dtype(static_cast<v1::DType>(number));
+    tensor.set_dtype(static_cast<v1::DataType>(number));
     tensor.add_shape(2);
     tensor.set_raw_index(static_cast<uint32_t>(number - 1));
     result.add_raw(std::string(2 * DTypeSize(static_cast<DType>(number)), '\1'));
   }
   v1::Tensor& masked = *result.add_outputs();
   masked.set_name("masked");
-  masked.set_dtype(v1::DTYPE_FLOAT32);
+  masked.set_dtype(v1::DATA_TYPE_FLOAT32);
   masked.add_shape(0);
   return result;
 }
@@ -165,11 +165,24 @@ TEST(FuzzSeeds, Answers) {
   SeedAnswer("plan", 4, plan);
 }
 
+// With entries of its own.
+void AddTo(v1::SessionRequest& message, const fuzz::ScriptedCommand& scripted) {
+  v1::Command& command = *message.add_commands();
+  command = scripted.request;
+  const auto first = static_cast<uint32_t>(message.raw_size());
+  for (const std::string& entry : scripted.raw) message.add_raw(entry);
+  if (command.has_upload()) command.mutable_upload()->set_raw_index(first);
+  if (command.has_input_chunk()) command.mutable_input_chunk()->set_raw_index(first);
+  if (!command.has_execute()) return;
+  for (v1::Tensor& tensor : *command.mutable_execute()->mutable_call()->mutable_inputs())
+    tensor.set_raw_index(first + tensor.raw_index());
+}
+
 // Scripts, and one message of each command that they make.
 TEST(FuzzSeeds, Sessions) {
   std::mt19937 generator(7);  // the same bytes everywhere
   std::set<std::string> seen;
-  v1::SessionRequest group;
+  v1::SessionRequest all;
   for (int i = 0; i < 16; ++i) {
     std::string bytes(400, '\0');
     for (char& byte : bytes) byte = static_cast<char>(generator());
@@ -178,21 +191,21 @@ TEST(FuzzSeeds, Sessions) {
     fuzz::SessionScript script(bytes);
     for (auto command = script.Next(); command.has_value(); command = script.Next()) {
       const google::protobuf::OneofDescriptor* oneof =
-          v1::SessionRequest::descriptor()->FindOneofByName("command");
-      const std::string name = v1::SessionRequest::GetReflection()
-                                   ->GetOneofFieldDescriptor(command->request, oneof)
-                                   ->name();
+          v1::Command::descriptor()->FindOneofByName("command");
+      const std::string name =
+          v1::Command::GetReflection()->GetOneofFieldDescriptor(command->request, oneof)->name();
       if (!seen.insert(name).second) continue;
-      for (const std::string& entry : command->raw) command->request.add_raw(entry);
       command->request.set_id(1000);
-      Seed("session/message_" + name,
-           std::string("\0\x09\x03", 3) + command->request.SerializeAsString());
+      v1::SessionRequest alone;
+      *alone.add_commands() = command->request;
+      for (const std::string& entry : command->raw) alone.add_raw(entry);
+      Seed("session/message_" + name, std::string("\0\x09\x03", 3) + alone.SerializeAsString());
       command->request.set_id(1000 + seen.size());
-      *group.add_commands() = command->request;
+      AddTo(all, *command);
     }
   }
-  Seed("session/group", std::string("\0\0\0", 3) + group.SerializeAsString());
-  Seed("session/group_in_pieces", std::string("\0\x09\x03", 3) + group.SerializeAsString());
+  Seed("session/commands", std::string("\0\0\0", 3) + all.SerializeAsString());
+  Seed("session/commands_in_pieces", std::string("\0\x09\x03", 3) + all.SerializeAsString());
   EXPECT_EQ(seen.size(), 26u);
 }
 
@@ -223,32 +236,33 @@ TEST(FuzzSeeds, Frames) {
 
 TEST(FuzzSeeds, SessionAnswers) {
   const v1::ExecuteResponse result = EveryOutput();
-  v1::SessionResponse session;
-  session.set_id(3);
-  session.set_more(true);
-  session.mutable_chunk()->set_output("out");
-  session.add_raw("bytes");
-  SeedAnswer("session", 7, session);
-  v1::SessionResponse group;
-  *group.add_answers() = session;
-  *group.add_answers()->mutable_error() =
+  v1::SessionResponse chunk;
+  v1::Answer& answer = *chunk.add_answers();
+  answer.set_id(3);
+  answer.set_more(true);
+  answer.mutable_chunk()->set_output("out");
+  chunk.add_raw("bytes");
+  SeedAnswer("session", 7, chunk);
+  SeedAnswer("session_chunk", v1::Command::kDownload, chunk);
+  v1::SessionResponse several = chunk;
+  *several.add_answers()->mutable_error() =
       server::EncodeStatusDetails(MissingParameter("self", "a tensor"));
-  SeedAnswer("session_group", 7, group);
-  SeedAnswer("session_chunk", v1::SessionRequest::kDownload, session);
-  v1::SessionResponse inline_call;
-  inline_call.set_id(3);
-  *inline_call.mutable_outputs()->mutable_outputs() = result.outputs();
-  *inline_call.mutable_raw() = result.raw();
-  SeedAnswer("session_outputs", v1::SessionRequest::kInlineExecute, inline_call);
+  SeedAnswer("session_answers", 7, several);
+  v1::SessionResponse outputs;
+  outputs.add_answers()->set_id(3);
+  *outputs.mutable_answers(0)->mutable_outputs()->mutable_outputs() = result.outputs();
+  *outputs.mutable_raw() = result.raw();
+  SeedAnswer("session_outputs", v1::Command::kExecute, outputs);
   v1::SessionResponse executor;
-  executor.set_id(3);
-  executor.mutable_executor()->set_workspace_bytes(64);
-  *executor.mutable_executor()->add_outputs() = result.outputs(0);
-  SeedAnswer("session_executor", v1::SessionRequest::kGetWorkspaceSize, executor);
+  executor.add_answers()->set_id(3);
+  executor.mutable_answers(0)->mutable_executor()->set_workspace_bytes(64);
+  *executor.mutable_answers(0)->mutable_executor()->add_outputs() = result.outputs(0);
+  SeedAnswer("session_executor", v1::Command::kCreateExecutor, executor);
   v1::SessionResponse opening;
-  opening.mutable_info()->set_max_message_bytes(1 << 20);
-  opening.mutable_info()->set_recommended_chunk_bytes(1 << 16);
-  opening.mutable_info()->set_max_skew_bytes(1 << 16);
+  v1::SessionInfo& info = *opening.add_answers()->mutable_info();
+  info.set_max_message_bytes(1 << 20);
+  info.set_recommended_chunk_bytes(1 << 16);
+  info.set_max_skew_bytes(1 << 16);
   SeedAnswer("session_info", 7, opening);
   v1::SharedMemoryResponse region;
   region.mutable_region()->set_id(std::string(16, 'i'));

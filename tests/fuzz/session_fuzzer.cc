@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/engine/engine.h"
+#include "google/rpc/error_details.pb.h"
 #include "server/services/session_messages.h"
 #include "server/session/session.h"
 #include "tests/fuzz/fuzz_input.h"
@@ -76,7 +77,7 @@ class Client {
 
   bool may_send() const { return flow_->MayRead(); }
 
-  absl::Status Send(v1::SessionRequest request, std::vector<Fragments> raw,
+  absl::Status Send(v1::Command request, std::vector<Fragments> raw,
                     std::shared_ptr<const void> owner) {
     return Send({.header = std::move(request), .raw = std::move(raw), .owner = std::move(owner)});
   }
@@ -124,7 +125,7 @@ class Client {
   };
 
   void Check(const server::Answer& answer) {
-    const v1::SessionResponse& header = answer.header;
+    const v1::Answer& header = answer.header;
     saw_info_ = saw_info_ || header.has_info();
     // An answer may come before Take returns, but not to the client, which is this thread.
     const auto found = sent_.find(header.id());
@@ -137,8 +138,8 @@ class Client {
     Require(!header.has_chunk() || (answer.raw.size() == 1 && header.more()), "a chunk has bytes");
   }
 
-  static void CheckError(const v1::SessionResponse& header) {
-    v1::ErrorInfo info;
+  static void CheckError(const v1::Answer& header) {
+    google::rpc::ErrorInfo info;
     Require(header.error().code() != 0 && header.error().details_size() == 1 &&
                 info.ParseFromString(header.error().details(0).value()),
             "an error has an ErrorInfo");
@@ -198,14 +199,24 @@ bool IsQuick(const v1::Call& call) {
 }
 
 // Stops where protobuf reads another command.
-void RequireSame(const server::Command& command, const v1::SessionRequest& want) {
-  const v1::SessionRequest& header = command.header;
+void RequireSame(const server::Command& command, const v1::Command& want) {
+  const v1::Command& header = command.header;
   Require(header.id() == want.id() && header.command_case() == want.command_case(), "the command");
-  Require(command.raw.size() == static_cast<size_t>(want.raw_size()), "its entries");
 }
 
-bool IsQuick(const v1::SessionRequest& command) {
-  return IsQuick(command.inline_execute().call()) && IsQuick(command.chunked_execute().call());
+// The upload's bytes are those of the message's entry.
+void RequireBytes(const server::Command& command, const v1::SessionRequest& message, int index) {
+  const uint32_t entry = message.commands(index).upload().raw_index();
+  const bool is_there = entry < static_cast<uint32_t>(message.raw_size());
+  Require(command.raw.size() == (is_there ? 1U : 0U), "its entry");
+  if (!is_there) return;
+  std::string bytes(command.raw[0].size_bytes(), '\0');
+  command.raw[0].CopyTo(reinterpret_cast<std::byte*>(bytes.data()), 0, bytes.size());
+  Require(bytes == message.raw(static_cast<int>(entry)), "its bytes");
+}
+
+bool IsQuick(const v1::Command& command) {
+  return IsQuick(command.execute().call()) && IsQuick(command.execute_chunked().call());
 }
 
 void SendPrelude(Client& client) {
@@ -217,18 +228,18 @@ void SendPrelude(Client& client) {
 void TakeMessage(const Pieces& pieces, std::string_view bytes) {
   absl::StatusOr<server::CommandReader> reader = server::CommandReader::Open(BufferOf(pieces));
   if (!reader.ok()) return RequireDetail(reader.status());
-  // Of a group whose second command is none, the first is read all the same.
+  // Where the second command is none, the first is read all the same.
   v1::SessionRequest expected;
   const bool is_message = expected.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-  const bool grouped = reader->is_grouped();
-  const auto count = static_cast<size_t>(grouped ? expected.commands_size() : 1);
+  const auto count = static_cast<size_t>(expected.commands_size());
   Require(!is_message || reader->size() == count, "as many commands");
   Client client(SmallLimits(0));
   SendPrelude(client);
   for (int i = 0; reader->size() > 0; ++i) {
     absl::StatusOr<server::Command> command = reader->Next();
     if (!command.ok()) return RequireDetail(command.status());
-    if (is_message) RequireSame(*command, grouped ? expected.commands(i) : expected);
+    if (is_message) RequireSame(*command, expected.commands(i));
+    if (is_message && command->header.has_upload()) RequireBytes(*command, expected, i);
     if (!IsQuick(command->header)) return;
     const absl::Status status = client.Send(*std::move(command));
     if (!status.ok()) return RequireDetail(status);

@@ -37,7 +37,7 @@ const SessionScript::Build SessionScript::kBuilds[] = {
     &SessionScript::Query,        &SessionScript::Synchronize,   &SessionScript::Upload,
     &SessionScript::Download,     &SessionScript::Copy,          &SessionScript::Fill,
     &SessionScript::PlanExecutor, &SessionScript::SetTensors,    &SessionScript::RunExecutor,
-    &SessionScript::RunExecutor,  &SessionScript::InlineExecute, &SessionScript::ChunkedExecute,
+    &SessionScript::RunExecutor,  &SessionScript::Execute,       &SessionScript::ExecuteChunked,
     &SessionScript::InputChunk,   &SessionScript::InputChunk,    &SessionScript::InputChunk,
     &SessionScript::UseEvent,     &SessionScript::Upload,        &SessionScript::Download,
 };
@@ -53,7 +53,7 @@ std::optional<ScriptedCommand> SessionScript::Next() {
     (this->*kBuilds[kind % std::size(kBuilds)])(command);
   }
   command.request.set_id(++last_id_);
-  if (command.request.has_chunked_execute()) chunked_calls_.push_back(last_id_);
+  if (command.request.has_execute_chunked()) chunked_calls_.push_back(last_id_);
   return command;
 }
 
@@ -65,7 +65,7 @@ uint8_t SessionScript::TakeByte() {
 }
 
 void SessionScript::BuildPrelude(ScriptedCommand& command, int number) {
-  v1::SessionRequest& request = command.request;
+  v1::Command& request = command.request;
   request.set_quiet(true);
   const uint64_t id = static_cast<uint64_t>(number % 3) + 1;
   if (number == 0 || number == 15) {
@@ -82,8 +82,8 @@ void SessionScript::BuildPrelude(ScriptedCommand& command, int number) {
     request.mutable_allocate()->set_context(1);
     request.mutable_allocate()->set_size_bytes(kBufferBytes);
   } else if (number <= 12) {
-    request.mutable_fill()->mutable_to()->set_buffer(id);
-    request.mutable_fill()->mutable_to()->set_row_bytes(kBufferBytes);
+    request.mutable_fill()->mutable_destination()->set_buffer(id);
+    request.mutable_fill()->mutable_destination()->set_row_bytes(kBufferBytes);
     request.mutable_fill()->set_pattern("ab");
     request.mutable_fill()->set_stream(1);
   } else {
@@ -113,18 +113,18 @@ int64_t SessionScript::TakeElements() {
   return byte < 0xf0 ? byte % 65 : int64_t{byte} * 7;
 }
 
-void SessionScript::TakeRegion(v1::Region& region) {
-  region.set_buffer(TakeId());
-  region.set_offset_bytes(TakeSize());
-  region.set_row_bytes(TakeSize());
+void SessionScript::TakeRange(v1::BufferRange& range) {
+  range.set_buffer(TakeId());
+  range.set_offset_bytes(TakeSize());
+  range.set_row_bytes(TakeSize());
   const uint8_t rows = TakeByte();
   if (rows < 0x80) return;
-  region.set_rows(rows == 0xff ? kHuge : rows % 8);
-  region.set_stride_bytes(TakeSize());
+  range.set_rows(rows == 0xff ? kHuge : rows % 8);
+  range.set_stride_bytes(TakeSize());
 }
 
 void SessionScript::CreateObject(ScriptedCommand& command) {
-  v1::SessionRequest& request = command.request;
+  v1::Command& request = command.request;
   const uint8_t kind = TakeByte() % 4;
   const uint64_t id = TakeId();
   if (kind == 0) {
@@ -145,7 +145,7 @@ void SessionScript::CreateObject(ScriptedCommand& command) {
 }
 
 void SessionScript::DestroyObject(ScriptedCommand& command) {
-  v1::SessionRequest& request = command.request;
+  v1::Command& request = command.request;
   const uint8_t kind = TakeByte() % 16;
   const uint64_t id = TakeId();
   if (kind == 0) return request.mutable_destroy_context()->set_context(id);
@@ -168,7 +168,7 @@ void SessionScript::UseEvent(ScriptedCommand& command) {
 }
 
 void SessionScript::Query(ScriptedCommand& command) {
-  v1::SessionRequest& request = command.request;
+  v1::Command& request = command.request;
   const uint8_t kind = TakeByte() % 4;
   const uint64_t id = TakeId();
   if (kind == 0) return request.mutable_query_event()->set_event(id);
@@ -179,7 +179,7 @@ void SessionScript::Query(ScriptedCommand& command) {
 }
 
 void SessionScript::Synchronize(ScriptedCommand& command) {
-  v1::Synchronize& synchronize = *command.request.mutable_synchronize();
+  v1::SynchronizeCommand& synchronize = *command.request.mutable_synchronize();
   const uint8_t kind = TakeByte() % 8;
   const uint64_t id = TakeId();
   if (kind == 0) return;
@@ -189,38 +189,38 @@ void SessionScript::Synchronize(ScriptedCommand& command) {
 }
 
 void SessionScript::Upload(ScriptedCommand& command) {
-  v1::Upload& upload = *command.request.mutable_upload();
+  v1::UploadCommand& upload = *command.request.mutable_upload();
   upload.set_stream(TakeId());
-  TakeRegion(*upload.mutable_to());
-  v1::Region& to = *upload.mutable_to();
+  TakeRange(*upload.mutable_destination());
+  v1::BufferRange& to = *upload.mutable_destination();
   const int64_t rows = to.rows() > 0 && to.rows() < 8 ? to.rows() : 1;
   const bool sane = to.row_bytes() >= 0 && to.row_bytes() <= kBufferBytes;
   const int64_t size = sane ? rows * to.row_bytes() : TakeByte();
-  command.raw.assign(TakeByte() == 0xff ? 2 : 1, std::string(static_cast<size_t>(size), 'u'));
+  command.raw.assign(TakeByte() == 0xff ? 0 : 1, std::string(static_cast<size_t>(size), 'u'));
 }
 
 void SessionScript::Download(ScriptedCommand& command) {
-  v1::Download& download = *command.request.mutable_download();
+  v1::DownloadCommand& download = *command.request.mutable_download();
   download.set_stream(TakeId());
-  TakeRegion(*download.mutable_from());
+  TakeRange(*download.mutable_source());
   const uint8_t how = TakeByte();
   download.set_detached(how % 2 == 1);
   if (how >= 0xc0) download.set_chunk_bytes(TakeSize());
 }
 
 void SessionScript::Copy(ScriptedCommand& command) {
-  v1::Copy& copy = *command.request.mutable_copy();
+  v1::CopyCommand& copy = *command.request.mutable_copy();
   copy.set_stream(TakeId());
-  TakeRegion(*copy.mutable_from());
-  TakeRegion(*copy.mutable_to());
-  if (TakeByte() < 0xe0) copy.mutable_to()->set_row_bytes(copy.from().row_bytes());
-  if (TakeByte() < 0xe0) copy.mutable_to()->set_rows(copy.from().rows());
+  TakeRange(*copy.mutable_source());
+  TakeRange(*copy.mutable_destination());
+  if (TakeByte() < 0xe0) copy.mutable_destination()->set_row_bytes(copy.source().row_bytes());
+  if (TakeByte() < 0xe0) copy.mutable_destination()->set_rows(copy.source().rows());
 }
 
 void SessionScript::Fill(ScriptedCommand& command) {
-  v1::Fill& fill = *command.request.mutable_fill();
+  v1::FillCommand& fill = *command.request.mutable_fill();
   fill.set_stream(TakeId());
-  TakeRegion(*fill.mutable_to());
+  TakeRange(*fill.mutable_destination());
   const uint8_t pattern = TakeByte();
   fill.set_pattern(std::string(pattern < 0xe0 ? size_t{1} << pattern % 4 : pattern % 16, 'f'));
 }
@@ -229,10 +229,13 @@ void SessionScript::AddTensor(v1::Tensor& tensor, int64_t elements, Bytes bytes,
                               ScriptedCommand& command) {
   const uint8_t look = TakeByte();
   const bool half = look % 16 == 15;
-  tensor.set_dtype(half ? v1::DTYPE_FLOAT16 : v1::DTYPE_FLOAT32);
+  tensor.set_dtype(half ? v1::DATA_TYPE_FLOAT16 : v1::DATA_TYPE_FLOAT32);
   tensor.add_shape(look >= 0xf0 ? TakeElements() : elements);
   if (look >= 0xe0) tensor.add_strides(look % 3);
-  if (bytes == Bytes::kChunks && look % 4 != 0) return tensor.set_chunked(true);
+  if (bytes == Bytes::kChunks && look % 4 != 0) {
+    tensor.mutable_chunked();
+    return;
+  }
   if (bytes == Bytes::kBuffers) {
     tensor.mutable_buffer()->set_buffer(TakeId());
     tensor.mutable_buffer()->set_offset_bytes(look % 8 == 7 ? TakeSize() : int64_t{look} * 8);
@@ -246,7 +249,7 @@ void SessionScript::TakeCall(v1::Call& call, Bytes bytes, ScriptedCommand& comma
   const uint8_t look = TakeByte();
   const OperatorRow& row = kOperators[look % std::size(kOperators)];
   const int64_t elements = TakeElements();
-  call.set_operator_(row.name);
+  call.set_op(row.name);
   for (const char* name : row.inputs) {
     if (*name == '\0') continue;
     v1::Tensor& tensor = *call.add_inputs();
@@ -266,7 +269,7 @@ void SessionScript::TakeCall(v1::Call& call, Bytes bytes, ScriptedCommand& comma
 }
 
 void SessionScript::PlanExecutor(ScriptedCommand& command) {
-  v1::CreateExecutor& plan = *command.request.mutable_get_workspace_size();
+  v1::CreateExecutorCommand& plan = *command.request.mutable_create_executor();
   plan.set_executor(TakeId());
   plan.set_context(TakeByte() < 0xe0 ? 1 : TakeId());
   plan.set_repeatable(TakeByte() % 2 == 0);
@@ -274,7 +277,7 @@ void SessionScript::PlanExecutor(ScriptedCommand& command) {
 }
 
 void SessionScript::SetTensors(ScriptedCommand& command) {
-  v1::SetTensors& set = *command.request.mutable_set_tensors();
+  v1::SetTensorsCommand& set = *command.request.mutable_set_tensors();
   set.set_executor(TakeId());
   for (int left = TakeByte() % 3; left > 0; --left) {
     v1::Rebinding& tensor = *set.add_tensors();
@@ -285,7 +288,7 @@ void SessionScript::SetTensors(ScriptedCommand& command) {
 }
 
 void SessionScript::RunExecutor(ScriptedCommand& command) {
-  v1::RunExecutor& run = *command.request.mutable_execute();
+  v1::RunExecutorCommand& run = *command.request.mutable_run_executor();
   run.set_executor(TakeId());
   run.set_stream(TakeId());
   const uint8_t how = TakeByte();
@@ -297,25 +300,25 @@ void SessionScript::RunExecutor(ScriptedCommand& command) {
                                                                 : TakeByte() * int64_t{64});
 }
 
-void SessionScript::InlineExecute(ScriptedCommand& command) {
-  v1::InlineExecute& execute = *command.request.mutable_inline_execute();
+void SessionScript::Execute(ScriptedCommand& command) {
+  v1::ExecuteCommand& execute = *command.request.mutable_execute();
   if (TakeByte() % 2 == 0) execute.set_stream(TakeId());
   execute.set_output_encoding(static_cast<v1::TensorEncoding>(TakeByte() % 4));
   TakeCall(*execute.mutable_call(), Bytes::kRaw, command);
 }
 
-void SessionScript::ChunkedExecute(ScriptedCommand& command) {
-  TakeCall(*command.request.mutable_chunked_execute()->mutable_call(), Bytes::kChunks, command);
+void SessionScript::ExecuteChunked(ScriptedCommand& command) {
+  TakeCall(*command.request.mutable_execute_chunked()->mutable_call(), Bytes::kChunks, command);
 }
 
 void SessionScript::InputChunk(ScriptedCommand& command) {
-  v1::InputChunk& chunk = *command.request.mutable_input_chunk();
+  v1::InputChunkCommand& chunk = *command.request.mutable_input_chunk();
   const uint8_t which = TakeByte();
   const size_t calls = chunked_calls_.size();
   if (calls > 0) chunk.set_command(chunked_calls_[calls - 1 - which % std::min<size_t>(calls, 3)]);
   chunk.set_input(kInputNames[which / 3 % 4]);
   const int64_t size = which >= 0xf0 ? TakeByte() : TakeElements() * 4;
-  command.raw.assign(which == 0xff ? 2 : 1, std::string(static_cast<size_t>(size), 'c'));
+  command.raw.assign(which == 0xff ? 0 : 1, std::string(static_cast<size_t>(size), 'c'));
 }
 
 }  // namespace opserve::fuzz

@@ -12,8 +12,8 @@
 namespace opserve::fuzz {
 
 struct ScriptedCommand {
-  v1::SessionRequest request;  // with its id; without `raw`
-  std::vector<std::string> raw;
+  v1::Command request;           // with its id
+  std::vector<std::string> raw;  // that it names, from 0 on
 };
 
 // A few bytes a command; the same bytes give the same commands.
@@ -48,8 +48,8 @@ class SessionScript {
   void PlanExecutor(ScriptedCommand& command);
   void SetTensors(ScriptedCommand& command);
   void RunExecutor(ScriptedCommand& command);
-  void InlineExecute(ScriptedCommand& command);
-  void ChunkedExecute(ScriptedCommand& command);
+  void Execute(ScriptedCommand& command);
+  void ExecuteChunked(ScriptedCommand& command);
   void InputChunk(ScriptedCommand& command);
 
   // Mostly 1 to 3, at times none that there is.
@@ -57,7 +57,7 @@ class SessionScript {
   // Mostly small and even, at times huge or negative.
   int64_t TakeSize();
   int64_t TakeElements();
-  void TakeRegion(v1::Region& region);
+  void TakeRange(v1::BufferRange& range);
   enum class Bytes : uint8_t { kBuffers, kRaw, kChunks };
   void TakeCall(v1::Call& call, Bytes bytes, ScriptedCommand& command);
   void AddTensor(v1::Tensor& tensor, int64_t elements, Bytes bytes, ScriptedCommand& command);

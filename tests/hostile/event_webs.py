@@ -16,7 +16,7 @@ def chain(target: Target) -> None:
     session.send_group(
         [session.command(wire.CREATE_EVENT, wire.ids(i, CONTEXT), quiet=True) for i in range(1, STREAMS)]
     )
-    session.send(wire.INLINE_EXECUTE, LONG, [wire.floats(1.0)])
+    session.send(wire.EXECUTE, LONG, [wire.floats(1.0)])
     commands = []
     for i in range(1, STREAMS):
         commands.append(session.command(wire.RECORD_EVENT, wire.ids(i, i)))
@@ -31,7 +31,7 @@ def web(target: Target) -> None:
     """One event for which everything waits, recorded anew all the time."""
     session = Session(target.connect(1)).begin(streams=200)
     session.send(wire.CREATE_EVENT, wire.ids(1, CONTEXT))
-    session.send(wire.INLINE_EXECUTE, LONG, [wire.floats(1.0)])
+    session.send(wire.EXECUTE, LONG, [wire.floats(1.0)])
     commands = []
     for i in range(4000):
         commands.append(session.command(wire.RECORD_EVENT, wire.ids(1, 1 + i % 7)))

@@ -35,7 +35,7 @@ def hoard(the_call: bytes, of_group: int):
         for first in range(1, 65000, of_group):
             session.send_group(
                 [
-                    session.command(wire.GET_WORKSPACE_SIZE, wire.executor(first + i, CONTEXT, the_call, True))
+                    session.command(wire.CREATE_EXECUTOR, wire.executor(first + i, CONTEXT, the_call, True))
                     for i in range(of_group)
                 ]
             )

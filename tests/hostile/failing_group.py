@@ -30,7 +30,7 @@ if __name__ == "__main__":
         Attack(
             [
                 fail((wire.QUERY_STREAM, b"")),
-                fail((wire.GET_WORKSPACE_SIZE, long_name)),
+                fail((wire.CREATE_EXECUTOR, long_name)),
                 fail((wire.FREE, wire.ids((1 << 64) - 1))),
             ],
             rss_mib=300,

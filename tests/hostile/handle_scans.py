@@ -14,7 +14,7 @@ OBJECTS = range(10, 60_000)
 
 def filling(number: int) -> bytes:
     """Commands that make as many as there may be."""
-    return wire.grouped(wire.command(number, wire.ids(i, CONTEXT), 1000 + i, quiet=True) for i in OBJECTS)
+    return wire.session_request(wire.command(number, wire.ids(i, CONTEXT), 1000 + i, quiet=True) for i in OBJECTS)
 
 
 def look_through(made: int, *commands: tuple[int, bytes], bytes_of_message: int = 200_000):

@@ -26,7 +26,7 @@ def hold(*commands: tuple[int, bytes]):
             session.allocate(1, 64)
             session.allocate(2, 64)
             session.send(wire.CREATE_EVENT, wire.ids(1, CONTEXT))
-            session.send(wire.GET_WORKSPACE_SIZE, small_executor())
+            session.send(wire.CREATE_EXECUTOR, small_executor())
             sessions.append(session)
         for session in sessions:
             connection.message(session.call, message)
@@ -39,7 +39,7 @@ if __name__ == "__main__":
     run(
         Attack(
             [
-                hold((wire.EXECUTE, wire.ids(1, 1))),
+                hold((wire.RUN_EXECUTOR, wire.ids(1, 1))),
                 hold((wire.RECORD_EVENT, wire.ids(1, 1)), (wire.WAIT_EVENT, wire.ids(1, 1))),
                 hold((wire.CREATE_CONTEXT, wire.ids(7)), (wire.DESTROY_CONTEXT, wire.ids(7))),
             ]

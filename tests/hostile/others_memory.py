@@ -40,10 +40,10 @@ def leave_secrets(target: Target) -> None:
         the_call = wire.call(
             "Hardshrink", [wire.tensor("self", wire.FLOAT32, [size // 4], buffer=2 * i + 1)], lambd=0.0
         ) + wire.field(4, wire.tensor("out", wire.FLOAT32, [size // 4], buffer=2 * i + 2))
-        session.send(wire.GET_WORKSPACE_SIZE, wire.executor(i + 1, CONTEXT, the_call))
-        session.send(wire.EXECUTE, wire.ids(i + 1, 1))
+        session.send(wire.CREATE_EXECUTOR, wire.executor(i + 1, CONTEXT, the_call))
+        session.send(wire.RUN_EXECUTOR, wire.ids(i + 1, 1))
         session.download(2 * i + 2, size)
-        session.send(wire.INLINE_EXECUTE, wire.field(1, shrink(size)[0]), shrink(size)[1])
+        session.send(wire.EXECUTE, wire.field(1, shrink(size)[0]), shrink(size)[1])
     session.await_answers(session.send(wire.SYNCHRONIZE, wire.field(3, CONTEXT)))
     session.end()
     connection.await_end(session.call, 5)
@@ -77,8 +77,8 @@ def look_in_gaps(target: Target) -> int:
         the_call = wire.call(
             "Hardshrink", [wire.repeated("self", [count], buffer=buffer + 100)], lambd=0.0
         ) + wire.field(4, wire.tensor("out", wire.FLOAT32, [count], [4], buffer=buffer))
-        session.send(wire.GET_WORKSPACE_SIZE, wire.executor(i + 1, CONTEXT, the_call))
-        session.send(wire.EXECUTE, wire.ids(i + 1, 1))
+        session.send(wire.CREATE_EXECUTOR, wire.executor(i + 1, CONTEXT, the_call))
+        session.send(wire.RUN_EXECUTOR, wire.ids(i + 1, 1))
         found += found_in(bytes_of(session.await_answers(last := session.download(buffer, size)), last))
     return found
 

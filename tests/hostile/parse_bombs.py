@@ -1,5 +1,6 @@
 """Headers of nearly 4 MiB that protobuf makes 60 times as large: empty tensors, empty attributes, empty strings and
-numbers of a byte; several at a time, in every method that parses, and in sessions.
+numbers of a byte; several at a time, in every method that parses. In sessions also empty commands, empty entries that
+no command names, and groups inside each other that nobody knows.
 """
 
 import http2
@@ -17,9 +18,11 @@ BOMBS = [
     )
 ]
 SESSION_BOMBS = [
-    wire.field(wire.SET_TENSORS, (wire.field(2, wire.field(2, b"")) * (MOST // 4))),
-    wire.field(29, b"") * (MOST // 3),
-    wire.field(29, wire.field(100, b"") * (MOST // 3)),
+    wire.session_request([wire.command(wire.SET_TENSORS, wire.field(2, wire.field(2, b"")) * (MOST // 4), 1)]),
+    wire.field(1, b"") * (MOST // 2),  # commands
+    wire.session_request([wire.command(wire.FREE, wire.ids(1), 1)]) + wire.field(15, b"") * (MOST // 2),
+    wire.session_request([wire.command(wire.FREE, wire.groups(MOST // 4), 1)]),
+    wire.groups(MOST // 4),
 ]
 
 
@@ -48,7 +51,7 @@ def in_sessions(target: Target) -> None:
     while True:
         for bomb in SESSION_BOMBS:
             call = connection.begin(http2.SESSION)
-            connection.message(call, (wire.field(1, 1) if bomb[:2] != wire.field(29, b"")[:2] else b"") + bomb)
+            connection.message(call, bomb)
             connection.await_end(call, 1.0)
             connection.forget(call)
 

@@ -1,5 +1,5 @@
-"""A ChunkedExecute with one input whole, of 15 MiB in the pieces that the network made of it, and the other in chunks
-of one element: every chunk is a piece to compute, and each gathers the whole of the large one first.
+"""An ExecuteChunkedCommand with one input whole, of 15 MiB in the pieces that the network made of it, and the other in
+chunks of one element: every chunk is a piece to compute, and each gathers the whole of the large one first.
 
 Cost: 15 MiB once, then 40 bytes a chunk. Found: 15 MiB are copied for each, 16,000 of them may wait.
 """
@@ -21,10 +21,10 @@ def send(target: Target) -> None:
         ],
         reduction=0,
     )
-    whole = session.send(wire.CHUNKED_EXECUTE, wire.field(1, the_call), [bytes(ELEMENTS * 4)])
-    body = wire.ids(whole, "target")
+    whole = session.send(wire.EXECUTE_CHUNKED, wire.field(1, the_call), [bytes(ELEMENTS * 4)])
+    bodies = [wire.ids(whole, "target", i) for i in range(500)]
     for _ in range(200):
-        session.send_group([session.command(wire.INPUT_CHUNK, body, [wire.floats(1.0)]) for _ in range(500)])
+        session.send_group([session.command(wire.INPUT_CHUNK, body) for body in bodies], [wire.floats(1.0)] * 500)
         session.drop_answers()
 
 

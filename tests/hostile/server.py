@@ -194,6 +194,6 @@ def held(statistics: bytes) -> dict[str, int]:
         "sessions": wire.first(sessions, 1) or 0,
         "admitted calls": wire.first(engine, 13) or 0,
         "admitted bytes": wire.first(engine, 14) or 0,
-        "bytes of pools": sum(wire.first(each, 3) or 0 for each in devices),
-        "warm bytes": sum(wire.first(each, 4) or 0 for each in devices),
+        "bytes of pools": sum(wire.first(each, 2, 2) or 0 for each in devices),
+        "warm bytes": sum(wire.first(each, 2, 3) or 0 for each in devices),
     }

@@ -24,7 +24,7 @@ def crowd(target: Target) -> None:
             session.allocate(1, 64 << 10)
             # Something that takes long, so that what comes behind waits.
             session.send(
-                wire.INLINE_EXECUTE, wire.field(1, wire.l1_loss([1 << 30], 1)) + wire.field(3, 1), [wire.floats(1.0)]
+                wire.EXECUTE, wire.field(1, wire.l1_loss([1 << 30], 1)) + wire.field(3, 1), [wire.floats(1.0)]
             )
             session.send_group([session.command(wire.QUERY_MEMORY, wire.field(1, CONTEXT)) for _ in range(200)])
             session.upload(1, bytes(64 << 10))

@@ -1,7 +1,7 @@
 """Sessions that leave work behind: long calls with their tensors on a stream, executors, copies of many rows of a
 byte; then the session is cancelled, or its connection resets.
 
-Before: an InlineExecute on a stream did not ask whether its session was over: 30 CPU-s after the end of it.
+Before: an ExecuteCommand on a stream did not ask whether its session was over: 30 CPU-s after the end of it.
 """
 
 import time
@@ -19,7 +19,7 @@ def long_loss() -> bytes:
 def leave_inline_calls(target: Target) -> None:
     session = Session(target.connect()).begin(streams=4)
     for stream in range(1, 5):
-        session.send(wire.INLINE_EXECUTE, wire.field(1, long_loss()) + wire.field(3, stream), [wire.floats(1.0)])
+        session.send(wire.EXECUTE, wire.field(1, long_loss()) + wire.field(3, stream), [wire.floats(1.0)])
     time.sleep(0.1)
     session.connection.vanish()
 
@@ -28,9 +28,9 @@ def leave_executions(target: Target) -> None:
     session = Session(target.connect(1)).begin()
     session.allocate(1, 64)
     inputs = [wire.repeated(name, [1 << 34], buffer=1) for name in ("self", "target")]
-    session.send(wire.GET_WORKSPACE_SIZE, wire.executor(1, CONTEXT, wire.call("L1Loss", inputs, reduction=1), True))
+    session.send(wire.CREATE_EXECUTOR, wire.executor(1, CONTEXT, wire.call("L1Loss", inputs, reduction=1), True))
     for _ in range(3):
-        session.send(wire.EXECUTE, wire.ids(1, 1))
+        session.send(wire.RUN_EXECUTOR, wire.ids(1, 1))
     time.sleep(0.1)
     session.connection.reset(session.call)
     session.connection.close()
@@ -42,9 +42,8 @@ def leave_copies(target: Target) -> None:
     rows = 32 << 20
     session.allocate(1, rows * 2)
     session.allocate(2, rows * 2)
-    body = (
-        wire.field(1, wire.region(1, 0, 1, rows, 2)) + wire.field(2, wire.region(2, 0, 1, rows, 2)) + wire.field(3, 1)
-    )
+    source, destination = (wire.buffer_range(buffer, 0, 1, rows, 2) for buffer in (1, 2))
+    body = wire.field(1, source) + wire.field(2, destination) + wire.field(3, 1)
     for _ in range(20):
         session.send(wire.COPY, body)
     time.sleep(0.1)

@@ -6,9 +6,8 @@ import http2
 import wire
 
 CONTEXT, STREAM = 1, 1
-
-
 PREBUILT_ID = 1 << 20
+RAW = 0  # in an answer's fields: the entries of its message
 
 
 def full_message(*commands: tuple[int, bytes], most_bytes: int = (4 << 20) - 100, quiet: bool = True) -> bytes:
@@ -18,7 +17,7 @@ def full_message(*commands: tuple[int, bytes], most_bytes: int = (4 << 20) - 100
     out = bytearray()
     bodies = [(wire.field(2, 1) if quiet else b"") + wire.field(number, body) for number, body in commands]
     for id in range(PREBUILT_ID, PREBUILT_ID + (1 << 20)):
-        member = wire.field(29, wire.field(1, id) + bodies[id % len(bodies)])
+        member = wire.field(1, wire.field(1, id) + bodies[id % len(bodies)])
         if len(out) + len(member) > most_bytes:
             break
         out += member
@@ -34,19 +33,18 @@ class Session:
         self._id = 0
         self._seen = 0
 
-    def command(self, number: int, body: bytes = b"", raw: Iterable[bytes] = (), quiet: bool = False) -> bytes:
+    def command(self, number: int, body: bytes = b"", quiet: bool = False) -> bytes:
         """One to be sent by itself or with others."""
         self._id += 1
-        return wire.command(number, body, self._id, quiet, raw)
+        return wire.command(number, body, self._id, quiet)
 
     def send(self, number: int, body: bytes = b"", raw: Iterable[bytes] = (), quiet: bool = False, **how) -> int:
         """The command's id."""
-        self.connection.message(self.call, self.command(number, body, raw, quiet), **how)
-        return self._id
+        return self.send_group([self.command(number, body, quiet)], raw, **how)
 
-    def send_group(self, commands: Iterable[bytes], **how) -> int:
-        """The id of the last."""
-        self.connection.message(self.call, wire.grouped(commands), **how)
+    def send_group(self, commands: Iterable[bytes], raw: Iterable[bytes] = (), **how) -> int:
+        """In one message, with the entries that they name; the id of the last."""
+        self.connection.message(self.call, wire.session_request(commands, raw), **how)
         return self._id
 
     def begin(self, streams: int = 1) -> "Session":
@@ -61,22 +59,20 @@ class Session:
         return self.send(wire.ALLOCATE, wire.ids(buffer, CONTEXT, size))
 
     def upload(self, buffer: int, content: bytes, offset: int = 0, stream: int = STREAM, quiet: bool = True) -> int:
-        return self.send(
-            wire.UPLOAD, wire.field(1, wire.region(buffer, offset)) + wire.field(2, stream), [content], quiet
-        )
+        return self.send(wire.UPLOAD, wire.upload(wire.buffer_range(buffer, offset), stream), [content], quiet)
 
     def download(self, buffer: int, size: int, offset: int = 0, stream: int = STREAM, chunk: int = 0) -> int:
-        body = wire.field(1, wire.region(buffer, offset, size)) + wire.field(2, stream)
+        body = wire.field(1, wire.buffer_range(buffer, offset, size)) + wire.field(2, stream)
         return self.send(wire.DOWNLOAD, body + (wire.field(3, chunk) if chunk else b""))
 
     def answers(self) -> list[dict[int, list]]:
-        """What came since the last time this was asked, by field numbers; groups as their members."""
+        """What came since the last time this was asked, by field numbers and RAW."""
         fresh = self.call.messages[self._seen :]
         self._seen = len(self.call.messages)
         found = []
         for message in fresh:
-            members = wire.fields(message)
-            found += [wire.fields(each) for each in members[14]] if 14 in members else [members]
+            parts = wire.fields(message)
+            found += [{**wire.fields(each), RAW: parts.get(15, [])} for each in parts.get(1, [])]
         return found
 
     def await_answers(self, last: int, seconds: float = 5.0) -> list[dict[int, list]]:
@@ -107,4 +103,5 @@ def error_of(answer: dict[int, list]) -> str:
 
 def bytes_of(answers: list[dict[int, list]], command: int) -> bytes:
     """The chunks that a command was answered with."""
-    return b"".join(each[100][0] for each in answers if each.get(1) == [command] and 100 in each)
+    chunks = [(each[RAW], each[13][0]) for each in answers if each.get(1) == [command] and 13 in each]
+    return b"".join(raw[wire.first(chunk, 3) or 0] for raw, chunk in chunks)

@@ -36,7 +36,7 @@ def overwrite(target: Target) -> None:
     # The output stays with the server: its own buffer.
     session.allocate(3, STEPS * SAMPLES * CLASSES * 4)
     the_call = ctc_backward() + wire.field(4, wire.tensor("grad", wire.FLOAT32, [STEPS, SAMPLES, CLASSES], buffer=3))
-    planned = session.send(wire.GET_WORKSPACE_SIZE, wire.executor(1, 1, the_call, repeatable=True))
+    planned = session.send(wire.CREATE_EXECUTOR, wire.executor(1, 1, the_call, repeatable=True))
     answers = session.await_answers(planned)
     needed = max((wire.first(each[11][0], 1) or 0 for each in answers if 11 in each), default=0)
     if not 0 < needed <= size:
@@ -44,7 +44,7 @@ def overwrite(target: Target) -> None:
     poison = struct.pack("<q", 1 << 40) * (size // 8)
     run_it = wire.field(1, 1) + wire.field(2, 1) + wire.field(3, wire.field(1, WORKSPACE))
     for _ in range(1000):
-        session.send_group([session.command(wire.EXECUTE, run_it, quiet=True) for _ in range(20)])
+        session.send_group([session.command(wire.RUN_EXECUTOR, run_it, quiet=True) for _ in range(20)])
         for _ in range(4):
             session.upload(WORKSPACE, poison[: 16 << 10] * 8, stream=2)
         session.await_answers(session.send(wire.SYNCHRONIZE, wire.field(1, 1)))

@@ -76,6 +76,16 @@ def objects(number: int, *looking: tuple[int, bytes]):
     return measure
 
 
+def session_entries(connection: http2.Connection, size: int) -> None:
+    """One message of as many calls, each with an entry of its own."""
+    session = Session(connection)
+    calls = [wire.field(1, wire.l1_loss([8], 1, first_raw=i)) for i in range(size)]
+    last = session.send_group([session.command(wire.EXECUTE, call) for call in calls], [bytes(4)] * size)
+    session.await_answers(last, 60)
+    session.end()
+    connection.await_end(session.call, 60)
+
+
 def interleaved(size: int) -> bytes:
     return b"".join(wire.field(15, b"xx") + wire.field(2000, b"yyyy") for _ in range(size))
 
@@ -126,6 +136,7 @@ SWEEPS: dict[str, tuple[int, Callable[[http2.Connection, int], object]]] = {
         lambda size: wire.batch([wire.small_gradient(3 * i) for i in range(size)], [bytes(32)] * (3 * size)),
         4096,
     ),
+    "entries of a session's message": (4096 // GROWTH, session_entries),
     "tensors in small frames": (7 * MIBIBYTE, small_frames),
     "headers in CONTINUATION frames": (MIBIBYTE // 2, continuations),
     "events and contexts": (

@@ -24,7 +24,7 @@ def hold(target: Target) -> None:
         session = Session(target.connect(len(sessions)))
         sessions.append(session)
         for _ in range(40):
-            whole = session.send(wire.CHUNKED_EXECUTE, wire.field(1, THE_CALL))
+            whole = session.send(wire.EXECUTE_CHUNKED, wire.field(1, THE_CALL))
             for _ in range(4):
                 session.send(wire.INPUT_CHUNK, wire.ids(whole, "self"), [bytes(SKEW // 4)])
             session.drop_answers()

@@ -58,7 +58,7 @@ def sessions(target: Target) -> None:
         session.allocate(1, 4 << 20)
         for _ in range(10):
             session.download(1, 4 << 20)
-        session.send(wire.INLINE_EXECUTE, wire.field(1, wire.l1_loss([1 << 20], 0)), [wire.floats(1.0)])
+        session.send(wire.EXECUTE, wire.field(1, wire.l1_loss([1 << 20], 0)), [wire.floats(1.0)])
         connection.poll(0)
     time.sleep(target.seconds)
 

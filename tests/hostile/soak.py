@@ -97,7 +97,7 @@ def sessions(address: str, rng: random.Random, _) -> None:
         last = session.download(i, size, chunk=rng.choice([0, size // 3 + 1]))
         answers = session.await_answers(last, 20)
         expect(any(3 in each for each in answers) or bytes_of(answers, last) == content, "a session's download")
-        session.send(wire.INLINE_EXECUTE, wire.field(1, wire.small_gradient()) + wire.field(3, 1 + i % 3), RAW)
+        session.send(wire.EXECUTE, wire.field(1, wire.small_gradient()) + wire.field(3, 1 + i % 3), RAW)
         if rng.random() < 0.3:
             session.send(wire.FREE, wire.ids(i))
     if rng.random() < 0.7:

@@ -24,8 +24,8 @@ def crowd(target: Target) -> None:
         commands = []
         for i in range(first, first + 50):
             planned = wire.executor(i, CONTEXT, wire.call("L1Loss", inputs, reduction=1), True)
-            commands.append(session.command(wire.GET_WORKSPACE_SIZE, planned))
-            commands += [session.command(wire.EXECUTE, wire.ids(i, i)) for _ in range(8)]
+            commands.append(session.command(wire.CREATE_EXECUTOR, planned))
+            commands += [session.command(wire.RUN_EXECUTOR, wire.ids(i, i)) for _ in range(8)]
         session.send_group(commands)
         session.drop_answers()
     session.connection.poll_until(lambda: session.call.ended, target.seconds)

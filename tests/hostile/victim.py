@@ -32,11 +32,9 @@ MEDIUM_REQUEST = wire.execute(
     [wire.floats(3.0), wire.floats(1.0)],
 )
 MEDIUM_ANSWER = wire.floats(2.0)
-INLINE_REQUEST = wire.command(
-    wire.INLINE_EXECUTE,
-    wire.ids(wire.small_gradient()),
-    1,
-    raw=[wire.floats(*[value] * 8) for value in (2.0, 3.0, 1.0)],
+SESSION_REQUEST = wire.session_request(
+    [wire.command(wire.EXECUTE, wire.ids(wire.small_gradient()), 1)],
+    [wire.floats(*[value] * 8) for value in (2.0, 3.0, 1.0)],
 )
 RESOURCE_EXHAUSTED = 8
 
@@ -265,10 +263,10 @@ def visit(address: str, patience: float) -> str:
                     else f"a call: no answer within {patience:g} s"
                 )
             session = connection.begin(http2.SESSION)
-            connection.message(session, INLINE_REQUEST, end=True)
+            connection.message(session, SESSION_REQUEST, end=True)
             if not connection.await_end(session, patience):
                 return f"a session: no answer within {patience:g} s"
-            if session.status != 0 or wire.first(session.messages[-1], 100) != SMALL_ANSWER:
+            if session.status != 0 or wire.first(session.messages[-1], 15) != SMALL_ANSWER:
                 return f"a session: status {session.status} {session.text[:160]}"
         finally:
             connection.close()

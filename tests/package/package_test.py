@@ -28,7 +28,8 @@ PROGRAMS = {
 COMPONENTS = {
     "runtime": ["bin/opserve", "bin/opserve-server", "share/doc/opserve/LICENSE"],
     "development": ["include/opserve/client/cpp/client.h", "lib*/libopserve_client.a", "lib*/pkgconfig/opserve-client.pc",
-                    "lib*/cmake/opserve/opserve-config.cmake", "share/opserve/proto/opserve/v1/types.proto"],
+                    "lib*/cmake/opserve/opserve-config.cmake", "share/opserve/proto/opserve/v1/types.proto",
+                    "share/opserve/proto/google/rpc/status.proto"],
     "documentation": ["share/doc/opserve/README.md", "share/doc/opserve/docs/errors.md",
                       "share/doc/opserve/example/gradient.cc"],
     "acl": ["lib*/libopserve_acl.so", "lib*/opserve/ascend/libascendcl.so", "include/opserve-acl/acl/acl.h",

@@ -50,7 +50,7 @@ TEST_F(AscendServerTest, ServesAsTheCpuDoes) {
   EXPECT_EQ(devices.response.devices(0).name(), "ascend:0");
   EXPECT_EQ(devices.response.devices(0).kind(), "ascend");
   EXPECT_EQ(devices.response.devices(0).operators_size(), 10);
-  EXPECT_EQ(devices.response.devices(0).lost(), "");
+  EXPECT_EQ(devices.response.devices(0).state(), v1::DEVICE_STATE_WORKING);
   for (int i = 0; i < 3; ++i) {
     const auto answer = client.Execute(SampleRequest());
     ASSERT_TRUE(answer.ok()) << answer.message;
@@ -82,7 +82,7 @@ TEST_F(AscendServerTest, ALostDeviceIsToldToCallsBalancersAndPeople) {
   EXPECT_EQ(watch.Next(), "NOT_SERVING");
   EXPECT_EQ(client.Health(""), "NOT_SERVING");
   const auto devices = client.ListDevices();
-  EXPECT_THAT(devices.response.devices(0).lost(), HasSubstr("507015"));
+  EXPECT_THAT(devices.response.devices(0).state_reason(), HasSubstr("507015"));
   server.Signal(SIGTERM);
   EXPECT_EQ(server.Wait(), 0) << server.output();
   EXPECT_THAT(server.output(), HasSubstr("msg=\"device lost\" name=ascend:0 error="));

@@ -25,7 +25,7 @@ class BatchConformanceTest : public ServerTest {
       SCOPED_TRACE(singles[i].ShortDebugString().substr(0, 300));
       const auto alone = unix_socket().Execute(singles[i]);
       const int index = static_cast<int>(i);
-      const v1::StatusDetails& error = together.response.results(index).error();
+      const google::rpc::Status& error = together.response.results(index).error();
       EXPECT_EQ(alone.ok(), !together.response.results(index).has_error()) << error.message();
       if (alone.ok()) {
         EXPECT_EQ(ResultOf(together.response, index).SerializeAsString(),
@@ -36,14 +36,14 @@ class BatchConformanceTest : public ServerTest {
     }
   }
 
-  static void ExpectSameError(const Outcome& alone, const v1::StatusDetails& error) {
+  static void ExpectSameError(const Outcome& alone, const google::rpc::Status& error) {
     // It names indices of the message that it came in.
     if (alone.message.find("raw_index below") != std::string::npos) {
       EXPECT_NE(error.message().find("raw_index below"), std::string::npos) << error.message();
       return;
     }
     EXPECT_EQ(error.message(), alone.message);
-    v1::ErrorInfo info;
+    google::rpc::ErrorInfo info;
     ASSERT_EQ(error.details_size(), 1);
     ASSERT_TRUE(info.ParseFromString(error.details(0).value()));
     EXPECT_EQ(info.reason(), alone.info.reason());
@@ -55,7 +55,8 @@ TEST_F(BatchConformanceTest, GoodCalls) {
   std::vector<v1::ExecuteRequest> singles;
   for (int i = 0; i < 3; ++i) {
     for (const Operator* op : AllOperators()) singles.push_back(GoodCall(*op));
-    for (const v1::DType dtype : {v1::DTYPE_FLOAT32, v1::DTYPE_FLOAT16, v1::DTYPE_BFLOAT16})
+    for (const v1::DataType dtype :
+         {v1::DATA_TYPE_FLOAT32, v1::DATA_TYPE_FLOAT16, v1::DATA_TYPE_BFLOAT16})
       singles.push_back(SampleRequest(dtype));
     singles.push_back(LongRequest(1 << 20));
   }

@@ -23,12 +23,12 @@ using opserve::testing::Rng;
 v1::Call RandomCall(Rng& rng, uint32_t raw_entries) {
   v1::Call call;
   const size_t kind = Below(rng, 4);
-  call.set_operator_(kind == 0 ? "L1Loss" : "SmoothL1LossBackward");
+  call.set_op(kind == 0 ? "L1Loss" : "SmoothL1LossBackward");
   const size_t inputs = kind == 3 ? 12 : kind + 1;
   for (size_t i = 0; i < inputs; ++i) {
     v1::Tensor& tensor = *call.add_inputs();
     tensor.set_name("input" + std::to_string(i));
-    tensor.set_dtype(v1::DTYPE_FLOAT32);
+    tensor.set_dtype(v1::DATA_TYPE_FLOAT32);
     tensor.add_shape(static_cast<int64_t>(kind));
     if (kind == 2 && i == 0)
       tensor.mutable_values()->add_floats(static_cast<double>(Below(rng, 3)));
@@ -191,7 +191,7 @@ TEST(BatchRequestTest, Limits) {
   for (size_t i = 0; i <= kMaxBatchRawEntries; ++i) request.add_raw("");
   ExpectRefused(request.SerializeAsString(), "message", ErrorReason::kParamInvalid);
   request.Clear();
-  request.add_calls()->set_operator_(std::string(kMaxHeaderBytes, 'x'));
+  request.add_calls()->set_op(std::string(kMaxHeaderBytes, 'x'));
   ExpectRefused(request.SerializeAsString(), "message", ErrorReason::kResourceLimit);
 }
 

@@ -11,8 +11,8 @@
 namespace opserve::testing {
 namespace {
 
-v1::ErrorInfo InfoOf(const v1::BatchResult& result) {
-  v1::ErrorInfo info;
+google::rpc::ErrorInfo InfoOf(const v1::BatchResult& result) {
+  google::rpc::ErrorInfo info;
   EXPECT_EQ(result.error().details_size(), 1);
   EXPECT_TRUE(result.error().details_size() != 1 ||
               info.ParseFromString(result.error().details(0).value()));
@@ -20,7 +20,7 @@ v1::ErrorInfo InfoOf(const v1::BatchResult& result) {
 }
 
 std::string ParameterOf(const v1::BatchResult& result) {
-  const v1::ErrorInfo info = InfoOf(result);
+  const google::rpc::ErrorInfo info = InfoOf(result);
   const auto found = info.metadata().find("parameter");
   return found == info.metadata().end() ? "" : found->second;
 }
@@ -49,7 +49,7 @@ TEST_F(BatchTest, AnswersInOrder) {
   v1::ExecuteBatchRequest batch;
   for (const int64_t elements : {kLarge, int64_t{8}, kLarge, int64_t{8}}) {
     AddToBatch(batch, LongRequest(elements));
-    AddToBatch(batch, SampleRequest(v1::DTYPE_BFLOAT16));
+    AddToBatch(batch, SampleRequest(v1::DATA_TYPE_BFLOAT16));
   }
   const v1::ExecuteBatchResponse answer = Run(batch);
   for (int i = 0; i < answer.results_size(); i += 2) {
@@ -68,7 +68,7 @@ TEST_F(BatchTest, CallsFailByThemselves) {
   v1::ExecuteBatchRequest batch = Samples(5);
   batch.mutable_calls(0)->mutable_attributes(1)->set_float_value(-1);
   batch.mutable_calls(2)->mutable_inputs(1)->set_raw_index(99);
-  batch.mutable_calls(3)->set_operator_("Nothing");
+  batch.mutable_calls(3)->set_op("Nothing");
   batch.mutable_calls(4)->mutable_inputs(0)->set_raw_index(6);
   batch.add_calls()->add_inputs()->set_raw_index(7);  // so that every entry is used
   batch.mutable_calls(5)->add_inputs()->set_raw_index(12);
@@ -107,7 +107,7 @@ TEST_F(BatchTest, AttributesFromRawEntriesAreEachCallsOwn) {
   for (const double beta : {1.0, 2.0, -1.0, 4.0}) {
     v1::ExecuteRequest single = SampleRequest();
     single.mutable_call()->mutable_attributes()->RemoveLast();
-    AddInput(single, "beta", v1::DTYPE_FLOAT32, {}, {beta});
+    AddInput(single, "beta", v1::DATA_TYPE_FLOAT32, {}, {beta});
     AddToBatch(batch, single);
   }
   const v1::ExecuteBatchResponse answer = Run(batch);
@@ -200,10 +200,10 @@ class SmallBatchAnswersTest : public ServerTest {
   // 32 KiB of answer from a few bytes.
   static v1::ExecuteRequest Broadcast() {
     v1::ExecuteRequest request;
-    request.mutable_call()->set_operator_("SmoothL1LossBackward");
-    AddInput(request, "grad_out", v1::DTYPE_FLOAT32, {}, {1});
-    AddInput(request, "self", v1::DTYPE_FLOAT32, {8 << 10}, {3}).add_strides(0);
-    AddInput(request, "target", v1::DTYPE_FLOAT32, {}, {1});
+    request.mutable_call()->set_op("SmoothL1LossBackward");
+    AddInput(request, "grad_out", v1::DATA_TYPE_FLOAT32, {}, {1});
+    AddInput(request, "self", v1::DATA_TYPE_FLOAT32, {8 << 10}, {3}).add_strides(0);
+    AddInput(request, "target", v1::DATA_TYPE_FLOAT32, {}, {1});
     AddInt(*request.mutable_call(), "reduction", 2);
     return request;
   }

@@ -15,7 +15,7 @@ constexpr std::array<std::byte, 32> kBytes = {};
 
 Fragments EntryOf(size_t bytes) { return Fragments(std::span(kBytes).first(bytes)); }
 
-v1::Tensor& AddTensor(v1::Call& call, const std::string& name, v1::DType dtype,
+v1::Tensor& AddTensor(v1::Call& call, const std::string& name, v1::DataType dtype,
                       const std::vector<int64_t>& shape) {
   v1::Tensor& tensor = *call.add_inputs();
   tensor.set_name(name);
@@ -26,13 +26,13 @@ v1::Tensor& AddTensor(v1::Call& call, const std::string& name, v1::DType dtype,
 
 v1::Call SampleCall() {
   v1::Call call;
-  call.set_operator_("SmoothL1LossBackward");
+  call.set_op("SmoothL1LossBackward");
   call.set_device("cpu:0");
-  AddTensor(call, "self", v1::DTYPE_FLOAT32, {4, 2}).set_raw_index(1);
-  AddTensor(call, "target", v1::DTYPE_FLOAT16, {2}).mutable_values()->add_ints(1);
+  AddTensor(call, "self", v1::DATA_TYPE_FLOAT32, {4, 2}).set_raw_index(1);
+  AddTensor(call, "target", v1::DATA_TYPE_FLOAT16, {2}).mutable_values()->add_ints(1);
   call.mutable_inputs(1)->mutable_values()->add_ints(2);
-  AddTensor(call, "grad_out", v1::DTYPE_FLOAT32, {}).set_raw_index(0);
-  v1::Tensor& beta = AddTensor(call, "beta", v1::DTYPE_FLOAT64, {});
+  AddTensor(call, "grad_out", v1::DATA_TYPE_FLOAT32, {}).set_raw_index(0);
+  v1::Tensor& beta = AddTensor(call, "beta", v1::DATA_TYPE_FLOAT64, {});
   beta.mutable_values()->add_floats(0.25);
   v1::Attribute& reduction = *call.add_attributes();
   reduction.set_name("reduction");
@@ -77,7 +77,7 @@ TEST(CallCodecTest, NamesDescriptionsAttributesAndStorages) {
 
 TEST(CallCodecTest, EveryAttributeForm) {
   v1::Call call;
-  call.set_operator_("SmoothL1LossBackward");
+  call.set_op("SmoothL1LossBackward");
   call.add_attributes()->set_int_value(-3);
   call.add_attributes()->set_float_value(0.5);
   call.add_attributes()->set_bool_value(true);
@@ -103,14 +103,14 @@ TEST(CallCodecTest, EveryAttributeForm) {
 
 TEST(CallCodecTest, OutputsAskForDTypeAndShape) {
   v1::Call call;
-  call.set_operator_("L1Loss");
+  call.set_op("L1Loss");
   v1::Tensor& output = *call.add_outputs();
   output.set_name("result");
   absl::StatusOr<NamedCall> named = DecodePlanCall(call);
   ASSERT_TRUE(named.ok()) << named.status();
   EXPECT_EQ(named->outputs[0].dtype, DType::kUndefined);
   EXPECT_FALSE(named->outputs[0].shape.has_value());
-  output.set_dtype(v1::DTYPE_BFLOAT16);
+  output.set_dtype(v1::DATA_TYPE_BFLOAT16);
   output.add_shape(3);
   named = DecodePlanCall(call);
   ASSERT_TRUE(named.ok()) << named.status();
@@ -138,7 +138,7 @@ TEST(CallCodecTest, ErrorsNameOperatorAndParameter) {
   EXPECT_EQ(detail.parameter, "raw");
   EXPECT_EQ(detail.got, "entry 1, which none uses");
 
-  call.set_operator_("Nothing");
+  call.set_op("Nothing");
   EXPECT_EQ(DetailOf(DecodeExecuteCall(call, raw).status()).reason, ErrorReason::kOperatorNotFound);
 }
 

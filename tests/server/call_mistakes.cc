@@ -75,7 +75,7 @@ v1::Tensor& AsTensor(Request& request, std::string_view name, const std::vector<
   Erase(request, name);
   v1::Tensor& tensor = *request.mutable_call()->add_inputs();
   tensor.set_name(std::string(name));
-  tensor.set_dtype(v1::DTYPE_INT64);
+  tensor.set_dtype(v1::DATA_TYPE_INT64);
   SetShape(tensor, shape);
   tensor.set_raw_index(static_cast<uint32_t>(request.raw_size()));
   request.add_raw(std::string(8, '\0'));
@@ -112,7 +112,7 @@ void AddAttributeTensors(MistakeList& list, const AttributeParam& param) {
       "161001";
   add("above_int64", [&](Request& r) {
     v1::Tensor& tensor = AsTensor(r, param.name, {});
-    tensor.set_dtype(v1::DTYPE_UINT64);
+    tensor.set_dtype(v1::DATA_TYPE_UINT64);
     tensor.mutable_values()->add_uints(std::numeric_limits<uint64_t>::max());
     r.mutable_raw()->RemoveLast();
   });
@@ -129,9 +129,9 @@ void AddOutputs(MistakeList& list, const TensorParam& param) {
     });
   };
   for (const int dtype :
-       {int{v1::DTYPE_INT32}, int{v1::DTYPE_BOOL}, int{v1::DTYPE_UINT64}, 14, -1}) {
+       {int{v1::DATA_TYPE_INT32}, int{v1::DATA_TYPE_BOOL}, int{v1::DATA_TYPE_UINT64}, 14, -1}) {
     add("of_dtype_" + std::to_string(dtype),
-        [&](v1::Tensor& output) { output.set_dtype(static_cast<v1::DType>(dtype)); });
+        [&](v1::Tensor& output) { output.set_dtype(static_cast<v1::DataType>(dtype)); });
   }
   const std::vector<std::vector<int64_t>> shapes = {
       {7, 7, 7}, {-1}, {0}, {int64_t{1} << 62, int64_t{1} << 62}, {1, 1, 1, 1, 1, 1, 1, 1, 1}};
@@ -179,7 +179,7 @@ MalformedCalls CallMistakes(const Operator& op) {
   for (const std::string& wrong : {std::string(), name + "X", name.substr(1), "aclnn" + name,
                                    std::string("nonsense"), std::string(1000, 'n')}) {
     AddNotFound(list, "operator_" + wrong, "operator",
-                [&](Request& r) { r.mutable_call()->set_operator_(wrong); });
+                [&](Request& r) { r.mutable_call()->set_op(wrong); });
   }
   for (const std::string& wrong : {std::string("cpu"), std::string("cpu:1"), std::string("CPU:0"),
                                    std::string("npu:0"), std::string(1000, 'd')}) {

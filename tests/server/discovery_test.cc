@@ -102,7 +102,7 @@ TEST_F(DiscoveryTest, PlansTakeNoDataSaveOfAttributes) {
   request.mutable_call()->mutable_attributes()->RemoveLast();
   v1::Tensor& beta = *request.mutable_call()->add_inputs();
   beta.set_name("beta");
-  beta.set_dtype(v1::DTYPE_FLOAT32);
+  beta.set_dtype(v1::DATA_TYPE_FLOAT32);
   beta.mutable_values()->add_floats(-1);
   EXPECT_EQ(tcp().GetWorkspaceSize(request).parameter(), "beta");
   beta.mutable_values()->set_floats(0, 1);

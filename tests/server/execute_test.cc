@@ -30,7 +30,8 @@ INSTANTIATE_TEST_SUITE_P(Transports, ExecuteTest,
                          });
 
 TEST_P(ExecuteTest, TheSampleInEveryDType) {
-  for (const v1::DType dtype : {v1::DTYPE_FLOAT32, v1::DTYPE_FLOAT16, v1::DTYPE_BFLOAT16}) {
+  for (const v1::DataType dtype :
+       {v1::DATA_TYPE_FLOAT32, v1::DATA_TYPE_FLOAT16, v1::DATA_TYPE_BFLOAT16}) {
     const v1::ExecuteResponse response = Run(SampleRequest(dtype));
     ASSERT_EQ(response.outputs_size(), 1);
     EXPECT_EQ(response.outputs(0).name(), "grad_input");
@@ -44,7 +45,7 @@ TEST_P(ExecuteTest, TheSampleInEveryDType) {
 TEST_P(ExecuteTest, CallsThatDifferInTheirBytesAlone) {
   v1::ExecuteRequest request = SampleRequest();
   EXPECT_EQ(OutputOf(Run(request)), SampleGradient());
-  const std::string twos = BytesOf(v1::DTYPE_FLOAT32, std::vector<double>(8, 2));
+  const std::string twos = BytesOf(v1::DATA_TYPE_FLOAT32, std::vector<double>(8, 2));
   for (std::string& entry : *request.mutable_raw()) entry = twos;
   EXPECT_EQ(OutputOf(Run(request)), std::vector<double>(8, 0));
   request.mutable_raw(1)->resize(28);
@@ -67,10 +68,10 @@ TEST_P(ExecuteTest, EveryReduction) {
 
 TEST_P(ExecuteTest, Broadcasting) {
   v1::ExecuteRequest request;
-  request.mutable_call()->set_operator_("SmoothL1LossBackward");
-  AddInput(request, "self", v1::DTYPE_FLOAT32, {3, 1}, {0, 1, 5});
-  AddInput(request, "target", v1::DTYPE_FLOAT32, {2}, {1, 0.5});
-  AddInput(request, "grad_out", v1::DTYPE_FLOAT32, {}, {2});
+  request.mutable_call()->set_op("SmoothL1LossBackward");
+  AddInput(request, "self", v1::DATA_TYPE_FLOAT32, {3, 1}, {0, 1, 5});
+  AddInput(request, "target", v1::DATA_TYPE_FLOAT32, {2}, {1, 0.5});
+  AddInput(request, "grad_out", v1::DATA_TYPE_FLOAT32, {}, {2});
   AddInt(*request.mutable_call(), "reduction", 2);
   const v1::ExecuteResponse response = Run(request);
   EXPECT_EQ(OutputOf(response), (std::vector<double>{-2, -1, 0, 1, 2, 2}));
@@ -82,7 +83,7 @@ TEST_P(ExecuteTest, StridedInputsAndOneStorageForSeveral) {
   // self is the transpose of a [2, 4] matrix that starts at element 1; target and grad_out are the
   // one element 0, repeated.
   request.clear_raw();
-  request.add_raw(BytesOf(v1::DTYPE_FLOAT32, {1, 0, 2, 4, 6, 1, 3, 5, 7}));
+  request.add_raw(BytesOf(v1::DATA_TYPE_FLOAT32, {1, 0, 2, 4, 6, 1, 3, 5, 7}));
   for (v1::Tensor& tensor : *call.mutable_inputs()) {
     tensor.set_raw_index(0);
     const bool is_self = tensor.name() == "self";
@@ -95,9 +96,9 @@ TEST_P(ExecuteTest, StridedInputsAndOneStorageForSeveral) {
 
 TEST_P(ExecuteTest, EmptyTensors) {
   v1::ExecuteRequest request;
-  request.mutable_call()->set_operator_("SmoothL1LossBackward");
+  request.mutable_call()->set_op("SmoothL1LossBackward");
   for (const char* name : {"grad_out", "self", "target"})
-    AddInput(request, name, v1::DTYPE_FLOAT32, {4, 0, 2}, {});
+    AddInput(request, name, v1::DATA_TYPE_FLOAT32, {4, 0, 2}, {});
   AddInt(*request.mutable_call(), "reduction", 0);
   AddFloat(*request.mutable_call(), "beta", 1);
   const v1::ExecuteResponse response = Run(request);
@@ -127,10 +128,10 @@ TEST_P(ExecuteTest, ValuesInAndOut) {
 TEST_P(ExecuteTest, AttributesAsTensors) {
   v1::ExecuteRequest request = SampleRequest();
   request.mutable_call()->clear_attributes();
-  AddInput(request, "beta", v1::DTYPE_FLOAT32, {}, {0.5});
+  AddInput(request, "beta", v1::DATA_TYPE_FLOAT32, {}, {0.5});
   v1::Tensor& reduction = *request.mutable_call()->add_inputs();
   reduction.set_name("reduction");
-  reduction.set_dtype(v1::DTYPE_INT64);
+  reduction.set_dtype(v1::DATA_TYPE_INT64);
   reduction.add_shape(1);
   reduction.mutable_values()->add_ints(2);
   EXPECT_EQ(OutputOf(Run(request)), SampleGradient());
@@ -140,16 +141,16 @@ TEST_P(ExecuteTest, RequestedOutputDType) {
   v1::ExecuteRequest request = SampleRequest();
   v1::Tensor& output = *request.mutable_call()->add_outputs();
   output.set_name("grad_input");
-  output.set_dtype(v1::DTYPE_FLOAT16);
+  output.set_dtype(v1::DATA_TYPE_FLOAT16);
   const v1::ExecuteResponse response = Run(request);
   ASSERT_EQ(response.outputs_size(), 1);
-  EXPECT_EQ(response.outputs(0).dtype(), v1::DTYPE_FLOAT16);
+  EXPECT_EQ(response.outputs(0).dtype(), v1::DATA_TYPE_FLOAT16);
   EXPECT_EQ(OutputOf(response), SampleGradient());
 }
 
 TEST_P(ExecuteTest, ForwardLoss) {
   v1::ExecuteRequest request = SampleRequest();
-  request.mutable_call()->set_operator_("L1Loss");
+  request.mutable_call()->set_op("L1Loss");
   request.mutable_call()->mutable_inputs()->DeleteSubrange(0, 1);
   for (v1::Tensor& tensor : *request.mutable_call()->mutable_inputs())
     tensor.set_raw_index(tensor.raw_index() - 1);
@@ -174,10 +175,10 @@ v1::ExecuteRequest LargeRequest(std::vector<double>* expected) {
     expected->push_back(std::clamp(self.back() - target.back(), -1.0, 1.0));
   }
   v1::ExecuteRequest request;
-  request.mutable_call()->set_operator_("SmoothL1LossBackward");
-  AddInput(request, "grad_out", v1::DTYPE_FLOAT32, {1}, {1});
-  AddInput(request, "self", v1::DTYPE_FLOAT32, {kElements}, self);
-  AddInput(request, "target", v1::DTYPE_FLOAT32, {kElements}, target);
+  request.mutable_call()->set_op("SmoothL1LossBackward");
+  AddInput(request, "grad_out", v1::DATA_TYPE_FLOAT32, {1}, {1});
+  AddInput(request, "self", v1::DATA_TYPE_FLOAT32, {kElements}, self);
+  AddInput(request, "target", v1::DATA_TYPE_FLOAT32, {kElements}, target);
   AddInt(*request.mutable_call(), "reduction", 0);
   AddFloat(*request.mutable_call(), "beta", 1);
   return request;

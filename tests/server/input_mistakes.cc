@@ -82,7 +82,7 @@ void AddDTypes(Target& target) {
   }
   for (const int number : {0, kNumDTypes, 99, -1, std::numeric_limits<int>::min()}) {
     target.Tensor("of_dtype_" + std::to_string(number),
-                  [&](v1::Tensor& tensor) { tensor.set_dtype(static_cast<v1::DType>(number)); });
+                  [&](v1::Tensor& tensor) { tensor.set_dtype(static_cast<v1::DataType>(number)); });
   }
 }
 

@@ -17,10 +17,10 @@ class SmallMessagesTest : public ServerTest {
   // A gradient of `elements` f32 elements from inputs of one.
   static v1::ExecuteRequest Broadcast(int64_t elements) {
     v1::ExecuteRequest request;
-    request.mutable_call()->set_operator_("SmoothL1LossBackward");
-    AddInput(request, "grad_out", v1::DTYPE_FLOAT32, {}, {1});
-    AddInput(request, "self", v1::DTYPE_FLOAT32, {elements}, {3}).add_strides(0);
-    AddInput(request, "target", v1::DTYPE_FLOAT32, {}, {1});
+    request.mutable_call()->set_op("SmoothL1LossBackward");
+    AddInput(request, "grad_out", v1::DATA_TYPE_FLOAT32, {}, {1});
+    AddInput(request, "self", v1::DATA_TYPE_FLOAT32, {elements}, {3}).add_strides(0);
+    AddInput(request, "target", v1::DATA_TYPE_FLOAT32, {}, {1});
     AddInt(*request.mutable_call(), "reduction", 2);
     AddFloat(*request.mutable_call(), "beta", 1);
     return request;
@@ -64,10 +64,10 @@ class SmallMemoryTest : public ServerTest {
 
 TEST_F(SmallMemoryTest, CallsBeyondItAreRefused) {
   v1::ExecuteRequest request;
-  request.mutable_call()->set_operator_("SmoothL1LossBackward");
+  request.mutable_call()->set_op("SmoothL1LossBackward");
   const std::vector<double> elements(1 << 18, 1);
   for (const char* name : {"grad_out", "self", "target"})
-    AddInput(request, name, v1::DTYPE_FLOAT32, {1 << 18}, elements);
+    AddInput(request, name, v1::DATA_TYPE_FLOAT32, {1 << 18}, elements);
   AddInt(*request.mutable_call(), "reduction", 0);
   const auto answer = tcp().Execute(request);
   EXPECT_EQ(answer.code, "RESOURCE_EXHAUSTED") << answer.message;
@@ -83,10 +83,10 @@ class LittleHostMemoryTest : public ServerTest {
 TEST_F(LittleHostMemoryTest, LongHeadersBeyondItAreRefused) {
   v1::ExecuteRequest request = SampleRequest();
   for (int round = 0; round < 20; ++round) {
-    request.mutable_call()->set_operator_(std::string(100 << 10, 'x'));
+    request.mutable_call()->set_op(std::string(100 << 10, 'x'));
     EXPECT_EQ(tcp().Execute(request).code, "NOT_FOUND");
   }
-  request.mutable_call()->set_operator_(std::string(1 << 20, 'x'));
+  request.mutable_call()->set_op(std::string(1 << 20, 'x'));
   const auto answer = tcp().Execute(request);
   EXPECT_EQ(answer.code, "RESOURCE_EXHAUSTED") << answer.message;
   EXPECT_EQ(answer.parameter(), "message") << answer.message;

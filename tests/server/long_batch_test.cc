@@ -106,7 +106,7 @@ class MixedBatchTest : public ServerTest {};
 TEST_F(MixedBatchTest, LargeCallsAndMistakesKeepTheirPlaces) {
   v1::ExecuteBatchRequest batch;
   for (int i = 0; i < kMany; ++i) AddToBatch(batch, SampleRequest());
-  for (int i = 3; i < kMany; i += 50) batch.mutable_calls(i)->set_operator_("Nothing");
+  for (int i = 3; i < kMany; i += 50) batch.mutable_calls(i)->set_op("Nothing");
   for (int i = 0; i < 4; ++i) AddToBatch(batch, LongRequest(1 << 20));
   const auto answer = tcp().ExecuteBatch(batch);
   ASSERT_TRUE(answer.ok()) << answer.message;

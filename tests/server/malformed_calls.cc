@@ -20,12 +20,12 @@ bool IsUsable(const OpCase& op_case) {
 v1::ExecuteRequest RequestOf(const OpCase& op_case) {
   v1::ExecuteRequest request;
   v1::Call& call = *request.mutable_call();
-  call.set_operator_(std::string(op_case.op->name));
+  call.set_op(std::string(op_case.op->name));
   for (size_t i = 0; i < op_case.inputs.size(); ++i) {
     const TestTensor& input = *op_case.inputs[i];
     v1::Tensor& tensor = *call.add_inputs();
     tensor.set_name(std::string(op_case.op->inputs[i].name));
-    tensor.set_dtype(static_cast<v1::DType>(input.desc().dtype));
+    tensor.set_dtype(static_cast<v1::DataType>(input.desc().dtype));
     tensor.mutable_shape()->Add(input.desc().shape.begin(), input.desc().shape.end());
     tensor.set_raw_index(static_cast<uint32_t>(i));
     request.add_raw(input.bytes().data(), input.bytes().size());
@@ -113,7 +113,7 @@ void Reshape(v1::ExecuteRequest& request, std::string_view name,
 }
 
 void Retype(v1::ExecuteRequest& request, std::string_view name, DType dtype) {
-  InputOf(request, name).set_dtype(static_cast<v1::DType>(dtype));
+  InputOf(request, name).set_dtype(static_cast<v1::DataType>(dtype));
   FitBytes(request, name);
 }
 

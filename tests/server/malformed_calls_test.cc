@@ -40,7 +40,7 @@ class MalformedCallsTest : public ServerTest,
   static void Check(const MalformedCall& call, const Outcome& outcome) {
     EXPECT_EQ(outcome.code, call.status) << outcome.message;
     ASSERT_TRUE(outcome.has_info) << outcome.message;
-    EXPECT_EQ(outcome.info.domain(), "opserve");
+    EXPECT_EQ(outcome.info.domain(), "opserve.dev");
     EXPECT_EQ(outcome.aclnn_code(), call.code) << outcome.message;
     EXPECT_EQ(outcome.parameter(), call.parameter) << outcome.message;
     const auto& metadata = outcome.info.metadata();
@@ -50,26 +50,25 @@ class MalformedCallsTest : public ServerTest,
                               call.parameter != "output_encoding";
     EXPECT_EQ(metadata.count("operator"), has_operator ? 1U : 0U) << outcome.message;
     if (!has_operator) return;
-    EXPECT_EQ(metadata.at("operator"), call.request.call().operator_());
-    EXPECT_TRUE(outcome.message.starts_with(call.request.call().operator_() + ": "))
-        << outcome.message;
+    EXPECT_EQ(metadata.at("operator"), call.request.call().op());
+    EXPECT_TRUE(outcome.message.starts_with(call.request.call().op() + ": ")) << outcome.message;
   }
 
   // The same call as a command of a session, which goes on unless the message itself is at fault.
   Outcome InSession(const v1::ExecuteRequest& request) {
     if (session_ == nullptr)
       session_ = std::make_unique<SessionClient>(server().addresses()[0], absl::Minutes(4));
-    v1::SessionRequest command;
-    *command.mutable_inline_execute()->mutable_call() = request.call();
-    command.mutable_inline_execute()->set_output_encoding(request.output_encoding());
+    v1::Command command;
+    *command.mutable_execute()->mutable_call() = request.call();
+    command.mutable_execute()->set_output_encoding(request.output_encoding());
     session_->Send(command, {request.raw().begin(), request.raw().end()});
     Outcome outcome;
-    while (const std::optional<v1::SessionResponse> answer = session_->Receive()) {
+    while (const std::optional<v1::Answer> answer = session_->Receive()) {
       if (answer->id() != session_->last_id()) continue;
       outcome.code =
           absl::StatusCodeToString(static_cast<absl::StatusCode>(answer->error().code()));
       outcome.message = answer->error().message();
-      outcome.has_info = answer->error().details_size() == 1 &&
+      outcome.has_info = answer->error().details_size() >= 1 &&
                          outcome.info.ParseFromString(answer->error().details(0).value());
       return outcome;
     }

@@ -18,6 +18,7 @@
 #include "absl/time/clock.h"
 #include "client/cpp/shared_memory.h"
 #include "core/base/op_error.h"
+#include "google/rpc/error_details.pb.h"
 
 namespace opserve::server {
 namespace {
@@ -188,7 +189,7 @@ TEST_F(MemorySocketTest, TooManyClientsAreTurnedAway) {
   const UniqueFd more = Connect();
   const auto response = Receive(more);
   ASSERT_TRUE(response.has_value());
-  v1::ErrorInfo info;
+  google::rpc::ErrorInfo info;
   ASSERT_TRUE(info.ParseFromString(response->error().details(0).value()));
   EXPECT_EQ(info.reason(), "RESOURCE_LIMIT");
   EXPECT_EQ(info.metadata().at("parameter"), "connections");

@@ -49,11 +49,11 @@ class Pieces {
 
 v1::ExecuteRequest RandomRequest(Rng& rng) {
   v1::ExecuteRequest request;
-  request.mutable_call()->set_operator_("Op" + std::to_string(Below(rng, 1000)));
+  request.mutable_call()->set_op("Op" + std::to_string(Below(rng, 1000)));
   for (size_t i = Below(rng, 4); i > 0; --i) {
     v1::Tensor& tensor = *request.mutable_call()->add_inputs();
     tensor.set_name(std::string(Below(rng, 200), 'n'));
-    tensor.set_dtype(v1::DTYPE_FLOAT32);
+    tensor.set_dtype(v1::DATA_TYPE_FLOAT32);
     for (size_t j = Below(rng, 5); j > 0; --j) tensor.add_shape(static_cast<int64_t>(rng()));
     tensor.set_raw_index(static_cast<uint32_t>(rng()));
   }
@@ -237,7 +237,7 @@ TEST(MessageScannerTest, BoundsWhatItAllocates) {
   ExpectMalformed(many, "at most 100 raw entries");
 
   v1::ExecuteRequest large;
-  large.mutable_call()->set_operator_(std::string(kLimits.max_header_bytes, 'x'));
+  large.mutable_call()->set_op(std::string(kLimits.max_header_bytes, 'x'));
   const absl::Status status = Scan(large.SerializeAsString()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
 }

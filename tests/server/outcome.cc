@@ -11,7 +11,7 @@
 namespace opserve::testing {
 namespace {
 
-std::string Metadata(const v1::ErrorInfo& info, const char* key) {
+std::string Metadata(const google::rpc::ErrorInfo& info, const char* key) {
   const auto found = info.metadata().find(key);
   return found == info.metadata().end() ? "" : found->second;
 }
@@ -36,9 +36,9 @@ void SetTimeout(grpc::ClientContext& context, absl::Duration timeout) {
 void Describe(const grpc::Status& status, Outcome& outcome) {
   outcome.code = absl::StatusCodeToString(static_cast<absl::StatusCode>(status.error_code()));
   outcome.message = status.error_message();
-  v1::StatusDetails details;
+  google::rpc::Status details;
   outcome.has_info = details.ParseFromString(status.error_details()) &&
-                     details.details_size() == 1 &&
+                     details.details_size() >= 1 &&
                      outcome.info.ParseFromString(details.details(0).value());
 }
 

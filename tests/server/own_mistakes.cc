@@ -121,7 +121,7 @@ void AddGroupNorm(MistakeList& list, const Operator& op) {
     list.Add(std::string(output.name) + "_of_another_float", output.name, [&](Request& r) {
       v1::Tensor& tensor = *r.mutable_call()->add_outputs();
       tensor.set_name(std::string(output.name));
-      tensor.set_dtype(v1::DTYPE_FLOAT16);
+      tensor.set_dtype(v1::DATA_TYPE_FLOAT16);
     });
   }
 }

@@ -25,9 +25,9 @@ bool Step(grpc::CompletionQueue& queue) {
 
 v1::ExecuteRequest LongRequest(int64_t elements) {
   v1::ExecuteRequest request;
-  request.mutable_call()->set_operator_("L1Loss");
-  AddInput(request, "self", v1::DTYPE_FLOAT32, {elements}, {3}).add_strides(0);
-  AddInput(request, "target", v1::DTYPE_FLOAT32, {}, {1});
+  request.mutable_call()->set_op("L1Loss");
+  AddInput(request, "self", v1::DATA_TYPE_FLOAT32, {elements}, {3}).add_strides(0);
+  AddInput(request, "target", v1::DATA_TYPE_FLOAT32, {}, {1});
   AddInt(*request.mutable_call(), "reduction", 1);
   return request;
 }

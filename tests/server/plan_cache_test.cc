@@ -78,7 +78,7 @@ TEST_F(PlanCacheTest, DoesNotKeepCallsWhoseAttributesLieInTheirRawEntries) {
   v1::ExecuteRequest request = SampleRequest();
   v1::Call& call = *request.mutable_call();
   call.mutable_attributes()->DeleteSubrange(1, 1);
-  AddInput(request, "beta", v1::DTYPE_FLOAT32, {}, {2});
+  AddInput(request, "beta", v1::DATA_TYPE_FLOAT32, {}, {2});
   const Planned planned = Plan(request);
   EXPECT_FALSE(planned->is_shareable());
   cache_.Put("attribute", 4, planned);

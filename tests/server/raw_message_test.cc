@@ -38,7 +38,7 @@ TEST_F(RawMessageTest, ReadsWhatGeneratedCodeWrote) {
   Rng rng = MakeRng(1);
   for (int i = 0; i < 300; ++i) {
     v1::ExecuteRequest request;
-    request.mutable_call()->set_operator_("SmoothL1LossBackward");
+    request.mutable_call()->set_op("SmoothL1LossBackward");
     request.mutable_call()->add_inputs()->set_name(std::string(Below(rng, 3000), 'n'));
     for (size_t j = Below(rng, 4); j > 0; --j) request.add_raw(RandomBytes(rng, Below(rng, 20000)));
     absl::StatusOr<SplitMessage> read = Split(InSlices(request.SerializeAsString(), rng));
@@ -89,7 +89,7 @@ TEST_F(RawMessageTest, LargeEntriesAreLentUntilTheTransportIsDone) {
 TEST_F(RawMessageTest, LongHeadersAndManySlicesTakeLongToRead) {
   const auto takes_long = [](size_t name_bytes, size_t raw_bytes, size_t slice_bytes) {
     v1::ExecuteRequest request;
-    request.mutable_call()->set_operator_(std::string(name_bytes, 'x'));
+    request.mutable_call()->set_op(std::string(name_bytes, 'x'));
     request.add_raw(std::string(raw_bytes, 'r'));
     const std::string whole = request.SerializeAsString();
     std::vector<grpc::Slice> slices;

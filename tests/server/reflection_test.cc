@@ -14,7 +14,9 @@ namespace {
 using google::protobuf::FileDescriptorProto;
 using google::protobuf::UnknownFieldSet;
 
-constexpr char kPath[] = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
+constexpr char kPath[] = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+// What clients from before version 1 ask.
+constexpr char kOldPath[] = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
 constexpr char kService[] = "opserve.v1.OperatorService";
 
 // Fields of ServerReflectionRequest.
@@ -57,6 +59,7 @@ class ReflectionTest : public ServerTest {
   std::string AskFor(int question, const std::string& about, int kind) {
     const Answer<std::string> answer = tcp().Send(kPath, Question(question, about));
     EXPECT_TRUE(answer.ok()) << answer.code << ": " << answer.message;
+    EXPECT_EQ(tcp().Send(kOldPath, Question(question, about)).response, answer.response);
     EXPECT_EQ(BytesOfField(answer.response, kOriginalRequest),
               std::vector<std::string>{Question(question, about)});
     const std::vector<std::string> parts = BytesOfField(answer.response, kind);
@@ -84,6 +87,7 @@ TEST_F(ReflectionTest, ListsTheServices) {
   }
   std::sort(names.begin(), names.end());
   EXPECT_EQ(names, (std::vector<std::string>{"grpc.health.v1.Health",
+                                             "grpc.reflection.v1.ServerReflection",
                                              "grpc.reflection.v1alpha.ServerReflection", kService,
                                              "opserve.v1.SessionService"}));
 }
@@ -117,9 +121,15 @@ TEST_F(ReflectionTest, EveryImportIsServed) {
 }
 
 TEST_F(ReflectionTest, HealthChecksAndReflectionAreServedToo) {
-  for (const char* symbol : {"grpc.health.v1.Health.Check", "grpc.health.v1.HealthCheckRequest",
-                             "grpc.reflection.v1alpha.ServerReflection"})
+  for (const char* symbol :
+       {"grpc.health.v1.Health.Check", "grpc.health.v1.HealthCheckRequest",
+        "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"})
     EXPECT_EQ(Ask(kFileContainingSymbol, symbol, kFileDescriptorResponse).size(), 1u) << symbol;
+}
+
+TEST_F(ReflectionTest, DetailsOfErrorsAreServed) {
+  for (const char* symbol : {"google.rpc.ErrorInfo", "google.rpc.RetryInfo"})
+    EXPECT_EQ(Ask(kFileContainingSymbol, symbol, kFileDescriptorResponse).size(), 2u) << symbol;
 }
 
 TEST_F(ReflectionTest, WhatIsUnknownIsSaidToBe) {

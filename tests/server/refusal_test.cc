@@ -59,12 +59,12 @@ const Refusal kArguments[] = {
     {"AttributeUnknown", [](auto& r) { AddFloat(*r.mutable_call(), "betta", 1); }, "161002",
      "betta"},
     {"AttributeTwice", [](auto& r) { AddFloat(*r.mutable_call(), "beta", 1); }, "161002", "beta"},
-    {"AttributeAlsoAsTensor", [](auto& r) { AddInput(r, "beta", v1::DTYPE_FLOAT32, {}, {1}); },
+    {"AttributeAlsoAsTensor", [](auto& r) { AddInput(r, "beta", v1::DATA_TYPE_FLOAT32, {}, {1}); },
      "161002", "beta"},
     {"AttributeTensorOfRankTwo",
      [](auto& r) {
        r.mutable_call()->mutable_attributes()->RemoveLast();
-       AddInput(r, "beta", v1::DTYPE_FLOAT32, {1, 1}, {1});
+       AddInput(r, "beta", v1::DATA_TYPE_FLOAT32, {1, 1}, {1});
      },
      "161002", "beta"},
     {"InputUnknown", [](auto& r) { Input(r, kSelf).set_name("slef"); }, "161002", "slef"},
@@ -96,13 +96,11 @@ const Refusal kArguments[] = {
      "161002", "grad_input"},
     {"EncodingUnknown", [](auto& r) { r.set_output_encoding(static_cast<v1::TensorEncoding>(9)); },
      "161002", "output_encoding"},
-    {"OperatorUnknown", [](auto& r) { r.mutable_call()->set_operator_("SmoothL2LossBackward"); },
+    {"OperatorUnknown", [](auto& r) { r.mutable_call()->set_op("SmoothL2LossBackward"); }, "",
+     "operator", "NOT_FOUND"},
+    {"OperatorMissing", [](auto& r) { r.mutable_call()->clear_op(); }, "", "operator", "NOT_FOUND"},
+    {"OperatorNameTooLong", [](auto& r) { r.mutable_call()->set_op(std::string(1 << 20, 'x')); },
      "", "operator", "NOT_FOUND"},
-    {"OperatorMissing", [](auto& r) { r.mutable_call()->clear_operator_(); }, "", "operator",
-     "NOT_FOUND"},
-    {"OperatorNameTooLong",
-     [](auto& r) { r.mutable_call()->set_operator_(std::string(1 << 20, 'x')); }, "", "operator",
-     "NOT_FOUND"},
     {"DeviceUnknown", [](auto& r) { r.mutable_call()->set_device("npu:7"); }, "", "device",
      "NOT_FOUND"},
 };
@@ -140,11 +138,12 @@ const Refusal kTensors[] = {
      "self"},
     {"StridesByTheMillion", [](auto& r) { SetStrides(Input(r, kSelf), Shape(1'000'000, 1)); },
      "161002", "self"},
-    {"DTypeInt32", [](auto& r) { Input(r, kSelf).set_dtype(v1::DTYPE_INT32); }, "161002", "self"},
+    {"DTypeInt32", [](auto& r) { Input(r, kSelf).set_dtype(v1::DATA_TYPE_INT32); }, "161002",
+     "self"},
     {"DTypeUnspecified", [](auto& r) { Input(r, kSelf).clear_dtype(); }, "161002", "self"},
-    {"DTypeUnknown", [](auto& r) { Input(r, kSelf).set_dtype(static_cast<v1::DType>(99)); },
+    {"DTypeUnknown", [](auto& r) { Input(r, kSelf).set_dtype(static_cast<v1::DataType>(99)); },
      "161002", "self"},
-    {"DTypeNegative", [](auto& r) { Input(r, kSelf).set_dtype(static_cast<v1::DType>(-1)); },
+    {"DTypeNegative", [](auto& r) { Input(r, kSelf).set_dtype(static_cast<v1::DataType>(-1)); },
      "161002", "self"},
     {"ExtentNegative",
      [](auto& r) {
@@ -250,7 +249,7 @@ TEST_P(RefusalTest, IsClearAndHarmless) {
   const auto answer = tcp().Execute(request);
   EXPECT_EQ(answer.code, GetParam().status) << answer.message;
   ASSERT_TRUE(answer.has_info) << answer.message;
-  EXPECT_EQ(answer.info.domain(), "opserve");
+  EXPECT_EQ(answer.info.domain(), "opserve.dev");
   EXPECT_EQ(answer.aclnn_code(), GetParam().code) << answer.message;
   EXPECT_EQ(answer.parameter(), GetParam().parameter) << answer.message;
   EXPECT_EQ(answer.info.metadata().count("want"), 1u) << answer.message;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/op_error.h"
+#include "google/rpc/error_details.pb.h"
 #include "server/shared_memory/region_owner.h"
 
 namespace opserve::server {
@@ -150,7 +151,7 @@ class RegionOwnerTest : public ::testing::Test {
         .response = {}, .has_fd = answer.fd.is_open(), .is_last = answer.is_last, .why = {}};
     EXPECT_FALSE(answer.bytes.empty());
     EXPECT_TRUE(reply.response.ParseFromString(answer.bytes));
-    v1::ErrorInfo info;
+    google::rpc::ErrorInfo info;
     for (const auto& detail : reply.response.error().details())
       EXPECT_TRUE(info.ParseFromString(detail.value()));
     if (reply.response.has_error())

@@ -8,7 +8,7 @@
 
 namespace opserve::testing {
 
-std::string BytesOf(v1::DType dtype, const std::vector<double>& elements) {
+std::string BytesOf(v1::DataType dtype, const std::vector<double>& elements) {
   const auto core_dtype = static_cast<DType>(dtype);
   const size_t size = DTypeSize(core_dtype);
   std::string bytes(elements.size() * size, '\0');
@@ -20,7 +20,7 @@ std::string BytesOf(v1::DType dtype, const std::vector<double>& elements) {
   return bytes;
 }
 
-std::vector<double> ElementsOf(v1::DType dtype, std::string_view bytes) {
+std::vector<double> ElementsOf(v1::DataType dtype, std::string_view bytes) {
   const auto core_dtype = static_cast<DType>(dtype);
   const size_t size = DTypeSize(core_dtype);
   std::vector<double> elements;
@@ -31,7 +31,7 @@ std::vector<double> ElementsOf(v1::DType dtype, std::string_view bytes) {
   return elements;
 }
 
-v1::Tensor& AddInput(v1::ExecuteRequest& request, const std::string& name, v1::DType dtype,
+v1::Tensor& AddInput(v1::ExecuteRequest& request, const std::string& name, v1::DataType dtype,
                      const Shape& shape, const std::vector<double>& elements) {
   v1::Tensor& tensor = *request.mutable_call()->add_inputs();
   tensor.set_name(name);
@@ -56,9 +56,9 @@ v1::Attribute& AddFloat(v1::Call& call, const std::string& name, double value) {
   return attribute;
 }
 
-v1::ExecuteRequest SampleRequest(v1::DType dtype) {
+v1::ExecuteRequest SampleRequest(v1::DataType dtype) {
   v1::ExecuteRequest request;
-  request.mutable_call()->set_operator_("SmoothL1LossBackward");
+  request.mutable_call()->set_op("SmoothL1LossBackward");
   const std::vector<double> ones(8, 1);
   AddInput(request, "grad_out", dtype, {4, 2}, ones);
   AddInput(request, "self", dtype, {4, 2}, {0, 1, 2, 3, 4, 5, 6, 7});

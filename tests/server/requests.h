@@ -18,12 +18,12 @@ inline constexpr int64_t kLarge = 1 << 20;
 inline constexpr int kRoundTrips = 50;
 
 // The elements as bytes of `dtype` (floating).
-std::string BytesOf(v1::DType dtype, const std::vector<double>& elements);
+std::string BytesOf(v1::DataType dtype, const std::vector<double>& elements);
 // And back.
-std::vector<double> ElementsOf(v1::DType dtype, std::string_view bytes);
+std::vector<double> ElementsOf(v1::DataType dtype, std::string_view bytes);
 
 // Adds an input whose elements are a raw entry of its own; the result may be changed further.
-v1::Tensor& AddInput(v1::ExecuteRequest& request, const std::string& name, v1::DType dtype,
+v1::Tensor& AddInput(v1::ExecuteRequest& request, const std::string& name, v1::DataType dtype,
                      const Shape& shape, const std::vector<double>& elements);
 
 v1::Attribute& AddInt(v1::Call& call, const std::string& name, int64_t value);
@@ -31,7 +31,7 @@ v1::Attribute& AddFloat(v1::Call& call, const std::string& name, double value);
 
 // The sample: SmoothL1LossBackward of grad_out = 1s, self = 0..7, target = 1s, shape [4, 2],
 // reduction none, beta 1.
-v1::ExecuteRequest SampleRequest(v1::DType dtype = v1::DTYPE_FLOAT32);
+v1::ExecuteRequest SampleRequest(v1::DataType dtype = v1::DATA_TYPE_FLOAT32);
 // -1 0 1 1 1 1 1 1
 std::vector<double> SampleGradient();
 

@@ -8,11 +8,11 @@ namespace {
 
 // Of two inputs of `elements` f32 elements each that come in chunks.
 std::string TwoInputs(int64_t elements) {
-  return absl::StrCat("chunked_execute { call { operator: 'HardshrinkBackward' ",
-                      "inputs { name: 'grad_output' dtype: DTYPE_FLOAT32 shape: ", elements,
-                      " chunked: true } ",
-                      "inputs { name: 'self' dtype: DTYPE_FLOAT32 shape: ", elements,
-                      " chunked: true } ", "attributes { name: 'lambd' float_value: 0.5 } } }");
+  return absl::StrCat("execute_chunked { call { op: 'HardshrinkBackward' ",
+                      "inputs { name: 'grad_output' dtype: DATA_TYPE_FLOAT32 shape: ", elements,
+                      " chunked {} } ",
+                      "inputs { name: 'self' dtype: DATA_TYPE_FLOAT32 shape: ", elements,
+                      " chunked {} } ", "attributes { name: 'lambd' float_value: 0.5 } } }");
 }
 
 class SessionChunkedTest : public SessionFixture {
@@ -43,7 +43,7 @@ TEST_F(SessionChunkedTest, SaysTheOutputsThenSendsTheirChunks) {
   }
   const Reply reply = session().Await(call);
   ASSERT_TRUE(reply.ok());
-  const v1::SessionResponse& first = reply.answers.front();
+  const v1::Answer& first = reply.answers.front();
   ASSERT_EQ(first.outputs().outputs_size(), 1);
   EXPECT_EQ(first.outputs().outputs(0).name(), "grad_input");
   EXPECT_EQ(first.outputs().outputs(0).data_case(), v1::Tensor::DATA_NOT_SET);
@@ -101,11 +101,14 @@ TEST_F(SessionChunkedTest, TooManyBytes) {
 }
 
 TEST_F(SessionChunkedTest, ChunksWantOneEntry) {
-  for (const std::vector<std::string>& raw : {std::vector<std::string>{}, {"1234", "1234"}}) {
+  const auto expect = [this](const std::vector<std::string>& raw, const char* parameter,
+                             const char* got) {
     const uint64_t call = session().Send(TwoInputs(4));
     session().Send(absl::StrCat("input_chunk { command: ", call, " input: 'self' }"), raw);
-    ExpectFailed(call, "raw", std::to_string(raw.size()));
-  }
+    ExpectFailed(call, parameter, got);
+  };
+  expect({}, "raw_index", "0");
+  expect({"1234", "1234"}, "raw", "2");
 }
 
 TEST_F(SessionChunkedTest, HalfCloseWithMissingInput) {
@@ -174,8 +177,8 @@ TEST_F(SessionChunkedTest, ChunksOfNoCall) {
 }
 
 TEST_F(SessionChunkedTest, ChunksOfACallThatWasRefusedAreDropped) {
-  for (const char* command : {"chunked_execute { call { operator: 'Nothing' } }",
-                              "quiet: true chunked_execute { call { operator: 'L1Loss' } }"}) {
+  for (const char* command : {"execute_chunked { call { op: 'Nothing' } }",
+                              "quiet: true execute_chunked { call { op: 'L1Loss' } }"}) {
     const uint64_t call = session().Send(command);
     EXPECT_FALSE(session().Await(call).ok());
     Chunk(call, "self", "1234");
@@ -186,24 +189,25 @@ TEST_F(SessionChunkedTest, ChunksOfACallThatWasRefusedAreDropped) {
 
 TEST_F(SessionChunkedTest, CallsThatCannotBeChunked) {
   const auto refuse = [this](std::string_view call, std::string_view parameter) {
-    session().Refuse(absl::StrCat("chunked_execute { call { ", std::string(call), " } }"), kInvalid,
+    session().Refuse(absl::StrCat("execute_chunked { call { ", std::string(call), " } }"), kInvalid,
                      parameter);
   };
-  const std::string self = "inputs { name: 'self' dtype: DTYPE_FLOAT32 shape: 4 chunked: true } ";
+  const std::string self = "inputs { name: 'self' dtype: DATA_TYPE_FLOAT32 shape: 4 chunked {} } ";
   const std::string target =
-      "inputs { name: 'target' dtype: DTYPE_FLOAT32 values { floats: 1 } shape: 1 } ";
-  refuse("operator: 'L1Loss' " + self + target, "operator");  // a mean
-  refuse("operator: 'L1Loss' " + target +
-             "inputs { name: 'self' dtype: DTYPE_FLOAT32 shape: 1 values { floats: 1 } } "
+      "inputs { name: 'target' dtype: DATA_TYPE_FLOAT32 values { floats: 1 } shape: 1 } ";
+  refuse("op: 'L1Loss' " + self + target, "operator");  // a mean
+  refuse("op: 'L1Loss' " + target +
+             "inputs { name: 'self' dtype: DATA_TYPE_FLOAT32 shape: 1 values { floats: 1 } } "
              "attributes { name: 'reduction' int_value: 0 }",
          "chunked");
-  refuse("operator: 'L1Loss' " + self +
-             "inputs { name: 'target' dtype: DTYPE_FLOAT32 shape: 1 chunked: true } "
+  refuse("op: 'L1Loss' " + self +
+             "inputs { name: 'target' dtype: DATA_TYPE_FLOAT32 shape: 1 chunked {} } "
              "attributes { name: 'reduction' int_value: 0 }",
          "target");
   refuse(
-      "operator: 'Hardshrink' inputs { name: 'self' dtype: DTYPE_FLOAT32 shape: [2, 2] strides: "
-      "[1, 2] chunked: true } attributes { name: 'lambd' float_value: 1 }",
+      "op: 'Hardshrink' inputs { name: 'self' dtype: DATA_TYPE_FLOAT32 shape: [2, 2] "
+      "strides: "
+      "[1, 2] chunked {} } attributes { name: 'lambd' float_value: 1 }",
       "self");
 }
 

@@ -1,6 +1,7 @@
 #include "tests/server/session_client.h"
 
 #include <array>
+#include <deque>
 
 #include <google/protobuf/text_format.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -49,12 +50,21 @@ struct SessionClient::State {
     return false;
   }
 
+  void KeepEntry(uint32_t index) {
+    EXPECT_LT(index, static_cast<uint32_t>(message.raw_size()));
+    if (index < static_cast<uint32_t>(message.raw_size()))
+      raw.push_back(message.raw(static_cast<int>(index)));
+  }
+
   std::shared_ptr<grpc::Channel> channel;
   grpc::CompletionQueue queue;
   grpc::ClientContext context;
   grpc::GenericStub stub;
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call;
   uint64_t last_id = 0;
+  v1::SessionResponse message;     // that was read last
+  std::deque<v1::Answer> answers;  // of it, that Receive has not given yet
+  std::vector<std::string> raw;
 };
 
 SessionClient::SessionClient(const std::string& address, absl::Duration timeout)
@@ -73,41 +83,53 @@ bool SessionClient::SendBytes(const std::string& message) {
   return state_->Wait(kWrite);
 }
 
-bool SessionClient::Send(v1::SessionRequest command, const std::vector<std::string>& raw) {
+bool SessionClient::Send(v1::Command command, const std::vector<std::string>& raw) {
   if (command.id() == 0) command.set_id(state_->last_id + 1);
   state_->last_id = command.id();
-  for (const std::string& entry : raw) command.add_raw(entry);
-  return SendBytes(command.SerializeAsString());
+  v1::SessionRequest message;
+  *message.add_commands() = std::move(command);
+  for (const std::string& entry : raw) message.add_raw(entry);
+  return SendBytes(message.SerializeAsString());
 }
 
 bool SessionClient::Send(std::string_view command, const std::vector<std::string>& raw) {
-  v1::SessionRequest request;
+  v1::Command request;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(std::string(command), &request))
       << command;
   return Send(std::move(request), raw);
 }
 
-std::optional<v1::SessionResponse> SessionClient::Receive() {
-  grpc::ByteBuffer buffer;
-  state_->call->Read(&buffer, TagOf(kRead));
-  if (!state_->Wait(kRead)) return std::nullopt;
-  v1::SessionResponse response;
-  EXPECT_TRUE(response.ParseFromString(BytesOfBuffer(buffer)));
-  return response;
+std::optional<v1::Answer> SessionClient::Receive() {
+  while (state_->answers.empty()) {
+    grpc::ByteBuffer buffer;
+    state_->call->Read(&buffer, TagOf(kRead));
+    if (!state_->Wait(kRead)) return std::nullopt;
+    EXPECT_TRUE(state_->message.ParseFromString(BytesOfBuffer(buffer)));
+    for (v1::Answer& answer : *state_->message.mutable_answers())
+      state_->answers.push_back(std::move(answer));
+  }
+  v1::Answer answer = std::move(state_->answers.front());
+  state_->answers.pop_front();
+  state_->raw.clear();
+  if (answer.has_chunk()) state_->KeepEntry(answer.chunk().raw_index());
+  for (const v1::Tensor& tensor : answer.outputs().outputs())
+    if (tensor.has_raw_index()) state_->KeepEntry(tensor.raw_index());
+  return answer;
 }
 
-v1::SessionResponse SessionClient::Await(uint64_t id) {
-  while (std::optional<v1::SessionResponse> response = Receive()) {
+const std::vector<std::string>& SessionClient::raw() const { return state_->raw; }
+
+v1::Answer SessionClient::Await(uint64_t id) {
+  while (std::optional<v1::Answer> response = Receive()) {
     if (response->id() == id && !response->more()) return *std::move(response);
   }
   ADD_FAILURE() << "the session ended before command " << id << " was answered";
   return {};
 }
 
-v1::SessionResponse SessionClient::Do(std::string_view command,
-                                      const std::vector<std::string>& raw) {
+v1::Answer SessionClient::Do(std::string_view command, const std::vector<std::string>& raw) {
   EXPECT_TRUE(Send(command, raw)) << command;
-  v1::SessionResponse response = Await(last_id());
+  v1::Answer response = Await(last_id());
   EXPECT_FALSE(response.has_error()) << command << ": " << response.error().message();
   return response;
 }

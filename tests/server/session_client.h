@@ -25,7 +25,7 @@ class SessionClient {
   // In protobuf's text format, with the next id where it has none. Waits until the transport took
   // it; false when the session is over.
   bool Send(std::string_view command, const std::vector<std::string>& raw = {});
-  bool Send(v1::SessionRequest command, const std::vector<std::string>& raw = {});
+  bool Send(v1::Command command, const std::vector<std::string>& raw = {});
   bool SendBytes(const std::string& message);
   // The id of the command that was sent last.
   uint64_t last_id() const;
@@ -33,11 +33,13 @@ class SessionClient {
   void StartSending(const std::string& message);
 
   // Waits for the next answer; nullopt when the session is over.
-  std::optional<v1::SessionResponse> Receive();
+  std::optional<v1::Answer> Receive();
+  // The raw entries of the answer that Receive gave last, in the order in which it names them.
+  const std::vector<std::string>& raw() const;
   // Waits for the last answer to `id`, drops all others; an answer without id when there is none.
-  v1::SessionResponse Await(uint64_t id);
+  v1::Answer Await(uint64_t id);
   // Send and Await.
-  v1::SessionResponse Do(std::string_view command, const std::vector<std::string>& raw = {});
+  v1::Answer Do(std::string_view command, const std::vector<std::string>& raw = {});
 
   void HalfClose();
   void Cancel();

@@ -11,8 +11,8 @@ namespace {
 
 class SessionCommandsTest : public SessionFixture {};
 
-v1::SessionRequest CommandWithId(uint64_t id) {
-  v1::SessionRequest command;
+v1::Command CommandWithId(uint64_t id) {
+  v1::Command command;
   command.set_id(id);
   command.mutable_create_context()->set_context(id);
   return command;
@@ -59,7 +59,7 @@ TEST_F(SessionCommandsTest, IdsThatDoNotGrowEndTheSession) {
 }
 
 TEST_F(SessionCommandsTest, NoCommandEndsTheSession) {
-  v1::SessionRequest command;
+  v1::Command command;
   command.set_id(1);
   const auto detail = GetErrorDetail(session().Take(command));
   ASSERT_TRUE(detail.has_value());
@@ -74,7 +74,7 @@ TEST_F(SessionCommandsTest, QuietCommandsAreAnsweredWhenTheyFail) {
   session().Do("destroy_stream { stream: 1 }");
   EXPECT_FALSE(session().answers().contains(made));
   ASSERT_TRUE(session().answers().contains(failed));
-  const v1::SessionResponse& answer = session().answers().at(failed).back();
+  const v1::Answer& answer = session().answers().at(failed).last();
   EXPECT_TRUE(answer.has_error());
   EXPECT_FALSE(answer.more());
 }
@@ -85,8 +85,8 @@ TEST_F(SessionCommandsTest, QuietIsRefusedForCommandsWithResults) {
   for (const char* command :
        {"query_event { event: 1 }", "query_stream { stream: 1 }",
         "query_elapsed_time { start: 1 end: 1 }", "query_memory { context: 1 }",
-        "download { from { buffer: 1 row_bytes: 8 } stream: 1 }", "inline_execute {}",
-        "chunked_execute {}"}) {
+        "download { source { buffer: 1 row_bytes: 8 } stream: 1 }", "execute {}",
+        "execute_chunked {}"}) {
     session().Refuse(absl::StrCat("quiet: true ", command), kInvalid, "quiet");
   }
 }
@@ -95,7 +95,7 @@ TEST_F(SessionCommandsTest, DrainingIsANotice) {
   session().session().AnnounceDrain();
   session().TakeAnswers();
   ASSERT_EQ(session().answers().size(), 1u);
-  EXPECT_TRUE(session().answers().at(0).front().has_draining());
+  EXPECT_TRUE(session().answers().at(0).answers.front().has_draining());
   session().Do("create_context { context: 1 }");  // it goes on
 }
 
@@ -113,11 +113,11 @@ TEST_F(SessionCommandsTest, ACutDropsWhatWaitsAndLetsGoOfAll) {
   MakeStreams();
   MakeBuffer(1, std::string(1024, 'a'));
   device().Hold(Work::kFill);
-  session().Send("fill { to { buffer: 1 row_bytes: 1024 } pattern: 'a' stream: 1 }");
+  session().Send("fill { destination { buffer: 1 row_bytes: 1024 } pattern: 'a' stream: 1 }");
   device().AwaitHeld(Work::kFill);
   const int64_t uploads = device().begun(Work::kUpload);
   for (int i = 0; i < 100; ++i)
-    session().Send("upload { to { buffer: 1 } stream: 1 }", {std::string(1024, 'b')});
+    session().Send("upload { destination { buffer: 1 } stream: 1 }", {std::string(1024, 'b')});
   session().Cut();
   device().Release(Work::kFill);
   session().ExpectNothingLeft();

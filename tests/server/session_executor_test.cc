@@ -13,14 +13,14 @@ constexpr size_t kBytes = 64;  // of 16 floats
 std::string Executor(int id, std::string_view options, std::string_view outputs,
                      std::string_view more = "") {
   return absl::StrCat(
-      "get_workspace_size { executor: ", id, " context: 1 ", std::string(options),
-      " call { operator: 'Hardshrink' attributes { name: 'lambd' float_value: 0.5 } "
-      "inputs { name: 'self' dtype: DTYPE_FLOAT32 shape: 16 buffer { buffer: 1 } } ",
+      "create_executor { executor: ", id, " context: 1 ", std::string(options),
+      " call { op: 'Hardshrink' attributes { name: 'lambd' float_value: 0.5 } "
+      "inputs { name: 'self' dtype: DATA_TYPE_FLOAT32 shape: 16 buffer { buffer: 1 } } ",
       std::string(outputs), " ", std::string(more), " } }");
 }
 
 constexpr std::string_view kToBuffer2 =
-    "outputs { name: 'out' dtype: DTYPE_FLOAT32 shape: 16 buffer { buffer: 2 } }";
+    "outputs { name: 'out' dtype: DATA_TYPE_FLOAT32 shape: 16 buffer { buffer: 2 } }";
 
 class SessionExecutorTest : public SessionFixture {
  protected:
@@ -45,16 +45,17 @@ TEST_F(SessionExecutorTest, PlansThenWritesABuffer) {
   ASSERT_EQ(planned.last().executor().outputs_size(), 1);
   const v1::Tensor& out = planned.last().executor().outputs(0);
   EXPECT_EQ(out.name(), "out");
-  EXPECT_EQ(out.dtype(), v1::DTYPE_FLOAT32);
+  EXPECT_EQ(out.dtype(), v1::DATA_TYPE_FLOAT32);
   EXPECT_EQ(out.shape(0), 16);
-  EXPECT_EQ(session().Do("execute { executor: 1 stream: 1 }").answers.size(), 1u);
+  EXPECT_EQ(session().Do("run_executor { executor: 1 stream: 1 }").answers.size(), 1u);
   EXPECT_EQ(Contents(2, kBytes), Ones());
 }
 
 TEST_F(SessionExecutorTest, IsConsumedOnce) {
   session().Do(Executor(1, "", kToBuffer2));
-  session().Do("execute { executor: 1 stream: 1 }");
-  const Reply reply = session().Refuse("execute { executor: 1 stream: 1 }", kInvalid, "executor");
+  session().Do("run_executor { executor: 1 stream: 1 }");
+  const Reply reply =
+      session().Refuse("run_executor { executor: 1 stream: 1 }", kInvalid, "executor");
   EXPECT_EQ(reply.part("got"), "one that was consumed");
   EXPECT_EQ(reply.part("operator"), "Hardshrink");
 }
@@ -62,30 +63,30 @@ TEST_F(SessionExecutorTest, IsConsumedOnce) {
 TEST_F(SessionExecutorTest, IsConsumedByAnExecutionThatFails) {
   session().Do(Executor(1, "", kToBuffer2));
   device().FailNext(Work::kKernel);
-  session().Refuse("execute { executor: 1 stream: 1 }", kBroken, "device");
-  session().Refuse("execute { executor: 1 stream: 2 }", kInvalid, "executor");
+  session().Refuse("run_executor { executor: 1 stream: 1 }", kBroken, "device");
+  session().Refuse("run_executor { executor: 1 stream: 2 }", kInvalid, "executor");
 }
 
 TEST_F(SessionExecutorTest, RepeatableOnOneStreamAtATime) {
   session().Do(Executor(1, "repeatable: true", kToBuffer2));
   device().Hold(Work::kKernel);
-  const uint64_t one = session().Send("execute { executor: 1 stream: 1 }");
-  const uint64_t two = session().Send("execute { executor: 1 stream: 1 }");
-  session().Refuse("execute { executor: 1 stream: 2 }", kInvalid, "executor");
+  const uint64_t one = session().Send("run_executor { executor: 1 stream: 1 }");
+  const uint64_t two = session().Send("run_executor { executor: 1 stream: 1 }");
+  session().Refuse("run_executor { executor: 1 stream: 2 }", kInvalid, "executor");
   device().Release(Work::kKernel);
   EXPECT_TRUE(session().Await(one).ok());
   EXPECT_TRUE(session().Await(two).ok());
   session().Do("synchronize { stream: 1 }");
-  session().Do("execute { executor: 1 stream: 2 }");
+  session().Do("run_executor { executor: 1 stream: 2 }");
 }
 
 TEST_F(SessionExecutorTest, DestroyedWithWorkWaiting) {
   session().Do(Executor(1, "", kToBuffer2));
   device().Hold(Work::kKernel);
-  const uint64_t run = session().Send("execute { executor: 1 stream: 1 }");
+  const uint64_t run = session().Send("run_executor { executor: 1 stream: 1 }");
   session().Do("destroy_executor { executor: 1 }");
   session().Do("free { buffer: 1 }");
-  session().Refuse("execute { executor: 1 stream: 1 }", kInvalid, "executor");
+  session().Refuse("run_executor { executor: 1 stream: 1 }", kInvalid, "executor");
   device().Release(Work::kKernel);
   EXPECT_TRUE(session().Await(run).ok());
   EXPECT_EQ(Contents(2, kBytes), Ones());
@@ -93,14 +94,14 @@ TEST_F(SessionExecutorTest, DestroyedWithWorkWaiting) {
 
 TEST_F(SessionExecutorTest, SetTensors) {
   session().Do(Executor(1, "repeatable: true", kToBuffer2));
-  session().Do("execute { executor: 1 stream: 1 }");
+  session().Do("run_executor { executor: 1 stream: 1 }");
   session().Do("set_tensors { executor: 1 tensors { name: 'self' buffer { buffer: 3 } } }");
-  session().Do("execute { executor: 1 stream: 1 }");
+  session().Do("run_executor { executor: 1 stream: 1 }");
   EXPECT_EQ(Contents(2, kBytes), std::string(kBytes, '\0'));
   session().Do(
       "set_tensors { executor: 1 tensors { name: 'self' buffer { buffer: 1 } } "
       "tensors { name: 'out' buffer { buffer: 3 } } }");
-  session().Do("execute { executor: 1 stream: 1 }");
+  session().Do("run_executor { executor: 1 stream: 1 }");
   EXPECT_EQ(Contents(3, kBytes), Ones());
 }
 
@@ -123,24 +124,25 @@ TEST_F(SessionExecutorTest, SetTensorsErrors) {
       1,
       "tensors { name: 'self' buffer { buffer: 3 } } tensors { name: 'self' buffer { buffer: 3 } }",
       "self");
-  session().Do("execute { executor: 1 stream: 1 }");  // all or nothing: none of these
+  session().Do("run_executor { executor: 1 stream: 1 }");  // all or nothing: none of these
   EXPECT_EQ(Contents(2, kBytes), Ones());
 }
 
 TEST_F(SessionExecutorTest, MadeOutputsAreSent) {
   session().Do(Executor(1, "repeatable: true", ""));
-  const Reply reply = session().Do("execute { executor: 1 stream: 1 chunk_bytes: 24 }");
+  const Reply reply = session().Do("run_executor { executor: 1 stream: 1 chunk_bytes: 24 }");
   EXPECT_EQ(reply.answers.size(), 4u);
   EXPECT_EQ(reply.bytes("out"), Ones());
-  session().Refuse("quiet: true execute { executor: 1 stream: 1 }", kInvalid, "quiet");
-  session().Refuse("execute { executor: 1 stream: 1 chunk_bytes: -1 }", kInvalid, "chunk_bytes");
+  session().Refuse("quiet: true run_executor { executor: 1 stream: 1 }", kInvalid, "quiet");
+  session().Refuse("run_executor { executor: 1 stream: 1 chunk_bytes: -1 }", kInvalid,
+                   "chunk_bytes");
 }
 
 TEST_F(SessionExecutorTest, MadeOutputsLeaveTheirStreamGoing) {
   session().Do(Executor(1, "", ""));
   device().Hold(Work::kDownload);
-  const uint64_t run = session().Send("execute { executor: 1 stream: 1 }");
-  session().Do("fill { to { buffer: 1 row_bytes: 64 } pattern: 'x' stream: 1 }");
+  const uint64_t run = session().Send("run_executor { executor: 1 stream: 1 }");
+  session().Do("fill { destination { buffer: 1 row_bytes: 64 } pattern: 'x' stream: 1 }");
   EXPECT_FALSE(session().answers().contains(run));
   device().Release(Work::kDownload);
   EXPECT_EQ(session().Await(run).bytes("out"), Ones());
@@ -149,9 +151,9 @@ TEST_F(SessionExecutorTest, MadeOutputsLeaveTheirStreamGoing) {
 TEST_F(SessionExecutorTest, SendOutputsHoldsTheStream) {
   session().Do(Executor(1, "", kToBuffer2));
   device().Hold(Work::kDownload);
-  const uint64_t run = session().Send("execute { executor: 1 stream: 1 send_outputs: true }");
+  const uint64_t run = session().Send("run_executor { executor: 1 stream: 1 send_outputs: true }");
   const uint64_t fill =
-      session().Send("fill { to { buffer: 2 row_bytes: 64 } pattern: 'x' stream: 1 }");
+      session().Send("fill { destination { buffer: 2 row_bytes: 64 } pattern: 'x' stream: 1 }");
   device().AwaitHeld(Work::kDownload);
   EXPECT_FALSE(session().Do("query_stream { stream: 1 }").last().stream().idle());
   device().Release(Work::kDownload);
@@ -162,19 +164,20 @@ TEST_F(SessionExecutorTest, SendOutputsHoldsTheStream) {
 
 TEST_F(SessionExecutorTest, StridedOutputsAreNotSent) {
   session().Do("allocate { buffer: 4 context: 1 size_bytes: 128 }");
-  session().Do(Executor(
-      1, "repeatable: true",
-      "outputs { name: 'out' dtype: DTYPE_FLOAT32 shape: 16 strides: 2 buffer { buffer: 4 } }"));
-  session().Refuse("execute { executor: 1 stream: 1 send_outputs: true }", kInvalid, "out");
-  session().Do("execute { executor: 1 stream: 1 }");
+  session().Do(Executor(1, "repeatable: true",
+                        "outputs { name: 'out' dtype: DATA_TYPE_FLOAT32 shape: 16 strides: 2 "
+                        "buffer { buffer: 4 } }"));
+  session().Refuse("run_executor { executor: 1 stream: 1 send_outputs: true }", kInvalid, "out");
+  session().Do("run_executor { executor: 1 stream: 1 }");
 }
 
 TEST_F(SessionExecutorTest, OutputsWithAnOffsetAreSent) {
   session().Do("allocate { buffer: 4 context: 1 size_bytes: 128 }");
-  session().Do(Executor(1, "",
-                        "outputs { name: 'out' dtype: DTYPE_FLOAT32 shape: 16 storage_offset: 3 "
-                        "buffer { buffer: 4 offset_bytes: 8 } }"));
-  EXPECT_EQ(session().Do("execute { executor: 1 stream: 1 send_outputs: true }").bytes("out"),
+  session().Do(
+      Executor(1, "",
+               "outputs { name: 'out' dtype: DATA_TYPE_FLOAT32 shape: 16 storage_offset: 3 "
+               "buffer { buffer: 4 offset_bytes: 8 } }"));
+  EXPECT_EQ(session().Do("run_executor { executor: 1 stream: 1 send_outputs: true }").bytes("out"),
             Ones());
 }
 
@@ -188,28 +191,29 @@ TEST_F(SessionExecutorTest, CreationErrors) {
   refuse(Executor(1, "", kToBuffer2, "device: 'cpu:9'"), kInvalid, "device");
   refuse(Executor(1, "", kToBuffer2, "inputs { name: 'other' buffer { buffer: 1 } }"), kInvalid,
          "other");
-  refuse(Executor(1, "",
-                  "outputs { name: 'out' dtype: DTYPE_FLOAT32 shape: 16 buffer { buffer: 5 } }"),
-         kInvalid, "buffer");
-  refuse(Executor(1, "",
-                  "outputs { name: 'out' dtype: DTYPE_FLOAT32 shape: 16 buffer { buffer: 1 } }"),
-         kInvalid, "out");
   refuse(
-      Executor(
-          1, "",
-          "outputs { name: 'out' dtype: DTYPE_FLOAT32 shape: 16 strides: 0 buffer { buffer: 2 } }"),
+      Executor(1, "",
+               "outputs { name: 'out' dtype: DATA_TYPE_FLOAT32 shape: 16 buffer { buffer: 5 } }"),
+      kInvalid, "buffer");
+  refuse(
+      Executor(1, "",
+               "outputs { name: 'out' dtype: DATA_TYPE_FLOAT32 shape: 16 buffer { buffer: 1 } }"),
       kInvalid, "out");
   refuse(Executor(1, "",
-                  "outputs { name: 'out' dtype: DTYPE_FLOAT32 shape: 16 buffer { buffer: 2 "
+                  "outputs { name: 'out' dtype: DATA_TYPE_FLOAT32 shape: 16 strides: 0 buffer { "
+                  "buffer: 2 } }"),
+         kInvalid, "out");
+  refuse(Executor(1, "",
+                  "outputs { name: 'out' dtype: DATA_TYPE_FLOAT32 shape: 16 buffer { buffer: 2 "
                   "offset_bytes: 4 } }"),
          kInvalid, "out");
+  refuse(Executor(1, "",
+                  "outputs { name: 'out' dtype: DATA_TYPE_FLOAT32 shape: 8 buffer { buffer: 2 } }"),
+         kInvalid, "out");
   refuse(
-      Executor(1, "", "outputs { name: 'out' dtype: DTYPE_FLOAT32 shape: 8 buffer { buffer: 2 } }"),
-      kInvalid, "out");
-  refuse(
-      "get_workspace_size { executor: 1 context: 1 call { operator: 'Hardshrink' attributes { "
+      "create_executor { executor: 1 context: 1 call { op: 'Hardshrink' attributes { "
       "name: "
-      "'lambd' float_value: 1 } inputs { name: 'self' dtype: DTYPE_FLOAT32 shape: 1 } } }",
+      "'lambd' float_value: 1 } inputs { name: 'self' dtype: DATA_TYPE_FLOAT32 shape: 1 } } }",
       kNull, "self");
 }
 
@@ -218,9 +222,10 @@ class SessionWorkspaceTest : public SessionExecutorTest {
   // A repeatable executor 1 that needs a workspace; returns how many bytes.
   int64_t MakeOneThatNeedsSome() {
     const Reply reply = session().Do(
-        "get_workspace_size { executor: 1 context: 1 repeatable: true call { operator: 'CtcLoss' "
-        "inputs { name: 'log_probs' dtype: DTYPE_FLOAT32 shape: [4, 2, 2] buffer { buffer: 3 } } "
-        "inputs { name: 'targets' dtype: DTYPE_INT64 shape: [2, 2] buffer { buffer: 5 } } "
+        "create_executor { executor: 1 context: 1 repeatable: true call { op: 'CtcLoss' "
+        "inputs { name: 'log_probs' dtype: DATA_TYPE_FLOAT32 shape: [4, 2, 2] buffer { buffer: 3 } "
+        "} "
+        "inputs { name: 'targets' dtype: DATA_TYPE_INT64 shape: [2, 2] buffer { buffer: 5 } } "
         "attributes { name: 'input_lengths' int_list { values: [4, 4] } } "
         "attributes { name: 'target_lengths' int_list { values: [2, 2] } } } }");
     return reply.last().executor().workspace_bytes();
@@ -233,7 +238,7 @@ class SessionWorkspaceTest : public SessionExecutorTest {
     session().Do("allocate { buffer: 6 context: 1 size_bytes: 65536 }");
   }
   static std::string Run(std::string_view workspace) {
-    return absl::StrCat("execute { executor: 1 stream: 1 workspace { ", std::string(workspace),
+    return absl::StrCat("run_executor { executor: 1 stream: 1 workspace { ", std::string(workspace),
                         " } }");
   }
 };
@@ -241,7 +246,7 @@ class SessionWorkspaceTest : public SessionExecutorTest {
 TEST_F(SessionWorkspaceTest, MayBeTheClients) {
   const int64_t bytes = MakeOneThatNeedsSome();
   ASSERT_GT(bytes, 0);
-  const Reply own = session().Do("execute { executor: 1 stream: 1 }");
+  const Reply own = session().Do("run_executor { executor: 1 stream: 1 }");
   const Reply given = session().Do(Run("buffer: 6"));
   const Reply at_end =
       session().Do(Run(absl::StrCat("buffer: 6 offset_bytes: ", (65536 - bytes) / 64 * 64)));
@@ -263,16 +268,17 @@ TEST_F(SessionWorkspaceTest, Errors) {
   session().Refuse(Run("buffer: 6 offset_bytes: 65536"), kInvalid, "workspace");
   session().Refuse(Run("buffer: 6 offset_bytes: -64"), kInvalid, "workspace");
   session().Refuse(Run("buffer: 7"), kInvalid, "buffer");
-  session().Do("execute { executor: 1 stream: 1 }");
+  session().Do("run_executor { executor: 1 stream: 1 }");
 }
 
 // What the data says is known in the stream's turn only.
 TEST_F(SessionWorkspaceTest, ALabelOutOfRangeFailsInItsTurn) {
   MakeOneThatNeedsSome();
   session().Do(
-      "fill { to { buffer: 5 row_bytes: 32 } pattern: '\\007\\000\\000\\000\\000\\000\\000\\000' "
+      "fill { destination { buffer: 5 row_bytes: 32 } pattern: "
+      "'\\007\\000\\000\\000\\000\\000\\000\\000' "
       "stream: 1 }");
-  const uint64_t run = session().Send("execute { executor: 1 stream: 1 }");
+  const uint64_t run = session().Send("run_executor { executor: 1 stream: 1 }");
   const Reply failed = session().Await(run);
   EXPECT_EQ(failed.reason(), kInvalid);
   EXPECT_EQ(failed.part("operator"), "CtcLoss");

@@ -17,7 +17,7 @@ class SessionFailuresTest : public SessionFixture {
   }
 
   uint64_t Fill(int stream) {
-    return session().Send(absl::StrCat("fill { to { buffer: ", stream,
+    return session().Send(absl::StrCat("fill { destination { buffer: ", stream,
                                        " row_bytes: 64 } pattern: 'f' stream: ", stream, " }"));
   }
   // A command of the stream that the device fails.
@@ -57,14 +57,16 @@ TEST_F(SessionFailuresTest, NothingBehindAFailureRuns) {
   session().Do("create_event { event: 1 context: 1 }");
   const int64_t uploads = device().begun(Work::kUpload);
   for (const char* command :
-       {"download { from { buffer: 1 row_bytes: 64 } stream: 1 }",
-        "download { from { buffer: 1 row_bytes: 64 } stream: 1 detached: true }",
-        "copy { from { buffer: 1 row_bytes: 64 } to { buffer: 2 row_bytes: 64 } stream: 1 }",
-        "inline_execute { stream: 1 call { operator: 'Hardshrink' inputs { name: 'self' dtype: "
-        "DTYPE_FLOAT32 values { floats: 1 } } attributes { name: 'lambd' float_value: 0 } } }"}) {
+       {"download { source { buffer: 1 row_bytes: 64 } stream: 1 }",
+        "download { source { buffer: 1 row_bytes: 64 } stream: 1 detached: true }",
+        "copy { source { buffer: 1 row_bytes: 64 } destination { buffer: 2 row_bytes: 64 } stream: "
+        "1 }",
+        "execute { stream: 1 call { op: 'Hardshrink' inputs { name: 'self' dtype: "
+        "DATA_TYPE_FLOAT32 values { floats: 1 } } attributes { name: 'lambd' float_value: 0 } } "
+        "}"}) {
     session().Refuse(command, kStreamFailed, "stream");
   }
-  session().Refuse("upload { to { buffer: 1 } stream: 1 }", kStreamFailed, "stream",
+  session().Refuse("upload { destination { buffer: 1 } stream: 1 }", kStreamFailed, "stream",
                    {std::string(64, 'u')});
   EXPECT_EQ(device().begun(Work::kUpload), uploads);
   session().Do("record_event { event: 1 stream: 1 }");  // what it marks has ended, badly
@@ -103,16 +105,16 @@ TEST_F(SessionFailuresTest, AContextTellsOfItsStreams) {
 }
 
 TEST_F(SessionFailuresTest, ARefusedCommandIsNoFailureOfItsStream) {
-  session().Refuse("fill { to { buffer: 1 row_bytes: 65 } pattern: 'x' stream: 1 }", kInvalid,
-                   "to");
+  session().Refuse("fill { destination { buffer: 1 row_bytes: 65 } pattern: 'x' stream: 1 }",
+                   kInvalid, "destination");
   EXPECT_TRUE(session().Await(Fill(1)).ok());
   EXPECT_TRUE(session().Do("synchronize { stream: 1 }").ok());
 }
 
 TEST_F(SessionFailuresTest, QuietFailuresAreTold) {
   device().FailNext(Work::kFill);
-  const uint64_t failed =
-      session().Send("quiet: true fill { to { buffer: 1 row_bytes: 8 } pattern: 'q' stream: 1 }");
+  const uint64_t failed = session().Send(
+      "quiet: true fill { destination { buffer: 1 row_bytes: 8 } pattern: 'q' stream: 1 }");
   EXPECT_EQ(session().Await(failed).reason(), kBroken);
   const uint64_t quiet = session().Send("quiet: true synchronize { stream: 1 }");
   const Reply reply = session().Await(quiet);
@@ -122,21 +124,22 @@ TEST_F(SessionFailuresTest, QuietFailuresAreTold) {
 
 TEST_F(SessionFailuresTest, TransfersThatBreak) {
   device().FailNext(Work::kDownload);
-  session().Refuse("download { from { buffer: 2 row_bytes: 64 } stream: 2 }", kBroken, "device");
+  session().Refuse("download { source { buffer: 2 row_bytes: 64 } stream: 2 }", kBroken, "device");
   device().FailNext(Work::kUpload);
-  session().Refuse("upload { to { buffer: 2 } stream: 2 }", kBroken, "device",
+  session().Refuse("upload { destination { buffer: 2 } stream: 2 }", kBroken, "device",
                    {std::string(64, 'u')});
   device().FailNext(Work::kCopy);
   session().Refuse(
-      "copy { from { buffer: 1 row_bytes: 64 } to { buffer: 2 row_bytes: 64 } stream: 2 }", kBroken,
-      "device");
+      "copy { source { buffer: 1 row_bytes: 64 } destination { buffer: 2 row_bytes: 64 } stream: 2 "
+      "}",
+      kBroken, "device");
   session().Refuse("synchronize { stream: 2 }", kBroken, "device");
 }
 
 // Its turn was over when it failed: it is nobody's failure but its own.
 TEST_F(SessionFailuresTest, ADetachedDownloadThatBreaks) {
   device().FailNext(Work::kDownload);
-  session().Refuse("download { from { buffer: 1 row_bytes: 64 } stream: 1 detached: true }",
+  session().Refuse("download { source { buffer: 1 row_bytes: 64 } stream: 1 detached: true }",
                    kBroken, "device");
   EXPECT_TRUE(session().Await(Fill(1)).ok());
 }

@@ -45,12 +45,13 @@ class SessionFixture : public ::testing::Test {
   void MakeBuffer(uint64_t id, const std::string& bytes) {
     session().Do(
         absl::StrCat("allocate { buffer: ", id, " context: 1 size_bytes: ", bytes.size(), " }"));
-    session().Do(absl::StrCat("upload { to { buffer: ", id, " } stream: 1 }"), {bytes});
+    session().Do(absl::StrCat("upload { destination { buffer: ", id, " } stream: 1 }"), {bytes});
   }
   // All of a buffer, by way of stream 1.
   std::string Contents(uint64_t id, size_t size) {
     return session()
-        .Do(absl::StrCat("download { from { buffer: ", id, " row_bytes: ", size, " } stream: 1 }"))
+        .Do(absl::StrCat("download { source { buffer: ", id, " row_bytes: ", size,
+                         " } stream: 1 }"))
         .bytes();
   }
   // The session holds nothing, however it was left.

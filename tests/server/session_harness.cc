@@ -8,7 +8,7 @@
 #include <google/protobuf/text_format.h>
 
 #include "core/base/clock.h"
-#include "opserve/v1/errors.pb.h"
+#include "google/rpc/error_details.pb.h"
 
 namespace opserve::testing {
 namespace {
@@ -30,14 +30,14 @@ Fragments InPieces(const std::string& entry) {
   return pieces;
 }
 
-v1::SessionRequest Parse(std::string_view text) {
-  v1::SessionRequest command;
+v1::Command Parse(std::string_view text) {
+  v1::Command command;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(std::string(text), &command)) << text;
   return command;
 }
 
-v1::ErrorInfo InfoOf(const v1::StatusDetails& error) {
-  v1::ErrorInfo info;
+google::rpc::ErrorInfo InfoOf(const google::rpc::Status& error) {
+  google::rpc::ErrorInfo info;
   EXPECT_TRUE(error.details_size() == 0 || info.ParseFromString(error.details(0).value()));
   return info;
 }
@@ -67,18 +67,19 @@ bool YieldUntil(Condition condition) {
 std::string Reply::reason() const { return InfoOf(last().error()).reason(); }
 
 std::string Reply::part(const char* name) const {
-  const v1::ErrorInfo info = InfoOf(last().error());
+  const google::rpc::ErrorInfo info = InfoOf(last().error());
   const auto found = info.metadata().find(name);
   return found == info.metadata().end() ? "" : found->second;
 }
 
 std::string Reply::bytes(std::string_view output) const {
   std::string bytes;
-  for (const v1::SessionResponse& answer : answers) {
-    if (!answer.has_chunk() || answer.chunk().output() != output) continue;
-    EXPECT_EQ(answer.chunk().offset_bytes(), static_cast<int64_t>(bytes.size()));
-    EXPECT_EQ(answer.raw_size(), 1);
-    if (answer.raw_size() == 1) bytes += answer.raw(0);
+  for (size_t i = 0; i < answers.size(); ++i) {
+    const v1::OutputChunk& chunk = answers[i].chunk();
+    if (!answers[i].has_chunk() || chunk.output() != output) continue;
+    EXPECT_EQ(chunk.offset_bytes(), static_cast<int64_t>(bytes.size()));
+    EXPECT_EQ(raw[i].size(), 1u);
+    if (raw[i].size() == 1) bytes += raw[i][chunk.raw_index()];
   }
   return bytes;
 }
@@ -121,7 +122,7 @@ SessionHarness::SessionHarness(Engine& engine, const server::SessionLimits& limi
   flow_->Attach(std::make_shared<const Wake>([bell = bell_] { bell->Ring(); }));
   TakeAnswers();
   EXPECT_EQ(answers_.size(), 1u);
-  if (answers_.contains(0)) info_ = answers_[0].front().info();
+  if (answers_.contains(0)) info_ = answers_[0].last().info();
   answers_.clear();
 }
 
@@ -129,15 +130,14 @@ SessionHarness::~SessionHarness() {
   if (session_ != nullptr) ExpectNothingLeft();
 }
 
-absl::Status SessionHarness::Take(const v1::SessionRequest& command,
-                                  const std::vector<std::string>& raw) {
+absl::Status SessionHarness::Take(const v1::Command& command, const std::vector<std::string>& raw) {
   const auto owner = std::make_shared<OwnedEntries>(OwnedEntries{raw});
   server::Command taken{.header = command, .raw = {}, .owner = owner};
   for (const std::string& entry : owner->entries) taken.raw.push_back(InPieces(entry));
   return session_->Take(std::move(taken));
 }
 
-uint64_t SessionHarness::Send(v1::SessionRequest command, const std::vector<std::string>& raw) {
+uint64_t SessionHarness::Send(v1::Command command, const std::vector<std::string>& raw) {
   if (command.id() == 0) command.set_id(last_id_ + 1);
   last_id_ = command.id();
   const absl::Status status = Take(command, raw);
@@ -153,19 +153,19 @@ Reply SessionHarness::Await(uint64_t id) {
   AwaitThat([&] {
     TakeAnswers();
     const auto found = answers_.find(id);
-    return found != answers_.end() && !found->second.back().more();
+    return found != answers_.end() && !found->second.last().more();
   });
-  Reply reply;
-  reply.answers = std::move(answers_[id]);
+  Reply reply = std::move(answers_[id]);
   answers_.erase(id);
   if (reply.answers.empty() || reply.last().more()) {
     ADD_FAILURE() << "command " << id << " has no last answer";
     reply.answers.emplace_back();
+    reply.raw.emplace_back();
   }
   return reply;
 }
 
-Reply SessionHarness::Do(const v1::SessionRequest& command, const std::vector<std::string>& raw) {
+Reply SessionHarness::Do(const v1::Command& command, const std::vector<std::string>& raw) {
   Reply reply = Await(Send(command, raw));
   EXPECT_TRUE(reply.ok()) << command.ShortDebugString() << ": " << reply.last().error().message();
   return reply;
@@ -175,7 +175,7 @@ Reply SessionHarness::Do(std::string_view command, const std::vector<std::string
   return Do(Parse(command), raw);
 }
 
-Reply SessionHarness::Refuse(const v1::SessionRequest& command, std::string_view reason,
+Reply SessionHarness::Refuse(const v1::Command& command, std::string_view reason,
                              std::string_view parameter, const std::vector<std::string>& raw) {
   Reply reply = Await(Send(command, raw));
   const std::string context =
@@ -192,12 +192,15 @@ Reply SessionHarness::Refuse(std::string_view command, std::string_view reason,
 }
 
 void SessionHarness::Keep(server::Answer answer) {
-  for (const PooledBuffer& entry : answer.raw) answer.header.add_raw(entry.data(), entry.size());
+  std::vector<std::string> raw;
+  for (const PooledBuffer& entry : answer.raw)
+    raw.emplace_back(reinterpret_cast<const char*>(entry.data()), entry.size());
   const uint64_t id = answer.header.id();
   EXPECT_FALSE(answered_.contains(id))
       << "an answer behind the last: " << answer.header.ShortDebugString();
   if (id != 0 && !answer.header.more()) answered_.insert(id);
-  answers_[id].push_back(std::move(answer.header));
+  answers_[id].answers.push_back(std::move(answer.header));
+  answers_[id].raw.push_back(std::move(raw));
 }
 
 void SessionHarness::TakeAnswers() {
@@ -205,7 +208,7 @@ void SessionHarness::TakeAnswers() {
 }
 
 bool SessionHarness::BeginSending() {
-  std::vector<server::Answer> answers = flow_->Next();
+  std::vector<server::Answer> answers = flow_->Next(0);
   if (answers.empty()) return false;
   sending_ = answers[0].size_bytes();
   Keep(std::move(answers[0]));

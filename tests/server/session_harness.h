@@ -18,12 +18,14 @@
 
 namespace opserve::testing {
 
-// What became of a command: its answers in order, their bytes in `raw` of each. The last has `more`
+// What became of a command: its answers in order, and the raw entries of each. The last has `more`
 // unset.
 struct Reply {
-  std::vector<v1::SessionResponse> answers;
+  std::vector<v1::Answer> answers;
+  std::vector<std::vector<std::string>> raw;
 
-  const v1::SessionResponse& last() const { return answers.back(); }
+  const v1::Answer& last() const { return answers.back(); }
+  const std::vector<std::string>& last_raw() const { return raw.back(); }
   bool ok() const { return !last().has_error(); }
   // The error: "ACLNN_ERR_PARAM_INVALID", …; empty where there is none.
   std::string reason() const;
@@ -52,21 +54,21 @@ class SessionHarness {
   // Sends it, whatever the window says, and returns its id: the next one where it has none. Each
   // entry of `raw` lies in two pieces.
   uint64_t Send(std::string_view command, const std::vector<std::string>& raw = {});
-  uint64_t Send(v1::SessionRequest command, const std::vector<std::string>& raw = {});
+  uint64_t Send(v1::Command command, const std::vector<std::string>& raw = {});
   // What the session says to it: an error would end the session.
-  absl::Status Take(const v1::SessionRequest& command, const std::vector<std::string>& raw = {});
+  absl::Status Take(const v1::Command& command, const std::vector<std::string>& raw = {});
   // Waits for the last answer to it; takes all others on the way.
   Reply Await(uint64_t id);
   // Both; the command must succeed.
   Reply Do(std::string_view command, const std::vector<std::string>& raw = {});
-  Reply Do(const v1::SessionRequest& command, const std::vector<std::string>& raw = {});
+  Reply Do(const v1::Command& command, const std::vector<std::string>& raw = {});
   // Both; the command must fail with this reason, naming this parameter.
   Reply Refuse(std::string_view command, std::string_view reason, std::string_view parameter,
                const std::vector<std::string>& raw = {});
-  Reply Refuse(const v1::SessionRequest& command, std::string_view reason,
-               std::string_view parameter, const std::vector<std::string>& raw = {});
+  Reply Refuse(const v1::Command& command, std::string_view reason, std::string_view parameter,
+               const std::vector<std::string>& raw = {});
   // Notices (0), and answers to commands that were taken so far and not awaited.
-  const std::map<uint64_t, std::vector<v1::SessionResponse>>& answers() const { return answers_; }
+  const std::map<uint64_t, Reply>& answers() const { return answers_; }
   void HalfClose() { session_->EndOfCommands(); }
   // The client is gone.
   void Cut() { session_->Close(); }
@@ -112,7 +114,7 @@ class SessionHarness {
   std::optional<int64_t> sending_;
   v1::SessionInfo info_;
   uint64_t last_id_ = 0;
-  std::map<uint64_t, std::vector<v1::SessionResponse>> answers_;
+  std::map<uint64_t, Reply> answers_;
   std::set<uint64_t> answered_;  // commands whose last answer came
 };
 

@@ -11,9 +11,9 @@ constexpr std::string_view kPoint7 = "\x33\x33\x33\x3f";
 
 std::string Inline(std::string_view more, std::string_view call = "") {
   return absl::StrCat(
-      "inline_execute { ", std::string(more),
-      " call { operator: 'Hardshrink' attributes { name: 'lambd' float_value: 0.5 } inputs { name: "
-      "'self' dtype: DTYPE_FLOAT32 shape: 2 raw_index: 0 } ",
+      "execute { ", std::string(more),
+      " call { op: 'Hardshrink' attributes { name: 'lambd' float_value: 0.5 } inputs { name: "
+      "'self' dtype: DATA_TYPE_FLOAT32 shape: 2 raw_index: 0 } ",
       std::string(call), " } }");
 }
 
@@ -25,8 +25,8 @@ class SessionInlineTest : public SessionFixture {
     ASSERT_EQ(reply.answers.size(), 1u);
     ASSERT_EQ(reply.last().outputs().outputs_size(), 1) << reply.last().ShortDebugString();
     EXPECT_EQ(reply.last().outputs().outputs(0).name(), "out");
-    ASSERT_EQ(reply.last().raw_size(), 1);
-    EXPECT_EQ(reply.last().raw(0), TwoFloats());
+    ASSERT_EQ(reply.last_raw().size(), 1u);
+    EXPECT_EQ(reply.last_raw()[0], TwoFloats());
   }
 };
 
@@ -36,7 +36,7 @@ TEST_F(SessionInlineTest, InAStreamsTurn) {
   MakeStreams();
   session().Do("allocate { buffer: 1 context: 1 size_bytes: 8 }");
   device().Hold(Work::kFill);
-  session().Send("fill { to { buffer: 1 row_bytes: 8 } pattern: 'x' stream: 1 }");
+  session().Send("fill { destination { buffer: 1 row_bytes: 8 } pattern: 'x' stream: 1 }");
   const uint64_t on_stream = session().Send(Inline("stream: 1"), {TwoFloats()});
   ExpectResult(session().Do(Inline(""), {TwoFloats()}));  // beside everything
   EXPECT_FALSE(session().answers().contains(on_stream));
@@ -50,7 +50,7 @@ TEST_F(SessionInlineTest, AsValues) {
   const v1::Tensor& out = reply.last().outputs().outputs(0);
   ASSERT_EQ(out.values().floats_size(), 2);
   EXPECT_EQ(out.values().floats(1), 0.7f);
-  EXPECT_EQ(reply.last().raw_size(), 0);
+  EXPECT_EQ(reply.last_raw().size(), 0u);
 }
 
 TEST_F(SessionInlineTest, Errors) {
@@ -59,24 +59,25 @@ TEST_F(SessionInlineTest, Errors) {
                              std::string_view parameter, const std::vector<std::string>& raw) {
     session().Refuse(command, reason, parameter, raw);
   };
-  refuse("inline_execute {}", "OPERATOR_NOT_FOUND", "operator", {});
+  refuse("execute {}", "OPERATOR_NOT_FOUND", "operator", {});
   refuse(Inline(""), kInvalid, "self", {});
   refuse(Inline(""), kInvalid, "raw", {TwoFloats(), "more"});
   refuse(Inline(""), kInvalid, "self", {"short"});
   refuse(Inline("stream: 7"), kInvalid, "stream", {TwoFloats()});
   refuse(Inline("output_encoding: 9"), kInvalid, "output_encoding", {TwoFloats()});
   refuse(Inline("", "device: 'no:0'"), "DEVICE_NOT_FOUND", "device", {TwoFloats()});
-  refuse(Inline("", "inputs { name: 'self' buffer { buffer: 1 } dtype: DTYPE_FLOAT32 }"), kInvalid,
-         "self", {TwoFloats()});
+  refuse(Inline("", "inputs { name: 'self' buffer { buffer: 1 } dtype: DATA_TYPE_FLOAT32 }"),
+         kInvalid, "self", {TwoFloats()});
   EXPECT_TRUE(session().Do("synchronize { context: 1 }").ok());  // refused, not failed
 }
 
 TEST_F(SessionInlineTest, AnAnswerThatFitsNoMessage) {
   limits_.max_message_bytes = 8192;
   const std::string call =
-      "inline_execute { call { operator: 'L1Loss' attributes { name: 'reduction' int_value: 0 } "
-      "inputs { name: 'self' dtype: DTYPE_FLOAT32 shape: 2048 strides: 0 values { floats: 1 } } "
-      "inputs { name: 'target' dtype: DTYPE_FLOAT32 values { floats: 1 } } } }";
+      "execute { call { op: 'L1Loss' attributes { name: 'reduction' int_value: 0 } "
+      "inputs { name: 'self' dtype: DATA_TYPE_FLOAT32 shape: 2048 strides: 0 values { floats: 1 } "
+      "} "
+      "inputs { name: 'target' dtype: DATA_TYPE_FLOAT32 values { floats: 1 } } } }";
   session().Refuse(call, kLimit, "max_message_bytes");
 }
 
@@ -128,13 +129,14 @@ TEST_F(TwoDevicesTest, NothingCrossesContexts) {
   session_.Do("allocate { buffer: 1 context: 1 size_bytes: 8 }");
   session_.Do("allocate { buffer: 2 context: 2 size_bytes: 8 }");
   session_.Refuse(
-      "copy { from { buffer: 1 row_bytes: 8 } to { buffer: 2 row_bytes: 8 } stream: 1 }", kInvalid,
-      "buffer");
+      "copy { source { buffer: 1 row_bytes: 8 } destination { buffer: 2 row_bytes: 8 } stream: 1 }",
+      kInvalid, "buffer");
   session_.Refuse(
-      "copy { from { buffer: 1 row_bytes: 8 } to { buffer: 2 row_bytes: 8 } stream: 2 }", kInvalid,
-      "buffer");
-  session_.Refuse("download { from { buffer: 1 row_bytes: 8 } stream: 2 }", kInvalid, "buffer");
-  session_.Refuse("upload { to { buffer: 1 } stream: 2 }", kInvalid, "buffer", {"12345678"});
+      "copy { source { buffer: 1 row_bytes: 8 } destination { buffer: 2 row_bytes: 8 } stream: 2 }",
+      kInvalid, "buffer");
+  session_.Refuse("download { source { buffer: 1 row_bytes: 8 } stream: 2 }", kInvalid, "buffer");
+  session_.Refuse("upload { destination { buffer: 1 } stream: 2 }", kInvalid, "buffer",
+                  {"12345678"});
 }
 
 }  // namespace

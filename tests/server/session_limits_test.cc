@@ -9,7 +9,8 @@ namespace {
 class SessionLimitsTest : public SessionFixture {
  protected:
   uint64_t Upload(size_t size) {
-    return session().Send("upload { to { buffer: 1 } stream: 1 }", {std::string(size, 'u')});
+    return session().Send("upload { destination { buffer: 1 } stream: 1 }",
+                          {std::string(size, 'u')});
   }
 };
 
@@ -25,8 +26,8 @@ TEST_F(SessionLimitsTest, AHundredThousandHandles) {
     std::string command = absl::StrCat("create_", name, " { ", name, ": 1000000 context: 1 }");
     if (name == "context") command = "create_context { context: 1000000 }";
     if (name == "buffer") command = "allocate { buffer: 1000000 context: 1 size_bytes: 1 }";
-    if (name == "executor") command = "get_workspace_size { executor: 1000000 context: 1 }";
-    if (name == "command") command = "chunked_execute { call { operator: 'L1Loss' } }";
+    if (name == "executor") command = "create_executor { executor: 1000000 context: 1 }";
+    if (name == "command") command = "execute_chunked { call { op: 'L1Loss' } }";
     const Reply reply = session().Refuse(command, kLimit, kind);
     EXPECT_EQ(reply.part("want"), "at most 100000 handles in the session");
   }
@@ -57,8 +58,8 @@ TEST_F(SessionLimitsTest, QueuedCommands) {
 TEST_F(SessionLimitsTest, ChunksAreNoCommandsInTheQueue) {
   limits_.max_queued_commands = 1;
   const uint64_t call = session().Send(
-      "chunked_execute { call { operator: 'Hardshrink' attributes { name: 'lambd' float_value: 0 } "
-      "inputs { name: 'self' dtype: DTYPE_FLOAT32 shape: 100 chunked: true } } }");
+      "execute_chunked { call { op: 'Hardshrink' attributes { name: 'lambd' float_value: 0 } "
+      "inputs { name: 'self' dtype: DATA_TYPE_FLOAT32 shape: 100 chunked {} } } }");
   for (int i = 0; i < 100; ++i)
     session().Send(absl::StrCat("input_chunk { command: ", call, " input: 'self' }"), {"1234"});
   EXPECT_EQ(session().Await(call).bytes("out").size(), 400u);
@@ -83,10 +84,11 @@ TEST_F(SessionLimitsTest, TheBudgetOfWhatAnExecutionMakes) {
   MakeStreams();
   MakeBuffer(1, std::string(64, '1'));
   session().Do(
-      "get_workspace_size { executor: 1 context: 1 call { operator: 'Hardshrink' attributes { "
-      "name: 'lambd' float_value: 0 } inputs { name: 'self' dtype: DTYPE_FLOAT32 shape: 16 buffer "
+      "create_executor { executor: 1 context: 1 call { op: 'Hardshrink' attributes { "
+      "name: 'lambd' float_value: 0 } inputs { name: 'self' dtype: DATA_TYPE_FLOAT32 shape: 16 "
+      "buffer "
       "{ buffer: 1 } } } }");
-  const uint64_t run = session().Send("execute { executor: 1 stream: 1 }");
+  const uint64_t run = session().Send("run_executor { executor: 1 stream: 1 }");
   const Reply failed = session().Await(run);
   EXPECT_EQ(failed.reason(), kLimit);
   EXPECT_EQ(failed.part("parameter"), "out");
@@ -123,15 +125,15 @@ TEST_F(SessionLimitsTest, ReadingStopsForLargeHeadersThatWait) {
   limits_.window_bytes = 100'000;
   MakeStreams();
   session().Do("allocate { buffer: 1 context: 1 size_bytes: 8 }");
-  v1::SessionRequest call;
-  call.mutable_inline_execute()->set_stream(1);
-  call.mutable_inline_execute()->mutable_call()->set_operator_("Hardshrink");
-  v1::Tensor& self = *call.mutable_inline_execute()->mutable_call()->add_inputs();
+  v1::Command call;
+  call.mutable_execute()->set_stream(1);
+  call.mutable_execute()->mutable_call()->set_op("Hardshrink");
+  v1::Tensor& self = *call.mutable_execute()->mutable_call()->add_inputs();
   self.set_name("self");
-  self.set_dtype(v1::DTYPE_FLOAT32);
+  self.set_dtype(v1::DATA_TYPE_FLOAT32);
   self.add_shape(7000);
   self.mutable_values()->mutable_floats()->Resize(7000, 1.0);
-  v1::Attribute& lambd = *call.mutable_inline_execute()->mutable_call()->add_attributes();
+  v1::Attribute& lambd = *call.mutable_execute()->mutable_call()->add_attributes();
   lambd.set_name("lambd");
   lambd.set_float_value(0.5);
   device().Hold(Work::kUpload);
@@ -166,12 +168,13 @@ TEST_F(SessionLimitsTest, ChunksWaitForRoom) {
   limits_.chunk_bytes = 400;
   MakeStreams();
   MakeBuffer(1, Noise(4000, 1));
-  const uint64_t read = session().Send("download { from { buffer: 1 row_bytes: 4000 } stream: 1 }");
+  const uint64_t read =
+      session().Send("download { source { buffer: 1 row_bytes: 4000 } stream: 1 }");
   int64_t most = 0;
   session().AwaitThat([&] {
     most = std::max(most, session().flow().unsent_bytes());
     session().TakeAnswers();
-    return session().answers().contains(read) && !session().answers().at(read).back().more();
+    return session().answers().contains(read) && !session().answers().at(read).last().more();
   });
   EXPECT_LE(most, 2000);  // the window and what frames its chunks
   EXPECT_EQ(session().Await(read).bytes(), Noise(4000, 1));
@@ -182,8 +185,10 @@ TEST_F(SessionLimitsTest, TwoDownloadsShareTheRoom) {
   limits_.chunk_bytes = 1000;
   MakeStreams();
   MakeBuffer(1, Noise(5000, 1));
-  const uint64_t one = session().Send("download { from { buffer: 1 row_bytes: 5000 } stream: 1 }");
-  const uint64_t two = session().Send("download { from { buffer: 1 row_bytes: 5000 } stream: 2 }");
+  const uint64_t one =
+      session().Send("download { source { buffer: 1 row_bytes: 5000 } stream: 1 }");
+  const uint64_t two =
+      session().Send("download { source { buffer: 1 row_bytes: 5000 } stream: 2 }");
   EXPECT_EQ(session().Await(one).bytes(), Noise(5000, 1));
   EXPECT_EQ(session().Await(two).bytes(), Noise(5000, 1));
 }
@@ -195,12 +200,14 @@ TEST_F(SessionLimitsTest, ADownloadThatNobodyReads) {
   MakeStreams();
   MakeBuffer(1, std::string(40'000, 'x'));
   for (int i = 0; i < 4; ++i) {
-    session().Send("download { from { buffer: 1 row_bytes: 40000 } stream: 1 detached: true }");
+    session().Send("download { source { buffer: 1 row_bytes: 40000 } stream: 1 detached: true }");
   }
-  session().Send("quiet: true fill { to { buffer: 1 row_bytes: 8 } pattern: 'y' stream: 2 }");
+  session().Send(
+      "quiet: true fill { destination { buffer: 1 row_bytes: 8 } pattern: 'y' stream: 2 }");
   device().Hold(Work::kCopy);
   session().Send(
-      "copy { from { buffer: 1 row_bytes: 8 } to { buffer: 1 offset_bytes: 8 row_bytes: 8 } "
+      "copy { source { buffer: 1 row_bytes: 8 } destination { buffer: 1 offset_bytes: 8 row_bytes: "
+      "8 } "
       "stream: 2 }");
   device().AwaitHeld(Work::kCopy);  // stream 2 went on
   device().Release(Work::kCopy);

@@ -40,11 +40,11 @@ TEST_F(SessionMemoryTest, QueryMemory) {
 TEST_F(SessionMemoryTest, FreedMemoryLastsAsLongAsWorkThatUsesIt) {
   MakeBuffer(1, std::string(64, 'a'));
   device().Hold(Work::kDownload);
-  const uint64_t read = session().Send("download { from { buffer: 1 row_bytes: 64 } stream: 1 }");
+  const uint64_t read = session().Send("download { source { buffer: 1 row_bytes: 64 } stream: 1 }");
   session().Do("free { buffer: 1 }");
   EXPECT_EQ(session().Do("query_memory { context: 1 }").last().memory().used_bytes(), 64);
   session().Do("allocate { buffer: 1 context: 1 size_bytes: 64 }");  // the id is free
-  session().Do("upload { to { buffer: 1 } stream: 2 }", {std::string(64, 'b')});
+  session().Do("upload { destination { buffer: 1 } stream: 2 }", {std::string(64, 'b')});
   device().Release(Work::kDownload);
   EXPECT_EQ(session().Await(read).bytes(), std::string(64, 'a'));
   session().AwaitIdle();
@@ -62,15 +62,18 @@ TEST_F(SessionMemoryTest, UploadsOfAnySize) {
 TEST_F(SessionMemoryTest, StridedRegions) {
   MakeBuffer(1, std::string(20, '.'));
   session().Do(
-      "upload { to { buffer: 1 offset_bytes: 1 row_bytes: 3 rows: 4 stride_bytes: 5 } stream: 1 }",
+      "upload { destination { buffer: 1 offset_bytes: 1 row_bytes: 3 rows: 4 stride_bytes: 5 } "
+      "stream: 1 }",
       {"abcdefghijkl"});
   EXPECT_EQ(Contents(1, 20), ".abc..def..ghi..jkl.");
   const Reply columns = session().Do(
-      "download { from { buffer: 1 offset_bytes: 2 row_bytes: 1 rows: 4 stride_bytes: 5 } stream: "
+      "download { source { buffer: 1 offset_bytes: 2 row_bytes: 1 rows: 4 stride_bytes: 5 } "
+      "stream: "
       "1 }");
   EXPECT_EQ(columns.bytes(), "behk");
   session().Do(
-      "fill { to { buffer: 1 offset_bytes: 4 row_bytes: 2 rows: 3 stride_bytes: 5 } pattern: 'xy' "
+      "fill { destination { buffer: 1 offset_bytes: 4 row_bytes: 2 rows: 3 stride_bytes: 5 } "
+      "pattern: 'xy' "
       "stream: 1 }");
   EXPECT_EQ(Contents(1, 20), ".abcxydefxyghixyjkl.");
 }
@@ -79,44 +82,47 @@ TEST_F(SessionMemoryTest, CopiesMayRegroupRows) {
   MakeBuffer(1, "abcdefghijkl");
   MakeBuffer(2, std::string(12, '.'));
   session().Do(
-      "copy { from { buffer: 1 row_bytes: 4 rows: 2 stride_bytes: 6 } "
-      "to { buffer: 2 offset_bytes: 1 row_bytes: 2 rows: 4 stride_bytes: 3 } stream: 1 }");
+      "copy { source { buffer: 1 row_bytes: 4 rows: 2 stride_bytes: 6 } "
+      "destination { buffer: 2 offset_bytes: 1 row_bytes: 2 rows: 4 stride_bytes: 3 } stream: 1 }");
   EXPECT_EQ(Contents(2, 12), ".ab.cd.gh.ij");
-  session().Do("copy { from { buffer: 1 row_bytes: 0 } to { buffer: 1 row_bytes: 0 } stream: 1 }");
+  session().Do(
+      "copy { source { buffer: 1 row_bytes: 0 } destination { buffer: 1 row_bytes: 0 } stream: 1 "
+      "}");
 }
 
 TEST_F(SessionMemoryTest, RegionsBesideEachOtherDoNotOverlap) {
   MakeBuffer(1, "ab..cd..ef..");
   session().Do(
-      "copy { from { buffer: 1 row_bytes: 2 rows: 3 stride_bytes: 4 } "
-      "to { buffer: 1 offset_bytes: 2 row_bytes: 2 rows: 3 stride_bytes: 4 } stream: 1 }");
+      "copy { source { buffer: 1 row_bytes: 2 rows: 3 stride_bytes: 4 } "
+      "destination { buffer: 1 offset_bytes: 2 row_bytes: 2 rows: 3 stride_bytes: 4 } stream: 1 }");
   EXPECT_EQ(Contents(1, 12), "ababcdcdefef");
   session().Refuse(
-      "copy { from { buffer: 1 row_bytes: 3 rows: 3 stride_bytes: 4 } "
-      "to { buffer: 1 offset_bytes: 2 row_bytes: 2 rows: 2 stride_bytes: 4 } stream: 1 }",
-      kInvalid, "to");
+      "copy { source { buffer: 1 row_bytes: 3 rows: 3 stride_bytes: 4 } "
+      "destination { buffer: 1 offset_bytes: 2 row_bytes: 2 rows: 2 stride_bytes: 4 } stream: 1 }",
+      kInvalid, "destination");
   session().Refuse(
-      "copy { from { buffer: 1 row_bytes: 6 } to { buffer: 1 offset_bytes: 5 row_bytes: 6 } "
+      "copy { source { buffer: 1 row_bytes: 6 } destination { buffer: 1 offset_bytes: 5 row_bytes: "
+      "6 } "
       "stream: 1 }",
-      kInvalid, "to");
+      kInvalid, "destination");
 }
 
 TEST_F(SessionMemoryTest, FillPatterns) {
   session().Do("allocate { buffer: 1 context: 1 size_bytes: 16 }");
   for (const std::string pattern : {"1", "12", "1234", "12345678"}) {
-    session().Do(
-        absl::StrCat("fill { to { buffer: 1 row_bytes: 16 } pattern: '", pattern, "' stream: 1 }"));
+    session().Do(absl::StrCat("fill { destination { buffer: 1 row_bytes: 16 } pattern: '", pattern,
+                              "' stream: 1 }"));
     std::string want;
     while (want.size() < 16) want += pattern;
     EXPECT_EQ(Contents(1, 16), want);
   }
   for (const std::string pattern : {"", "123", "12345", "123456789"}) {
-    session().Refuse(
-        absl::StrCat("fill { to { buffer: 1 row_bytes: 0 } pattern: '", pattern, "' stream: 1 }"),
-        kInvalid, "pattern");
+    session().Refuse(absl::StrCat("fill { destination { buffer: 1 row_bytes: 0 } pattern: '",
+                                  pattern, "' stream: 1 }"),
+                     kInvalid, "pattern");
   }
-  session().Refuse("fill { to { buffer: 1 row_bytes: 6 } pattern: '1234' stream: 1 }", kInvalid,
-                   "to.row_bytes");
+  session().Refuse("fill { destination { buffer: 1 row_bytes: 6 } pattern: '1234' stream: 1 }",
+                   kInvalid, "destination.row_bytes");
 }
 
 TEST_F(SessionMemoryTest, DownloadsComeInChunksInOrder) {
@@ -124,14 +130,14 @@ TEST_F(SessionMemoryTest, DownloadsComeInChunksInOrder) {
   MakeBuffer(1, bytes);
   for (const int chunk : {1000, 999, 400, 128, 2000}) {
     const Reply reply = session().Do(absl::StrCat(
-        "download { from { buffer: 1 row_bytes: 1000 } stream: 1 chunk_bytes: ", chunk, " }"));
+        "download { source { buffer: 1 row_bytes: 1000 } stream: 1 chunk_bytes: ", chunk, " }"));
     EXPECT_EQ(reply.bytes(), bytes);
     EXPECT_EQ(reply.answers.size(), static_cast<size_t>((1000 + chunk - 1) / chunk + 1));
-    for (const v1::SessionResponse& answer : reply.answers)
+    for (const v1::Answer& answer : reply.answers)
       EXPECT_EQ(answer.more(), &answer != &reply.last());
   }
   const Reply strided = session().Do(
-      "download { from { buffer: 1 row_bytes: 7 rows: 100 stride_bytes: 10 } stream: 1 "
+      "download { source { buffer: 1 row_bytes: 7 rows: 100 stride_bytes: 10 } stream: 1 "
       "chunk_bytes: 64 }");
   std::string want;
   for (size_t row = 0; row < 100; ++row) want += bytes.substr(row * 10, 7);
@@ -143,7 +149,7 @@ TEST_F(SessionMemoryTest, ChunkSizesOutOfRange) {
   for (const int64_t chunk :
        {int64_t{-1}, limits_.window_bytes + 1, std::numeric_limits<int64_t>::max()}) {
     session().Refuse(
-        absl::StrCat("download { from { buffer: 1 row_bytes: 8 } stream: 1 chunk_bytes: ", chunk,
+        absl::StrCat("download { source { buffer: 1 row_bytes: 8 } stream: 1 chunk_bytes: ", chunk,
                      " }"),
         kInvalid, "chunk_bytes");
   }
@@ -155,9 +161,10 @@ TEST_F(SessionMemoryTest, ADownloadHoldsItsStreamUntilItsLastByteWasTaken) {
   ResetSession();
   const std::string bytes = Noise(4096, 2);
   MakeBuffer(1, bytes);
-  const uint64_t read = session().Send("download { from { buffer: 1 row_bytes: 4096 } stream: 1 }");
+  const uint64_t read =
+      session().Send("download { source { buffer: 1 row_bytes: 4096 } stream: 1 }");
   const uint64_t fill =
-      session().Send("fill { to { buffer: 1 row_bytes: 4096 } pattern: 'x' stream: 1 }");
+      session().Send("fill { destination { buffer: 1 row_bytes: 4096 } pattern: 'x' stream: 1 }");
   session().Do("synchronize { stream: 2 }");
   EXPECT_FALSE(session().answers().contains(fill));
   EXPECT_EQ(session().Await(read).bytes(), bytes);
@@ -173,9 +180,9 @@ TEST_F(SessionMemoryTest, ADetachedDownloadLeavesItsStreamGoing) {
   session().Do("allocate { buffer: 2 context: 1 size_bytes: 8 }");
   device().Hold(Work::kDownload);
   const uint64_t read =
-      session().Send("download { from { buffer: 1 row_bytes: 4096 } stream: 1 detached: true }");
+      session().Send("download { source { buffer: 1 row_bytes: 4096 } stream: 1 detached: true }");
   device().AwaitHeld(Work::kDownload);
-  session().Do("fill { to { buffer: 2 row_bytes: 8 } pattern: 'x' stream: 1 }");
+  session().Do("fill { destination { buffer: 2 row_bytes: 8 } pattern: 'x' stream: 1 }");
   session().Do("synchronize { stream: 1 }");
   EXPECT_FALSE(session().answers().contains(read));
   device().Release(Work::kDownload);
@@ -184,19 +191,22 @@ TEST_F(SessionMemoryTest, ADetachedDownloadLeavesItsStreamGoing) {
 
 TEST_F(SessionMemoryTest, UploadsWantOneEntryOfTheRegionsSize) {
   MakeBuffer(1, "12345678");
-  session().Refuse("upload { to { buffer: 1 } stream: 1 }", kInvalid, "raw");
-  session().Refuse("upload { to { buffer: 1 } stream: 1 }", kInvalid, "raw", {"1", "2"});
-  session().Refuse("upload { to { buffer: 1 row_bytes: 3 } stream: 1 }", kInvalid, "raw", {"1"});
-  session().Refuse("upload { to { buffer: 1 rows: 2 } stream: 1 }", kInvalid, "raw", {"1"});
-  session().Refuse("upload { to { buffer: 1 } stream: 1 }", kInvalid, "to", {"123456789"});
+  session().Refuse("upload { destination { buffer: 1 } stream: 1 }", kInvalid, "raw_index");
+  session().Refuse("upload { destination { buffer: 1 } stream: 1 }", kInvalid, "raw", {"1", "2"});
+  session().Refuse("upload { destination { buffer: 1 row_bytes: 3 } stream: 1 }", kInvalid, "raw",
+                   {"1"});
+  session().Refuse("upload { destination { buffer: 1 rows: 2 } stream: 1 }", kInvalid, "raw",
+                   {"1"});
+  session().Refuse("upload { destination { buffer: 1 } stream: 1 }", kInvalid, "destination",
+                   {"123456789"});
 }
 
 TEST_F(SessionMemoryTest, CopiesWantAsManyBytes) {
   MakeBuffer(1, "12345678");
   MakeBuffer(2, "12345678");
   session().Refuse(
-      "copy { from { buffer: 1 row_bytes: 4 } to { buffer: 2 row_bytes: 5 } stream: 1 }", kInvalid,
-      "to");
+      "copy { source { buffer: 1 row_bytes: 4 } destination { buffer: 2 row_bytes: 5 } stream: 1 }",
+      kInvalid, "destination");
 }
 
 struct BadRegion {
@@ -231,13 +241,16 @@ TEST_P(BadRegionTest, IsRefusedByEveryTransfer) {
   MakeBuffer(2, "12345678");
   const std::string bad = absl::StrCat("{ buffer: 1 ", GetParam().region, " }");
   const std::string good = "{ buffer: 2 row_bytes: 8 }";
-  const std::string from = absl::StrCat("from", GetParam().field);
-  const std::string to = absl::StrCat("to", GetParam().field);
-  session().Refuse(absl::StrCat("download { from ", bad, " stream: 1 }"), kInvalid, from);
-  session().Refuse(absl::StrCat("copy { from ", bad, " to ", good, " stream: 1 }"), kInvalid, from);
-  session().Refuse(absl::StrCat("copy { from ", good, " to ", bad, " stream: 1 }"), kInvalid, to);
-  session().Refuse(absl::StrCat("fill { to ", bad, " pattern: 'x' stream: 1 }"), kInvalid, to);
-  session().Refuse(absl::StrCat("upload { to ", bad, " stream: 1 }"), kInvalid, to, {"1"});
+  const std::string from = absl::StrCat("source", GetParam().field);
+  const std::string to = absl::StrCat("destination", GetParam().field);
+  session().Refuse(absl::StrCat("download { source ", bad, " stream: 1 }"), kInvalid, from);
+  session().Refuse(absl::StrCat("copy { source ", bad, " destination ", good, " stream: 1 }"),
+                   kInvalid, from);
+  session().Refuse(absl::StrCat("copy { source ", good, " destination ", bad, " stream: 1 }"),
+                   kInvalid, to);
+  session().Refuse(absl::StrCat("fill { destination ", bad, " pattern: 'x' stream: 1 }"), kInvalid,
+                   to);
+  session().Refuse(absl::StrCat("upload { destination ", bad, " stream: 1 }"), kInvalid, to, {"1"});
   EXPECT_EQ(Contents(1, 8), "12345678");
 }
 
@@ -245,11 +258,11 @@ TEST_P(BadRegionTest, IsRefusedByEveryTransfer) {
 TEST_F(SessionMemoryTest, EmptyRowsWithoutNumber) {
   MakeBuffer(1, "12345678");
   const std::string region = "{ buffer: 1 offset_bytes: 8 row_bytes: 0 rows: 9223372036854775807 }";
-  EXPECT_EQ(session().Do(absl::StrCat("download { from ", region, " stream: 1 }")).bytes(), "");
-  session().Do(absl::StrCat("copy { from ", region, " to { buffer: 1 } stream: 1 }"));
-  session().Do(absl::StrCat("copy { from { buffer: 1 } to ", region, " stream: 1 }"));
-  session().Do(absl::StrCat("fill { to ", region, " pattern: 'x' stream: 1 }"));
-  session().Do(absl::StrCat("upload { to ", region, " stream: 1 }"), {""});
+  EXPECT_EQ(session().Do(absl::StrCat("download { source ", region, " stream: 1 }")).bytes(), "");
+  session().Do(absl::StrCat("copy { source ", region, " destination { buffer: 1 } stream: 1 }"));
+  session().Do(absl::StrCat("copy { source { buffer: 1 } destination ", region, " stream: 1 }"));
+  session().Do(absl::StrCat("fill { destination ", region, " pattern: 'x' stream: 1 }"));
+  session().Do(absl::StrCat("upload { destination ", region, " stream: 1 }"), {""});
 }
 
 }  // namespace

@@ -4,10 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/device/memory_pool.h"
 
@@ -35,28 +36,40 @@ std::string BytesOf(const Fragments& entry) {
 
 class SessionMessagesTest : public ::testing::Test {
  protected:
-  Answer AnswerOf(uint64_t id, const std::vector<std::string>& raw) {
+  // With one chunk.
+  Answer AnswerOf(uint64_t id, const std::string& bytes) {
     Answer answer;
     answer.header.set_id(id);
-    for (const std::string& entry : raw) {
-      PooledBuffer buffer = *pool_.Acquire(entry.size());
-      if (!entry.empty()) std::memcpy(buffer.data(), entry.data(), entry.size());
-      answer.raw.push_back(std::move(buffer));
-    }
+    answer.header.mutable_chunk();
+    PooledBuffer buffer = *pool_.Acquire(bytes.size());
+    if (!bytes.empty()) std::memcpy(buffer.data(), bytes.data(), bytes.size());
+    answer.raw.push_back(std::move(buffer));
     return answer;
   }
 
   MemoryPool pool_{int64_t{64} << 20, MemorySource::Host(), Clock::Real()};
 };
 
+// An upload of raw entry `raw_index`.
+void AddUpload(v1::SessionRequest& message, uint64_t id, uint32_t raw_index) {
+  v1::Command& command = *message.add_commands();
+  command.set_id(id);
+  command.mutable_upload()->set_stream(3);
+  command.mutable_upload()->set_raw_index(raw_index);
+}
+
+std::string ParameterOf(const absl::Status& status) {
+  const std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  EXPECT_TRUE(detail.has_value()) << status;
+  return detail.has_value() ? detail->parameter : "";
+}
+
 TEST_F(SessionMessagesTest, OneCommand) {
-  v1::SessionRequest request;
-  request.set_id(7);
-  request.mutable_upload()->set_stream(3);
-  request.add_raw("bytes");
-  absl::StatusOr<CommandReader> reader = CommandReader::Open(BufferOf(request));
+  v1::SessionRequest message;
+  AddUpload(message, 7, 0);
+  message.add_raw("bytes");
+  absl::StatusOr<CommandReader> reader = CommandReader::Open(BufferOf(message));
   ASSERT_TRUE(reader.ok()) << reader.status();
-  EXPECT_FALSE(reader->is_grouped());
   EXPECT_EQ(reader->size(), 1u);
   const absl::StatusOr<Command> command = reader->Next();
   ASSERT_TRUE(command.ok()) << command.status();
@@ -66,37 +79,41 @@ TEST_F(SessionMessagesTest, OneCommand) {
   EXPECT_EQ(BytesOf(command->raw[0]), "bytes");
 }
 
-TEST_F(SessionMessagesTest, ALargeCommandKeepsItsMessage) {
+TEST_F(SessionMessagesTest, AMessageOfOneLargeCommandIsNotCopied) {
   const std::string bytes(1 << 20, 'b');
-  v1::SessionRequest request;
-  request.set_id(7);
-  request.mutable_upload();
-  request.add_raw(bytes);
-  absl::StatusOr<CommandReader> reader = CommandReader::Open(BufferOf(request));
+  v1::SessionRequest message;
+  AddUpload(message, 7, 0);
+  message.add_raw(bytes);
+  const grpc::ByteBuffer buffer = BufferOf(message);
+  absl::StatusOr<CommandReader> reader = CommandReader::Open(buffer);
   ASSERT_TRUE(reader.ok()) << reader.status();
   const absl::StatusOr<Command> command = reader->Next();
   reader = CommandReader();
   ASSERT_TRUE(command.ok()) << command.status();
   EXPECT_EQ(BytesOf(command->raw[0]), bytes);
+  // It is charged for all that it keeps.
+  EXPECT_EQ(static_cast<size_t>(command->spare_bytes), buffer.Length() - bytes.size());
+  std::vector<grpc::Slice> slices;
+  ASSERT_TRUE(buffer.Dump(&slices).ok());
+  ASSERT_EQ(slices.size(), 1u);
+  const auto* at = reinterpret_cast<const uint8_t*>(command->raw[0].pieces()[0].data());
+  EXPECT_TRUE(at >= slices[0].begin() && at < slices[0].end());
 }
 
-TEST_F(SessionMessagesTest, ACommandOfAGroupKeepsItsBytesAlone) {
-  v1::SessionRequest group;
+TEST_F(SessionMessagesTest, ACommandAmongOthersKeepsItsBytesAlone) {
+  v1::SessionRequest message;
   for (uint64_t id = 1; id <= 3; ++id) {
-    v1::SessionRequest& command = *group.add_commands();
-    command.set_id(id);
-    command.mutable_upload();
-    for (uint64_t i = 1; i < id; ++i) command.add_raw(absl::StrCat("bytes ", id, ".", i));
+    AddUpload(message, id, static_cast<uint32_t>(3 - id));
+    message.add_raw(std::string(5000, static_cast<char>('a' + id)));
   }
-  absl::StatusOr<CommandReader> opened = CommandReader::Open(BufferOf(group));
+  absl::StatusOr<CommandReader> opened = CommandReader::Open(BufferOf(message));
   ASSERT_TRUE(opened.ok()) << opened.status();
-  EXPECT_TRUE(opened->is_grouped());
   EXPECT_EQ(opened->size(), 3u);
-  EXPECT_TRUE(opened->Next()->raw.empty());
+  EXPECT_EQ(BytesOf(opened->Next()->raw[0]), message.raw(2));
   CommandReader reader = *std::move(opened);  // moving it changes nothing
   absl::StatusOr<Command> second = reader.Next();
   ASSERT_TRUE(second.ok()) << second.status();
-  EXPECT_EQ(reader.size(), 1u);
+  EXPECT_EQ(second->header.upload().raw_index(), 0u);
   const absl::StatusOr<Command> third = reader.Next();
   ASSERT_TRUE(third.ok()) << third.status();
   EXPECT_EQ(reader.size(), 0u);
@@ -105,42 +122,58 @@ TEST_F(SessionMessagesTest, ACommandOfAGroupKeepsItsBytesAlone) {
   reader = CommandReader();
   EXPECT_TRUE(bytes_of_second.expired());
   EXPECT_EQ(third->header.id(), 3u);
-  EXPECT_EQ(third->header.raw_size(), 0);
-  ASSERT_EQ(third->raw.size(), 2u);
-  EXPECT_EQ(BytesOf(third->raw[1]), "bytes 3.2");
+  ASSERT_EQ(third->raw.size(), 1u);
+  EXPECT_EQ(BytesOf(third->raw[0]), message.raw(0));
+  EXPECT_EQ(third->spare_bytes, 0);
+}
+
+TEST_F(SessionMessagesTest, EntriesAreSharedAmongTensorsAndCommands) {
+  v1::SessionRequest message;
+  for (const std::vector<uint32_t>& indices : {std::vector<uint32_t>{1, 0, 1}, {1, 7}}) {
+    v1::Call& call = *message.add_commands()->mutable_execute()->mutable_call();
+    for (const uint32_t index : indices) call.add_inputs()->set_raw_index(index);
+    call.add_inputs()->mutable_values();
+  }
+  message.add_raw("first");
+  message.add_raw("second");
+  absl::StatusOr<CommandReader> reader = CommandReader::Open(BufferOf(message));
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  const absl::StatusOr<Command> one = reader->Next();
+  ASSERT_TRUE(one.ok()) << one.status();
+  ASSERT_EQ(one->raw.size(), 2u);
+  EXPECT_EQ(BytesOf(one->raw[0]), "second");
+  EXPECT_EQ(one->header.execute().call().inputs(1).raw_index(), 1u);
+  EXPECT_EQ(one->header.execute().call().inputs(2).raw_index(), 0u);
+  const absl::StatusOr<Command> two = reader->Next();
+  ASSERT_TRUE(two.ok()) << two.status();
+  ASSERT_EQ(two->raw.size(), 1u);
+  // One that is not there stays out of range.
+  EXPECT_EQ(two->header.execute().call().inputs(1).raw_index(), 7u);
+}
+
+TEST_F(SessionMessagesTest, EntriesThatNoCommandUsesAreTheLastOnes) {
+  v1::SessionRequest message;
+  message.add_raw("bytes");
+  EXPECT_EQ(ParameterOf(CommandReader::Open(BufferOf(message)).status()), "commands");
+  AddUpload(message, 1, 1);
+  AddUpload(message, 2, 2);
+  message.add_raw("more");
+  absl::StatusOr<CommandReader> reader = CommandReader::Open(BufferOf(message));
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  EXPECT_EQ(reader->Next()->raw.size(), 1u);
+  const absl::StatusOr<Command> last = reader->Next();
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->header.upload().raw_index(), 2u);
+  ASSERT_EQ(last->raw.size(), 1u);
+  EXPECT_EQ(BytesOf(last->raw[0]), "bytes");
 }
 
 TEST_F(SessionMessagesTest, RefusesMoreCommandsThanItKeeps) {
-  v1::SessionRequest group;
-  for (size_t i = 0; i < CommandReader::kMaxCommands; ++i) group.add_commands();
-  EXPECT_TRUE(CommandReader::Open(BufferOf(group)).ok());
-  group.add_commands();
-  const absl::Status status = CommandReader::Open(BufferOf(group)).status();
-  ASSERT_TRUE(GetErrorDetail(status).has_value()) << status;
-  EXPECT_EQ(GetErrorDetail(status)->parameter, "message");
-}
-
-TEST_F(SessionMessagesTest, RefusesCommandsInCommands) {
-  v1::SessionRequest group;
-  group.add_commands()->set_id(1);
-  group.add_commands()->add_commands()->set_id(2);
-  absl::StatusOr<CommandReader> reader = CommandReader::Open(BufferOf(group));
-  if (reader.ok()) {
-    ASSERT_TRUE(reader->Next().ok());
-  }
-  const absl::Status status = reader.ok() ? reader->Next().status() : reader.status();
-  ASSERT_TRUE(GetErrorDetail(status).has_value()) << status;
-  EXPECT_EQ(GetErrorDetail(status)->parameter, "commands");
-}
-
-TEST_F(SessionMessagesTest, NothingGoesBesideAGroup) {
-  v1::SessionRequest group;
-  group.add_commands()->set_id(1);
-  group.set_id(1);
-  absl::StatusOr<CommandReader> reader = CommandReader::Open(BufferOf(group));
-  const absl::Status status = reader.ok() ? reader->Next().status() : reader.status();
-  ASSERT_TRUE(GetErrorDetail(status).has_value()) << status;
-  EXPECT_EQ(GetErrorDetail(status)->parameter, "commands");
+  v1::SessionRequest message;
+  for (size_t i = 0; i < CommandReader::kMaxCommands; ++i) message.add_commands();
+  EXPECT_TRUE(CommandReader::Open(BufferOf(message)).ok());
+  message.add_commands();
+  EXPECT_EQ(ParameterOf(CommandReader::Open(BufferOf(message)).status()), "message");
 }
 
 TEST_F(SessionMessagesTest, WritesWhatGeneratedCodeReads) {
@@ -148,11 +181,12 @@ TEST_F(SessionMessagesTest, WritesWhatGeneratedCodeReads) {
     std::vector<Answer> answers;
     v1::SessionResponse want;
     for (size_t i = 0; i < count; ++i) {
-      const std::vector<std::string> raw(i % 3, std::string(i * 37, 'x'));
-      answers.push_back(AnswerOf(i + 1, raw));
-      v1::SessionResponse& member = count == 1 ? want : *want.add_answers();
-      member.set_id(i + 1);
-      for (const std::string& entry : raw) member.add_raw(entry);
+      const std::string bytes(i * 97, 'x');
+      answers.push_back(AnswerOf(i + 1, bytes));
+      v1::Answer& answer = *want.add_answers();
+      answer.set_id(i + 1);
+      answer.mutable_chunk()->set_raw_index(static_cast<uint32_t>(i));
+      want.add_raw(bytes);
     }
     const v1::SessionResponse got = ResponseIn(WriteAnswers(std::move(answers)));
     EXPECT_EQ(got.SerializeAsString(), want.SerializeAsString()) << count;

@@ -21,16 +21,17 @@ struct ObjectKind {
 void PrintTo(const ObjectKind& kind, std::ostream* out) { *out << kind.name; }
 
 constexpr const char* kCall =
-    "call { operator: 'Hardshrink' attributes { name: 'lambd' float_value: 1 } "
-    "inputs { name: 'self' dtype: DTYPE_FLOAT32 shape: 2 buffer { buffer: 9 } } }";
+    "call { op: 'Hardshrink' attributes { name: 'lambd' float_value: 1 } "
+    "inputs { name: 'self' dtype: DATA_TYPE_FLOAT32 shape: 2 buffer { buffer: 9 } } }";
 
 constexpr const char* kCopyOnStream =
-    "copy { from { buffer: 9 row_bytes: 1 } to { buffer: 9 offset_bytes: 4 row_bytes: 1 } "
+    "copy { source { buffer: 9 row_bytes: 1 } destination { buffer: 9 offset_bytes: 4 row_bytes: 1 "
+    "} "
     "stream: $ }";
 
 constexpr const char* kPlanOnBuffer =
-    "get_workspace_size { executor: 100 context: 1 call { operator: 'Hardshrink' inputs { "
-    "name: 'self' dtype: DTYPE_FLOAT32 shape: 2 buffer { buffer: $ } } } }";
+    "create_executor { executor: 100 context: 1 call { op: 'Hardshrink' inputs { "
+    "name: 'self' dtype: DATA_TYPE_FLOAT32 shape: 2 buffer { buffer: $ } } } }";
 
 ObjectKind ContextKind() {
   return {"context",
@@ -41,7 +42,7 @@ ObjectKind ContextKind() {
           {"create_stream { stream: 100 context: $ }", "create_event { event: 100 context: $ }",
            "allocate { buffer: 100 context: $ size_bytes: 8 }", "query_memory { context: $ }",
            "synchronize { context: $ }",
-           absl::StrCat("get_workspace_size { executor: 100 context: $ ", kCall, " }")}};
+           absl::StrCat("create_executor { executor: 100 context: $ ", kCall, " }")}};
 }
 
 ObjectKind StreamKind() {
@@ -52,10 +53,10 @@ ObjectKind StreamKind() {
           "on_failure",
           {"query_stream { stream: $ }", "synchronize { stream: $ }",
            "record_event { event: 9 stream: $ }", "wait_event { event: 9 stream: $ }",
-           "upload { to { buffer: 9 } stream: $ }",
-           "download { from { buffer: 9 row_bytes: 8 } stream: $ }", kCopyOnStream,
-           "fill { to { buffer: 9 row_bytes: 8 } pattern: 'x' stream: $ }",
-           "execute { executor: 9 stream: $ }"}};
+           "upload { destination { buffer: 9 } stream: $ }",
+           "download { source { buffer: 9 row_bytes: 8 } stream: $ }", kCopyOnStream,
+           "fill { destination { buffer: 9 row_bytes: 8 } pattern: 'x' stream: $ }",
+           "run_executor { executor: 9 stream: $ }"}};
 }
 
 ObjectKind EventKind() {
@@ -75,22 +76,24 @@ ObjectKind BufferKind() {
           "free { buffer: $ }",
           "allocate { buffer: $ context: 1 size_bytes: -1 }",
           "size_bytes",
-          {"upload { to { buffer: $ } stream: 9 }",
-           "download { from { buffer: $ row_bytes: 8 } stream: 9 }",
-           "copy { from { buffer: $ row_bytes: 8 } to { buffer: 9 row_bytes: 8 } stream: 9 }",
-           "copy { from { buffer: 9 row_bytes: 8 } to { buffer: $ row_bytes: 8 } stream: 9 }",
-           "fill { to { buffer: $ row_bytes: 8 } pattern: 'x' stream: 9 }",
+          {"upload { destination { buffer: $ } stream: 9 }",
+           "download { source { buffer: $ row_bytes: 8 } stream: 9 }",
+           "copy { source { buffer: $ row_bytes: 8 } destination { buffer: 9 row_bytes: 8 } "
+           "stream: 9 }",
+           "copy { source { buffer: 9 row_bytes: 8 } destination { buffer: $ row_bytes: 8 } "
+           "stream: 9 }",
+           "fill { destination { buffer: $ row_bytes: 8 } pattern: 'x' stream: 9 }",
            "set_tensors { executor: 9 tensors { name: 'self' buffer { buffer: $ } } }",
-           "execute { executor: 9 stream: 9 workspace { buffer: $ } }", kPlanOnBuffer}};
+           "run_executor { executor: 9 stream: 9 workspace { buffer: $ } }", kPlanOnBuffer}};
 }
 
 ObjectKind ExecutorKind() {
   return {"executor",
-          absl::StrCat("get_workspace_size { executor: $ context: 1 ", kCall, " }"),
+          absl::StrCat("create_executor { executor: $ context: 1 ", kCall, " }"),
           "destroy_executor { executor: $ }",
-          "get_workspace_size { executor: $ context: 1 call { operator: 'Nothing' } }",
+          "create_executor { executor: $ context: 1 call { op: 'Nothing' } }",
           "operator",
-          {"execute { executor: $ stream: 9 }", "set_tensors { executor: $ }"}};
+          {"run_executor { executor: $ stream: 9 }", "set_tensors { executor: $ }"}};
 }
 
 class SessionObjectsTest : public SessionFixture, public ::testing::WithParamInterface<ObjectKind> {
@@ -102,7 +105,7 @@ class SessionObjectsTest : public SessionFixture, public ::testing::WithParamInt
     session().Do("record_event { event: 9 stream: 9 }");
     session().Do("allocate { buffer: 9 context: 1 size_bytes: 8 }");
     session().Do(
-        absl::StrCat("get_workspace_size { executor: 9 context: 1 repeatable: true ", kCall, " }"));
+        absl::StrCat("create_executor { executor: 9 context: 1 repeatable: true ", kCall, " }"));
   }
 
   static std::string With(std::string text, uint64_t id) {

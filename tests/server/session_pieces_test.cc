@@ -32,24 +32,24 @@ v1::Attribute ToAttribute(std::string_view name, const AttributeValue& value) {
 
 // A case as a command: inputs of the output's shape come in chunks, but for those that `rng` keeps.
 struct ChunkedCase {
-  v1::SessionRequest command;
+  v1::Command command;
   std::vector<std::string> raw;
   std::vector<size_t> chunked;  // inputs of the case
 };
 
 ChunkedCase ToChunked(const OpCase& op_case, const Plan& plan, Rng& rng) {
   ChunkedCase made;
-  v1::Call& call = *made.command.mutable_chunked_execute()->mutable_call();
-  call.set_operator_(std::string(op_case.op->name));
+  v1::Call& call = *made.command.mutable_execute_chunked()->mutable_call();
+  call.set_op(std::string(op_case.op->name));
   for (size_t i = 0; i < op_case.inputs.size(); ++i) {
     const TestTensor& input = *op_case.inputs[i];
     v1::Tensor& tensor = *call.add_inputs();
     tensor.set_name(std::string(op_case.op->inputs[i].name));
-    tensor.set_dtype(static_cast<v1::DType>(input.desc().dtype));
+    tensor.set_dtype(static_cast<v1::DataType>(input.desc().dtype));
     tensor.mutable_shape()->Add(input.desc().shape.begin(), input.desc().shape.end());
     const bool fits = SameShape(input.desc().shape, plan.call.outputs[0].desc.shape);
     if (fits && rng() % 4 != 0) {
-      tensor.set_chunked(true);
+      tensor.mutable_chunked();
       made.chunked.push_back(i);
       continue;
     }
@@ -62,7 +62,7 @@ ChunkedCase ToChunked(const OpCase& op_case, const Plan& plan, Rng& rng) {
   for (size_t i = 0; i < op_case.output_dtypes.size(); ++i) {
     v1::Tensor& output = *call.add_outputs();
     output.set_name(std::string(op_case.op->outputs[i].name));
-    output.set_dtype(static_cast<v1::DType>(op_case.output_dtypes[i]));
+    output.set_dtype(static_cast<v1::DataType>(op_case.output_dtypes[i]));
   }
   return made;
 }
@@ -104,7 +104,7 @@ class Feeder {
         std::min(tensor.count() - part.sent, max_skew_bytes_ / element - (part.sent - least));
     const int64_t most = rng_() % 2 == 0 ? room : std::min<int64_t>(room, 3);
     const int64_t count = most == 0 ? 0 : static_cast<int64_t>(rng_() % (most + 1));
-    v1::SessionRequest chunk;
+    v1::Command chunk;
     chunk.mutable_input_chunk()->set_command(call);
     chunk.mutable_input_chunk()->set_input(std::string(op_case_.op->inputs[part.input].name));
     const auto* bytes = reinterpret_cast<const char*>(tensor.bytes().data());

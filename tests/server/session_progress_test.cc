@@ -73,7 +73,7 @@ TEST_P(SessionProgressTest, RandomCommandsComeToAnEnd) {
     for (const uint64_t id : answered) {
       const auto found = session.answers().find(id);
       ASSERT_TRUE(found != session.answers().end()) << id;
-      ASSERT_FALSE(found->second.back().more()) << id;
+      ASSERT_FALSE(found->second.last().more()) << id;
     }
   }
 }

@@ -1,4 +1,5 @@
 // The Session RPC of a real server: how it ends, what ends it, and that nothing is left.
+#include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
@@ -13,8 +14,8 @@ namespace opserve::testing {
 namespace {
 
 constexpr const char* kHardshrink =
-    "call { operator: 'Hardshrink' attributes { name: 'lambd' float_value: 0 } inputs { name: "
-    "'self' dtype: DTYPE_FLOAT32 shape: 4 buffer { buffer: 1 } } }";
+    "call { op: 'Hardshrink' attributes { name: 'lambd' float_value: 0 } inputs { name: "
+    "'self' dtype: DATA_TYPE_FLOAT32 shape: 4 buffer { buffer: 1 } } }";
 
 class SessionServiceTest : public ServerTest {
  protected:
@@ -42,19 +43,19 @@ class SessionServiceTest : public ServerTest {
 TEST_F(SessionServiceTest, HalfCloseWaitsForTheAnswers) {
   for (const std::string& at : server().addresses()) {
     SessionClient client(at);
-    const std::optional<v1::SessionResponse> first = client.Receive();
+    const std::optional<v1::Answer> first = client.Receive();
     ASSERT_TRUE(first.has_value());
     EXPECT_GT(first->info().window_bytes(), 0);
     MakeBuffer(client, 16);
-    const std::string bytes = BytesOf(v1::DTYPE_FLOAT32, {1, -2, 3, -4});
-    client.Send("quiet: true upload { to { buffer: 1 } stream: 1 }", {bytes});
-    client.Send(std::string("get_workspace_size { executor: 1 context: 1 ") + kHardshrink + " }");
-    client.Send("execute { executor: 1 stream: 1 }");
+    const std::string bytes = BytesOf(v1::DATA_TYPE_FLOAT32, {1, -2, 3, -4});
+    client.Send("quiet: true upload { destination { buffer: 1 } stream: 1 }", {bytes});
+    client.Send(std::string("create_executor { executor: 1 context: 1 ") + kHardshrink + " }");
+    client.Send("run_executor { executor: 1 stream: 1 }");
     client.HalfClose();
     std::string came;
-    while (const std::optional<v1::SessionResponse> answer = client.Receive()) {
+    while (const std::optional<v1::Answer> answer = client.Receive()) {
       EXPECT_FALSE(answer->has_error()) << answer->error().message();
-      if (answer->raw_size() == 1) came += answer->raw(0);
+      if (!client.raw().empty()) came += client.raw()[0];
     }
     EXPECT_EQ(came, bytes);
     EXPECT_EQ(client.End().code, "OK");
@@ -74,11 +75,12 @@ TEST_F(SessionServiceTest, LargeTransfers) {
   MakeBuffer(client, kSize);
   std::string bytes(kSize, '\0');
   for (size_t i = 0; i < kSize; ++i) bytes[i] = static_cast<char>(i * 2654435761U >> 24);
-  client.Do("upload { to { buffer: 1 } stream: 1 }", {bytes});
-  client.Send("download { from { buffer: 1 row_bytes: " + std::to_string(kSize) + " } stream: 1 }");
+  client.Do("upload { destination { buffer: 1 } stream: 1 }", {bytes});
+  client.Send("download { source { buffer: 1 row_bytes: " + std::to_string(kSize) +
+              " } stream: 1 }");
   std::string came;
-  while (const std::optional<v1::SessionResponse> answer = client.Receive()) {
-    if (answer->raw_size() == 1) came += answer->raw(0);
+  while (const std::optional<v1::Answer> answer = client.Receive()) {
+    if (!client.raw().empty()) came += client.raw()[0];
     if (answer->id() == client.last_id() && !answer->more()) break;
   }
   EXPECT_TRUE(came == bytes);
@@ -116,8 +118,10 @@ TEST_F(SessionServiceTest, WhatIsNoRequestEndsIt) {
   const std::string with_id = "\x08\x01";
   for (const Bad& bad :
        {Bad{"\xff\xff\xff\xff\xff\xff", "message", "161002"},
-        Bad{with_id + "\x1a\x7f", "message", "161002"}, Bad{with_id, "command", "161001"},
-        Bad{std::string("\x1a\x00", 2), "id", "161002"}, Bad{"", "id", "161002"}}) {
+        Bad{"\x0a\x04" + with_id + "\x1a\x7f", "message", "161002"},
+        Bad{"\x0a\x02" + with_id, "command", "161001"},
+        Bad{std::string("\x0a\x02\x1a\x00", 4), "id", "161002"}, Bad{with_id, "commands", "161001"},
+        Bad{"", "commands", "161001"}, Bad{std::string("\x7a\x01x"), "commands", "161001"}}) {
     SessionClient client(address());
     client.SendBytes(bad.message);
     const Outcome outcome = client.End();
@@ -130,52 +134,36 @@ TEST_F(SessionServiceTest, WhatIsNoRequestEndsIt) {
 TEST_F(SessionServiceTest, CommandsInOneMessage) {
   SessionClient client(address());
   EXPECT_TRUE(client.Receive()->has_info());
-  v1::SessionRequest group;
+  v1::SessionRequest message;
   const std::vector<std::vector<double>> inputs = {{1, -2, 3, -4}, {5, 6, 7, 8}, {}};
   for (size_t i = 0; i < inputs.size(); ++i) {
-    v1::SessionRequest& command = *group.add_commands();
+    v1::Command& command = *message.add_commands();
     command.set_id(i + 1);
-    v1::Call& call = *command.mutable_inline_execute()->mutable_call();
-    call.set_operator_("Hardshrink");
+    v1::Call& call = *command.mutable_execute()->mutable_call();
+    call.set_op("Hardshrink");
     AddFloat(call, "lambd", 0.5);
     v1::Tensor& self = *call.add_inputs();
     self.set_name("self");
-    self.set_dtype(v1::DTYPE_FLOAT32);
+    self.set_dtype(v1::DATA_TYPE_FLOAT32);
     self.add_shape(4);
-    self.set_raw_index(0);
-    command.add_raw(BytesOf(v1::DTYPE_FLOAT32, inputs[i]));
+    self.set_raw_index(static_cast<uint32_t>(i));
+    message.add_raw(BytesOf(v1::DATA_TYPE_FLOAT32, inputs[i]));
   }
-  client.SendBytes(group.SerializeAsString());
-  std::map<uint64_t, v1::SessionResponse> answers;
+  client.SendBytes(message.SerializeAsString());
+  std::map<uint64_t, std::vector<std::string>> results;
+  std::map<uint64_t, v1::Answer> answers;
   while (answers.size() < inputs.size()) {
-    const std::optional<v1::SessionResponse> message = client.Receive();
-    ASSERT_TRUE(message.has_value());
-    if (message->answers().empty()) answers[message->id()] = *message;
-    for (const v1::SessionResponse& answer : message->answers()) answers[answer.id()] = answer;
+    const std::optional<v1::Answer> answer = client.Receive();
+    ASSERT_TRUE(answer.has_value());
+    answers[answer->id()] = *answer;
+    results[answer->id()] = client.raw();
   }
-  EXPECT_EQ(answers[1].raw(0), group.commands(0).raw(0));
-  EXPECT_EQ(answers[2].raw(0), group.commands(1).raw(0));
+  EXPECT_THAT(results[1], ::testing::ElementsAre(message.raw(0)));
+  EXPECT_THAT(results[2], ::testing::ElementsAre(message.raw(1)));
   EXPECT_TRUE(answers[3].has_error());  // no bytes
   client.HalfClose();
   EXPECT_EQ(client.End().code, "OK");
   AwaitEmpty();
-}
-
-TEST_F(SessionServiceTest, GroupsThatAreMalformedEndIt) {
-  for (const char* group :
-       {"id: 1 commands { id: 1 create_context { context: 1 } }",
-        "commands { id: 1 create_context { context: 1 } } create_context { context: 2 }",
-        "quiet: true commands { id: 1 create_context { context: 1 } }",
-        "commands { id: 1 create_context { context: 1 } } raw: 'x'",
-        "commands { commands { id: 1 create_context { context: 1 } } }"}) {
-    SessionClient client(address());
-    v1::SessionRequest request;
-    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(group, &request));
-    client.SendBytes(request.SerializeAsString());
-    const Outcome outcome = client.End();
-    EXPECT_EQ(outcome.code, "INVALID_ARGUMENT") << group;
-    EXPECT_EQ(outcome.parameter(), "commands") << group;
-  }
 }
 
 TEST_F(SessionServiceTest, IdsOutOfOrderEndIt) {
@@ -191,8 +179,8 @@ TEST_F(SessionServiceTest, IdsOutOfOrderEndIt) {
 
 TEST_F(SessionServiceTest, AHeaderThatIsTooLarge) {
   SessionClient client(address());
-  v1::SessionRequest command;
-  command.mutable_get_workspace_size()->mutable_call()->set_operator_(std::string(5 << 20, 'x'));
+  v1::Command command;
+  command.mutable_create_executor()->mutable_call()->set_op(std::string(5 << 20, 'x'));
   client.Send(command);
   const Outcome outcome = client.End();
   EXPECT_EQ(outcome.code, "RESOURCE_EXHAUSTED");
@@ -202,13 +190,13 @@ TEST_F(SessionServiceTest, AHeaderThatIsTooLarge) {
 TEST_F(SessionServiceTest, AFailureIsAnAnswer) {
   SessionClient client(address());
   client.Send("create_context { context: 1 device: 'cpu:9' }");
-  const v1::SessionResponse answer = client.Await(1);
-  v1::ErrorInfo info;
+  const v1::Answer answer = client.Await(1);
+  google::rpc::ErrorInfo info;
   ASSERT_EQ(answer.error().details_size(), 1);
   EXPECT_EQ(answer.error().details(0).type_url(), "type.googleapis.com/google.rpc.ErrorInfo");
   ASSERT_TRUE(info.ParseFromString(answer.error().details(0).value()));
   EXPECT_EQ(info.reason(), "DEVICE_NOT_FOUND");
-  EXPECT_EQ(info.domain(), "opserve");
+  EXPECT_EQ(info.domain(), "opserve.dev");
   client.Do("create_context { context: 1 }");
 }
 
@@ -251,7 +239,7 @@ TEST_F(StallTest, AClientThatNeverReadsIsCut) {
   client.Send("create_context { context: 1 }");
   client.Send("create_stream { stream: 1 context: 1 }");
   client.Send("allocate { buffer: 1 context: 1 size_bytes: 33554432 }");
-  client.Send("download { from { buffer: 1 row_bytes: 33554432 } stream: 1 }");
+  client.Send("download { source { buffer: 1 row_bytes: 33554432 } stream: 1 }");
   AwaitEmpty();
   const Outcome outcome = client.End();
   EXPECT_EQ(outcome.code, "DEADLINE_EXCEEDED") << outcome.message;
@@ -263,7 +251,7 @@ TEST_F(StallTest, SoIsOneWhoseSessionFailed) {
   client.Send("create_context { context: 1 }");
   client.Send("create_stream { stream: 1 context: 1 }");
   client.Send("allocate { buffer: 1 context: 1 size_bytes: 33554432 }");
-  client.Send("download { from { buffer: 1 row_bytes: 33554432 } stream: 1 }");
+  client.Send("download { source { buffer: 1 row_bytes: 33554432 } stream: 1 }");
   for (int i = 0; i < 50; ++i) ASSERT_TRUE(tcp().ListDevices().ok());  // the answers get stuck
   client.Send("id: 1 create_context { context: 2 }");
   while (true) {  // there is room for one session only
@@ -278,7 +266,7 @@ TEST_F(StallTest, AClientThatReadsAtItsPaceIsNot) {
   MakeBuffer(client, 1 << 20);
   const absl::Time end = Clock::Real().Now() + absl::Milliseconds(500);
   while (Clock::Real().Now() < end)
-    client.Do("download { from { buffer: 1 row_bytes: 1048576 } stream: 1 }");
+    client.Do("download { source { buffer: 1 row_bytes: 1048576 } stream: 1 }");
   client.HalfClose();
   EXPECT_EQ(client.End().code, "OK");
 }
@@ -309,7 +297,7 @@ TEST_F(SessionDrainTest, ANoticeThenUnavailable) {
   SessionClient client(address());
   MakeBuffer(client, 1 << 20);
   StartDraining();
-  const std::optional<v1::SessionResponse> notice = client.Receive();
+  const std::optional<v1::Answer> notice = client.Receive();
   ASSERT_TRUE(notice.has_value());
   EXPECT_EQ(notice->id(), 0u);
   EXPECT_TRUE(notice->has_draining());
@@ -322,13 +310,13 @@ TEST_F(SessionDrainTest, WhatIsUnderWayIsFinished) {
   SessionClient client(address());
   ASSERT_TRUE(client.Receive().has_value());
   client.Send(
-      "chunked_execute { call { operator: 'Hardshrink' attributes { name: 'lambd' float_value: 0 } "
-      "inputs { name: 'self' dtype: DTYPE_FLOAT32 shape: 4 chunked: true } } }");
+      "execute_chunked { call { op: 'Hardshrink' attributes { name: 'lambd' float_value: 0 } "
+      "inputs { name: 'self' dtype: DATA_TYPE_FLOAT32 shape: 4 chunked {} } } }");
   ASSERT_TRUE(client.Receive()->has_outputs());
   StartDraining();
   ASSERT_TRUE(client.Receive()->has_draining());
   client.Send("input_chunk { command: 1 input: 'self' }",
-              {BytesOf(v1::DTYPE_FLOAT32, {1, 2, 3, 4})});
+              {BytesOf(v1::DATA_TYPE_FLOAT32, {1, 2, 3, 4})});
   EXPECT_FALSE(client.Await(1).has_error());
   EXPECT_EQ(client.End().code, "UNAVAILABLE");
 }

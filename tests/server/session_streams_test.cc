@@ -24,7 +24,7 @@ class SessionStreamsTest : public SessionFixture {
     return id;
   }
   uint64_t Fill(int stream, char with) {
-    return session().Send(absl::StrCat("fill { to { buffer: 1 row_bytes: 64 } pattern: '",
+    return session().Send(absl::StrCat("fill { destination { buffer: 1 row_bytes: 64 } pattern: '",
                                        std::string(1, with), "' stream: ", stream, " }"));
   }
   bool Answered(uint64_t id) {
@@ -35,9 +35,9 @@ class SessionStreamsTest : public SessionFixture {
 
 TEST_F(SessionStreamsTest, TwoStreamsOverlap) {
   const uint64_t held = HeldFill(1);
-  session().Do("upload { to { buffer: 2 } stream: 2 }", {std::string(64, 'u')});
+  session().Do("upload { destination { buffer: 2 } stream: 2 }", {std::string(64, 'u')});
   const Reply reply =
-      session().Do("download { from { buffer: 2 row_bytes: 64 } stream: 2 }");  // while 1 runs
+      session().Do("download { source { buffer: 2 row_bytes: 64 } stream: 2 }");  // while 1 runs
   EXPECT_EQ(reply.bytes(), std::string(64, 'u'));
   EXPECT_FALSE(Answered(held));
   device().Release(Work::kFill);
@@ -48,7 +48,7 @@ TEST_F(SessionStreamsTest, BothStreamsRunAtOneTime) {
   device().Hold(Work::kFill);
   const uint64_t one = Fill(1, 'a');
   const uint64_t two =
-      session().Send("fill { to { buffer: 2 row_bytes: 8 } pattern: 'b' stream: 2 }");
+      session().Send("fill { destination { buffer: 2 row_bytes: 8 } pattern: 'b' stream: 2 }");
   device().AwaitHeld(Work::kFill, 2);
   device().Release(Work::kFill);
   EXPECT_TRUE(session().Await(one).ok());
@@ -58,7 +58,7 @@ TEST_F(SessionStreamsTest, BothStreamsRunAtOneTime) {
 TEST_F(SessionStreamsTest, OneStreamIsInOrder) {
   const uint64_t held = HeldFill(1);
   const uint64_t behind =
-      session().Send("upload { to { buffer: 1 } stream: 1 }", {std::string(64, 'u')});
+      session().Send("upload { destination { buffer: 1 } stream: 1 }", {std::string(64, 'u')});
   EXPECT_FALSE(session().Do("query_stream { stream: 1 }").last().stream().idle());
   EXPECT_TRUE(session().Do("query_stream { stream: 2 }").last().stream().idle());
   EXPECT_FALSE(Answered(behind));
@@ -71,7 +71,7 @@ TEST_F(SessionStreamsTest, AnEventOrdersThem) {
   HeldFill(1);
   const uint64_t record = session().Send("record_event { event: 1 stream: 1 }");
   const uint64_t wait = session().Send("wait_event { event: 1 stream: 2 }");
-  const uint64_t read = session().Send("download { from { buffer: 1 row_bytes: 64 } stream: 2 }");
+  const uint64_t read = session().Send("download { source { buffer: 1 row_bytes: 64 } stream: 2 }");
   EXPECT_FALSE(session().Do("query_event { event: 1 }").last().event().reached());
   const uint64_t synchronize = session().Send("synchronize { event: 1 }");
   for (const uint64_t id : {record, wait, read, synchronize}) EXPECT_FALSE(Answered(id));
@@ -114,14 +114,14 @@ TEST_F(SessionStreamsTest, ElapsedTime) {
   session().Await(record);
   const Reply forth = session().Do("query_elapsed_time { start: 1 end: 2 }");
   const Reply back = session().Do("query_elapsed_time { start: 2 end: 1 }");
-  EXPECT_GT(forth.last().elapsed_time().seconds(), 0);
-  EXPECT_EQ(back.last().elapsed_time().seconds(), -forth.last().elapsed_time().seconds());
+  EXPECT_GT(forth.last().elapsed_time().elapsed_ns(), 0);
+  EXPECT_EQ(back.last().elapsed_time().elapsed_ns(), -forth.last().elapsed_time().elapsed_ns());
 }
 
 TEST_F(SessionStreamsTest, DestroyingAStreamDropsWhatWaits) {
   const uint64_t held = HeldFill(1);
   const uint64_t waiting =
-      session().Send("upload { to { buffer: 1 } stream: 1 }", {std::string(64, 'u')});
+      session().Send("upload { destination { buffer: 1 } stream: 1 }", {std::string(64, 'u')});
   const uint64_t record = session().Send("record_event { event: 1 stream: 1 }");
   const uint64_t parked = session().Send("wait_event { event: 1 stream: 2 }");
   const uint64_t synchronize = session().Send("synchronize { stream: 1 }");
@@ -169,8 +169,8 @@ TEST_F(SessionStreamsTest, ContextsAreApart) {
   session().Do("record_event { event: 1 stream: 1 }");
   session().Refuse("record_event { event: 1 stream: 3 }", kInvalid, "event");
   session().Refuse("wait_event { event: 1 stream: 3 }", kInvalid, "event");
-  session().Refuse("fill { to { buffer: 1 row_bytes: 8 } pattern: 'x' stream: 3 }", kInvalid,
-                   "buffer");
+  session().Refuse("fill { destination { buffer: 1 row_bytes: 8 } pattern: 'x' stream: 3 }",
+                   kInvalid, "buffer");
   HeldFill(1);
   session().Do("synchronize { context: 2 }");  // does not wait for context 1
   session().Do("destroy_context { context: 2 }");

@@ -59,7 +59,7 @@ v1::ExecuteRequest LargeRequest() {
     tensor.add_shape(kLarge);
   }
   for (std::string& raw : *request.mutable_raw())
-    raw = BytesOf(v1::DTYPE_FLOAT32, std::vector<double>(kLarge, 3));
+    raw = BytesOf(v1::DATA_TYPE_FLOAT32, std::vector<double>(kLarge, 3));
   return request;
 }
 
@@ -214,7 +214,7 @@ TEST_F(SharedMemoryCallsTest, OnlyWhereItBelongs) {
   v1::ExecuteRequest request = good;
   v1::Tensor& beta = *request.mutable_call()->add_inputs();
   beta.set_name("beta");
-  beta.set_dtype(v1::DTYPE_FLOAT32);
+  beta.set_dtype(v1::DATA_TYPE_FLOAT32);
   Place(beta, memory, 0, 4);
   request.mutable_call()->mutable_attributes()->RemoveLast();
   ExpectRefused(request, "beta");

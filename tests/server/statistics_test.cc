@@ -37,7 +37,7 @@ class StatisticsTest : public ServerTest {
 TEST_F(StatisticsTest, MethodsByStatusAndBytes) {
   const v1::ExecuteRequest good = SampleRequest();
   v1::ExecuteRequest bad = good;
-  bad.mutable_call()->set_operator_("Nothing");
+  bad.mutable_call()->set_op("Nothing");
   int64_t response_bytes = 0;
   for (int i = 0; i < 3; ++i)
     response_bytes += static_cast<int64_t>(tcp().Execute(good).response.ByteSizeLong());
@@ -56,8 +56,8 @@ TEST_F(StatisticsTest, MethodsByStatusAndBytes) {
 TEST_F(StatisticsTest, ErrorsByReasonAndCallsOfBatches) {
   v1::ExecuteBatchRequest batch;
   AddToBatch(batch, SampleRequest());
-  batch.add_calls()->set_operator_("Nothing");
-  batch.add_calls()->set_operator_("L1Loss");
+  batch.add_calls()->set_op("Nothing");
+  batch.add_calls()->set_op("L1Loss");
   EXPECT_TRUE(tcp().ExecuteBatch(batch).ok());
   batch.add_raw("");
   EXPECT_FALSE(tcp().ExecuteBatch(batch).ok());
@@ -84,8 +84,8 @@ TEST_F(StatisticsTest, CallsInFlightAndDevices) {
   EXPECT_GT(during.engine().expected_wait_ns(), 0);
   ASSERT_EQ(during.devices_size(), 1);
   EXPECT_EQ(during.devices(0).device(), "cpu:0");
-  EXPECT_GT(during.devices(0).memory_limit_bytes(), 0);
-  EXPECT_EQ(during.devices(0).memory_hits() + during.devices(0).memory_misses(), 0);
+  EXPECT_GT(during.devices(0).memory().limit_bytes(), 0);
+  EXPECT_EQ(during.devices(0).memory().hits() + during.devices(0).memory().misses(), 0);
   worker.Release();
   EXPECT_TRUE(call.Wait().ok());
   EXPECT_TRUE(tcp().Execute(SampleRequest()).ok());
@@ -94,7 +94,7 @@ TEST_F(StatisticsTest, CallsInFlightAndDevices) {
   EXPECT_EQ(after.engine().inline_calls(), 1);
   EXPECT_GT(after.engine().queue_wait_ns(), 0);
   EXPECT_GT(after.engine().execution_ns(), 0);
-  EXPECT_GT(after.devices(0).memory_hits() + after.devices(0).memory_misses(), 0);
+  EXPECT_GT(after.devices(0).memory().hits() + after.devices(0).memory().misses(), 0);
 }
 
 }  // namespace

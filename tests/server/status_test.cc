@@ -5,22 +5,23 @@
 #include <string>
 
 #include "core/base/op_error.h"
-#include "opserve/v1/errors.pb.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
 #include "server/wire/status_details.h"
 
 namespace opserve::server {
 namespace {
 
-v1::ErrorInfo InfoOf(const grpc::Status& status) {
-  v1::StatusDetails details;
+google::rpc::ErrorInfo InfoOf(const grpc::Status& status) {
+  google::rpc::Status details;
   EXPECT_TRUE(details.ParseFromString(status.error_details()));
   EXPECT_EQ(details.code(), static_cast<int>(status.error_code()));
   EXPECT_EQ(details.message(), status.error_message());
-  EXPECT_EQ(details.details_size(), 1);
+  EXPECT_GE(details.details_size(), 1);
   EXPECT_EQ(details.details(0).type_url(), "type.googleapis.com/google.rpc.ErrorInfo");
-  v1::ErrorInfo info;
+  google::rpc::ErrorInfo info;
   EXPECT_TRUE(info.ParseFromString(details.details(0).value()));
-  EXPECT_EQ(info.domain(), "opserve");
+  EXPECT_EQ(info.domain(), "opserve.dev");
   return info;
 }
 
@@ -36,7 +37,7 @@ TEST(StatusTest, EveryReasonTravels) {
         {.reason = reason.reason, .op = "Op", .parameter = "beta", .want = ">= 0", .got = "-1"}));
     EXPECT_EQ(static_cast<int>(status.error_code()), static_cast<int>(reason.status_code));
     EXPECT_EQ(status.error_message(), "Op: beta: want >= 0, got -1");
-    const v1::ErrorInfo info = InfoOf(status);
+    const google::rpc::ErrorInfo info = InfoOf(status);
     EXPECT_EQ(info.reason(), std::string(reason.name));
     EXPECT_EQ(info.metadata().count("code"), reason.aclnn_code == 0 ? 0u : 1u);
     if (reason.aclnn_code != 0) {
@@ -50,13 +51,21 @@ TEST(StatusTest, EveryReasonTravels) {
 }
 
 TEST(StatusTest, SaysWhenToTryAgain) {
-  const v1::ErrorInfo info = InfoOf(ToGrpcStatus(
-      MakeError({.reason = ErrorReason::kResourceLimit, .retry_after = absl::Milliseconds(1500)})));
-  EXPECT_EQ(info.metadata().at("retry_after_ms"), "1500");
+  google::rpc::Status details;
+  ASSERT_TRUE(
+      details.ParseFromString(ToGrpcStatus(MakeError({.reason = ErrorReason::kResourceLimit,
+                                                      .retry_after = absl::Milliseconds(1500)}))
+                                  .error_details()));
+  ASSERT_EQ(details.details_size(), 2);
+  google::rpc::RetryInfo retry;
+  ASSERT_TRUE(details.details(1).UnpackTo(&retry));
+  EXPECT_EQ(retry.retry_delay().seconds(), 1);
+  EXPECT_EQ(retry.retry_delay().nanos(), 500000000);
 }
 
 TEST(StatusTest, UnknownPartsAreLeftOut) {
-  const v1::ErrorInfo info = InfoOf(ToGrpcStatus(MakeError({.reason = ErrorReason::kCancelled})));
+  const google::rpc::ErrorInfo info =
+      InfoOf(ToGrpcStatus(MakeError({.reason = ErrorReason::kCancelled})));
   EXPECT_TRUE(info.metadata().empty());
 }
 
@@ -79,7 +88,7 @@ TEST(StatusTest, FitsTheMetadataThatClientsAccept) {
   // The message percent-encoded, the details in base64.
   EXPECT_LE(status.error_details().size(), kMaxStatusDetailsBytes);
   EXPECT_LT(status.error_message().size() * 3 + status.error_details().size() * 4 / 3, 8000u);
-  const v1::ErrorInfo info = InfoOf(status);  // parses: cut between characters
+  const google::rpc::ErrorInfo info = InfoOf(status);  // parses: cut between characters
   EXPECT_EQ(info.metadata().at("got").substr(info.metadata().at("got").size() - 3), "…");
 }
 

@@ -32,8 +32,9 @@ TEST(TensorCodecTest, EveryDTypeGoesThereAndBack) {
     const absl::StatusOr<DType> back = DecodeDType(EncodeDType(dtype), "x");
     ASSERT_TRUE(back.ok());
     EXPECT_EQ(*back, dtype);
-    // Names agree too: DTYPE_FLOAT32, "float32".
-    std::string name = v1::DType_Name(EncodeDType(dtype)).substr(6);
+    // Names agree too: DATA_TYPE_FLOAT32, "float32".
+    std::string name =
+        v1::DataType_Name(EncodeDType(dtype)).substr(std::string_view("DATA_TYPE_").size());
     EXPECT_EQ(ParseDType(name), dtype);
   }
   for (const int number :
@@ -89,7 +90,7 @@ TEST(TensorCodecTest, ValuesMustFit) {
 TEST(TensorCodecTest, DescriptionsOfSillyLengthAreRefusedAtOnce) {
   v1::Tensor tensor;
   tensor.set_name("x");
-  tensor.set_dtype(v1::DTYPE_FLOAT32);
+  tensor.set_dtype(v1::DATA_TYPE_FLOAT32);
   for (int i = 0; i < 9; ++i) tensor.add_shape(1);
   EXPECT_TRUE(DecodeDesc(tensor).ok());  // rank 9 is for the operators to refuse
   tensor.mutable_shape()->Resize(100'000, 2);

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/time/time.h"
-#include "opserve/v1/errors.pb.h"
+#include "google/rpc/error_details.pb.h"
 #include "opserve/v1/operator_service.pb.h"
 #include "server/config.h"
 #include "server/server.h"
@@ -22,7 +22,7 @@ struct Outcome {
   std::string code;  // "OK", "INVALID_ARGUMENT", …
   std::string message;
   bool has_info = false;
-  v1::ErrorInfo info;  // if has_info
+  google::rpc::ErrorInfo info;  // if has_info
   absl::Duration took;
 
   bool ok() const { return code == "OK"; }

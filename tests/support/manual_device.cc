@@ -98,25 +98,25 @@ absl::Status ManualDevice::Execute(const Kernel& kernel, const KernelArgs& args)
   return device_->Execute(kernel, args);
 }
 
-absl::Status ManualDevice::Upload(const MemoryRegion& to, const Fragments& from,
+absl::Status ManualDevice::Upload(const MemoryRange& to, const Fragments& from,
                                   const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(Pass(Work::kUpload));
   return device_->Upload(to, from, workers);
 }
 
-absl::Status ManualDevice::Download(const MemoryRegion& from, int64_t offset_bytes,
+absl::Status ManualDevice::Download(const MemoryRange& from, int64_t offset_bytes,
                                     std::span<std::byte> to, const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(Pass(Work::kDownload));
   return device_->Download(from, offset_bytes, to, workers);
 }
 
-absl::Status ManualDevice::Copy(const MemoryRegion& from, const MemoryRegion& to,
+absl::Status ManualDevice::Copy(const MemoryRange& from, const MemoryRange& to,
                                 const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(Pass(Work::kCopy));
   return device_->Copy(from, to, workers);
 }
 
-absl::Status ManualDevice::Fill(const MemoryRegion& to, std::span<const std::byte> pattern,
+absl::Status ManualDevice::Fill(const MemoryRange& to, std::span<const std::byte> pattern,
                                 const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(Pass(Work::kFill));
   return device_->Fill(to, pattern, workers);

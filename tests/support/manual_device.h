@@ -56,13 +56,13 @@ class ManualDevice final : public Device {
   using Device::Download;
   using Device::Fill;
   using Device::Upload;
-  absl::Status Upload(const MemoryRegion& to, const Fragments& from,
+  absl::Status Upload(const MemoryRange& to, const Fragments& from,
                       const Workers& workers) override;
-  absl::Status Download(const MemoryRegion& from, int64_t offset_bytes, std::span<std::byte> to,
+  absl::Status Download(const MemoryRange& from, int64_t offset_bytes, std::span<std::byte> to,
                         const Workers& workers) override;
-  absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to,
+  absl::Status Copy(const MemoryRange& from, const MemoryRange& to,
                     const Workers& workers) override;
-  absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern,
+  absl::Status Fill(const MemoryRange& to, std::span<const std::byte> pattern,
                     const Workers& workers) override;
 
  private:

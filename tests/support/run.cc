@@ -67,7 +67,7 @@ class Placed {
 
  private:
   Placed(Device& device, std::span<std::byte> host) : device_(&device), host_(host) {}
-  MemoryRegion region() {
+  MemoryRange region() {
     return {.start = lease_.data(), .row_bytes = static_cast<int64_t>(host_.size())};
   }
 

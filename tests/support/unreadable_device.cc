@@ -113,37 +113,37 @@ const Kernel* UnreadableDevice::FindKernel(const Operator& op) const {
   return cpu->FindKernel(op);
 }
 
-absl::StatusOr<MemoryRegion> UnreadableDevice::Real(const MemoryRegion& region) const {
+absl::StatusOr<MemoryRange> UnreadableDevice::Real(const MemoryRange& region) const {
   if (region.size_bytes() == 0) return region;
-  MemoryRegion real = region;
+  MemoryRange real = region;
   real.start =
       bytes_.Real(region.start, (region.rows - 1) * region.stride_bytes + region.row_bytes);
   if (real.start == nullptr) return NotTheDevices("region");
   return real;
 }
 
-absl::Status UnreadableDevice::Upload(const MemoryRegion& to, const Fragments& from,
+absl::Status UnreadableDevice::Upload(const MemoryRange& to, const Fragments& from,
                                       const Workers& workers) {
-  OPSERVE_ASSIGN_OR_RETURN(const MemoryRegion real, Real(to));
+  OPSERVE_ASSIGN_OR_RETURN(const MemoryRange real, Real(to));
   return cpu::Upload(real, from, workers);
 }
 
-absl::Status UnreadableDevice::Download(const MemoryRegion& from, int64_t offset_bytes,
+absl::Status UnreadableDevice::Download(const MemoryRange& from, int64_t offset_bytes,
                                         std::span<std::byte> to, const Workers& workers) {
-  OPSERVE_ASSIGN_OR_RETURN(const MemoryRegion real, Real(from));
+  OPSERVE_ASSIGN_OR_RETURN(const MemoryRange real, Real(from));
   return cpu::Download(real, offset_bytes, to, workers);
 }
 
-absl::Status UnreadableDevice::Copy(const MemoryRegion& from, const MemoryRegion& to,
+absl::Status UnreadableDevice::Copy(const MemoryRange& from, const MemoryRange& to,
                                     const Workers& workers) {
-  OPSERVE_ASSIGN_OR_RETURN(const MemoryRegion real_from, Real(from));
-  OPSERVE_ASSIGN_OR_RETURN(const MemoryRegion real_to, Real(to));
+  OPSERVE_ASSIGN_OR_RETURN(const MemoryRange real_from, Real(from));
+  OPSERVE_ASSIGN_OR_RETURN(const MemoryRange real_to, Real(to));
   return cpu::Copy(real_from, real_to, workers);
 }
 
-absl::Status UnreadableDevice::Fill(const MemoryRegion& to, std::span<const std::byte> pattern,
+absl::Status UnreadableDevice::Fill(const MemoryRange& to, std::span<const std::byte> pattern,
                                     const Workers& workers) {
-  OPSERVE_ASSIGN_OR_RETURN(const MemoryRegion real, Real(to));
+  OPSERVE_ASSIGN_OR_RETURN(const MemoryRange real, Real(to));
   return cpu::Fill(real, pattern, workers);
 }
 

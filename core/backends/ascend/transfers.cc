@@ -13,12 +13,12 @@ namespace {
 // Of a repeated pattern, sent again and again.
 constexpr int64_t kPatternBytes = int64_t{1} << 20;
 
-// Where the next byte of a region is, and how many follow it side by side.
+// Where the next byte of a range is, and how many follow it side by side.
 class Cursor {
  public:
-  explicit Cursor(const MemoryRegion& region) : region_(region) {
-    if (region.rows > 1 && region.stride_bytes == region.row_bytes)
-      region_ = {.start = region.start, .row_bytes = region.size_bytes()};
+  explicit Cursor(const MemoryRange& range) : region_(range) {
+    if (range.rows > 1 && range.stride_bytes == range.row_bytes)
+      region_ = {.start = range.start, .row_bytes = range.size_bytes()};
   }
 
   std::byte* at() const { return region_.start + row_ * region_.stride_bytes + column_; }
@@ -32,7 +32,7 @@ class Cursor {
   }
 
  private:
-  MemoryRegion region_;
+  MemoryRange region_;
   int64_t row_ = 0;
   int64_t column_ = 0;
 };
@@ -47,8 +47,7 @@ bool IsOneByte(std::span<const std::byte> pattern) {
                      [&pattern](std::byte byte) { return byte == pattern[0]; });
 }
 
-absl::Status FillWithByte(Npu& npu, const MemoryRegion& to, std::byte byte,
-                          const Workers& workers) {
+absl::Status FillWithByte(Npu& npu, const MemoryRange& to, std::byte byte, const Workers& workers) {
   Cursor target(to);
   for (int64_t left = to.size_bytes(); left > 0 && !workers.ShouldStop();) {
     const auto run = static_cast<size_t>(target.run());
@@ -62,7 +61,7 @@ absl::Status FillWithByte(Npu& npu, const MemoryRegion& to, std::byte byte,
 
 }  // namespace
 
-absl::Status Upload(Npu& npu, const MemoryRegion& to, const Fragments& from,
+absl::Status Upload(Npu& npu, const MemoryRange& to, const Fragments& from,
                     const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(CheckUpload(to, from));
   OPSERVE_RETURN_IF_ERROR(npu.Enter());
@@ -79,7 +78,7 @@ absl::Status Upload(Npu& npu, const MemoryRegion& to, const Fragments& from,
   return absl::OkStatus();
 }
 
-absl::Status Download(Npu& npu, const MemoryRegion& from, int64_t offset_bytes,
+absl::Status Download(Npu& npu, const MemoryRange& from, int64_t offset_bytes,
                       std::span<std::byte> to, const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(CheckDownload(from, offset_bytes, to));
   OPSERVE_RETURN_IF_ERROR(npu.Enter());
@@ -96,7 +95,7 @@ absl::Status Download(Npu& npu, const MemoryRegion& from, int64_t offset_bytes,
   return npu.health();
 }
 
-absl::Status Copy(Npu& npu, const MemoryRegion& from, const MemoryRegion& to,
+absl::Status Copy(Npu& npu, const MemoryRange& from, const MemoryRange& to,
                   const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(CheckCopy(from, to));
   OPSERVE_RETURN_IF_ERROR(npu.Enter());
@@ -112,7 +111,7 @@ absl::Status Copy(Npu& npu, const MemoryRegion& from, const MemoryRegion& to,
   return absl::OkStatus();
 }
 
-absl::Status Fill(Npu& npu, const MemoryRegion& to, std::span<const std::byte> pattern,
+absl::Status Fill(Npu& npu, const MemoryRange& to, std::span<const std::byte> pattern,
                   const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(CheckFill(to, pattern));
   OPSERVE_RETURN_IF_ERROR(npu.Enter());

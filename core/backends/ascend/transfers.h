@@ -10,17 +10,15 @@
 #include "core/backends/ascend/npu.h"
 #include "core/base/fragments.h"
 #include "core/base/parallel.h"
-#include "core/device/memory_region.h"
+#include "core/device/memory_range.h"
 
 namespace opserve::ascend {
 
-absl::Status Upload(Npu& npu, const MemoryRegion& to, const Fragments& from,
-                    const Workers& workers);
-absl::Status Download(Npu& npu, const MemoryRegion& from, int64_t offset_bytes,
+absl::Status Upload(Npu& npu, const MemoryRange& to, const Fragments& from, const Workers& workers);
+absl::Status Download(Npu& npu, const MemoryRange& from, int64_t offset_bytes,
                       std::span<std::byte> to, const Workers& workers);
-absl::Status Copy(Npu& npu, const MemoryRegion& from, const MemoryRegion& to,
-                  const Workers& workers);
-absl::Status Fill(Npu& npu, const MemoryRegion& to, std::span<const std::byte> pattern,
+absl::Status Copy(Npu& npu, const MemoryRange& from, const MemoryRange& to, const Workers& workers);
+absl::Status Fill(Npu& npu, const MemoryRange& to, std::span<const std::byte> pattern,
                   const Workers& workers);
 
 }  // namespace opserve::ascend

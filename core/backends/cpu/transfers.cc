@@ -24,16 +24,16 @@ void InChunks(int64_t bytes, const Workers& workers,
   });
 }
 
-// Calls visit(address, bytes) for each run of memory that holds the region's bytes [first, first +
+// Calls visit(address, bytes) for each run of memory that holds the range's bytes [first, first +
 // count).
 template <typename Visit>
-void ForEachRun(const MemoryRegion& region, int64_t first, int64_t count, Visit visit) {
+void ForEachRun(const MemoryRange& range, int64_t first, int64_t count, Visit visit) {
   if (count == 0) return;
-  int64_t row = first / region.row_bytes;
-  int64_t skipped = first % region.row_bytes;
+  int64_t row = first / range.row_bytes;
+  int64_t skipped = first % range.row_bytes;
   while (count > 0) {
-    const int64_t run = std::min(count, region.row_bytes - skipped);
-    visit(region.start + row * region.stride_bytes + skipped, static_cast<size_t>(run));
+    const int64_t run = std::min(count, range.row_bytes - skipped);
+    visit(range.start + row * range.stride_bytes + skipped, static_cast<size_t>(run));
     count -= run;
     skipped = 0;
     ++row;
@@ -52,8 +52,8 @@ std::vector<int64_t> StartsOf(const Fragments& from) {
   return starts;
 }
 
-// The region's bytes [first, first + count), from the same bytes of `from`.
-void UploadChunk(const MemoryRegion& to, const Fragments& from, const std::vector<int64_t>& starts,
+// The range's bytes [first, first + count), from the same bytes of `from`.
+void UploadChunk(const MemoryRange& to, const Fragments& from, const std::vector<int64_t>& starts,
                  int64_t first, int64_t count) {
   // The last piece that does not begin behind `first`.
   auto i = static_cast<size_t>(std::upper_bound(starts.begin(), starts.end(), first) -
@@ -72,7 +72,7 @@ void UploadChunk(const MemoryRegion& to, const Fragments& from, const std::vecto
   }
 }
 
-void CopyChunk(const MemoryRegion& from, const MemoryRegion& to, int64_t first, int64_t count) {
+void CopyChunk(const MemoryRange& from, const MemoryRange& to, int64_t first, int64_t count) {
   ForEachRun(to, first, count, [&](std::byte* target, size_t bytes) {
     ForEachRun(from, first, static_cast<int64_t>(bytes), [&](const std::byte* source, size_t run) {
       std::memcpy(target, source, run);
@@ -101,7 +101,7 @@ class PatternBlock {
 
 }  // namespace
 
-absl::Status Upload(const MemoryRegion& to, const Fragments& from, const Workers& workers) {
+absl::Status Upload(const MemoryRange& to, const Fragments& from, const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(CheckUpload(to, from));
   const std::vector<int64_t> starts = StartsOf(from);
   InChunks(to.size_bytes(), workers,
@@ -109,7 +109,7 @@ absl::Status Upload(const MemoryRegion& to, const Fragments& from, const Workers
   return absl::OkStatus();
 }
 
-absl::Status Download(const MemoryRegion& from, int64_t offset_bytes, std::span<std::byte> to,
+absl::Status Download(const MemoryRange& from, int64_t offset_bytes, std::span<std::byte> to,
                       const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(CheckDownload(from, offset_bytes, to));
   const auto bytes = static_cast<int64_t>(to.size());
@@ -123,14 +123,14 @@ absl::Status Download(const MemoryRegion& from, int64_t offset_bytes, std::span<
   return absl::OkStatus();
 }
 
-absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to, const Workers& workers) {
+absl::Status Copy(const MemoryRange& from, const MemoryRange& to, const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(CheckCopy(from, to));
   InChunks(to.size_bytes(), workers,
            [&](int64_t first, int64_t count) { CopyChunk(from, to, first, count); });
   return absl::OkStatus();
 }
 
-absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern,
+absl::Status Fill(const MemoryRange& to, std::span<const std::byte> pattern,
                   const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(CheckFill(to, pattern));
   // Chunks and rows begin with a pattern.

@@ -9,15 +9,15 @@
 #include "absl/status/status.h"
 #include "core/base/fragments.h"
 #include "core/base/parallel.h"
-#include "core/device/memory_region.h"
+#include "core/device/memory_range.h"
 
 namespace opserve::cpu {
 
-absl::Status Upload(const MemoryRegion& to, const Fragments& from, const Workers& workers);
-absl::Status Download(const MemoryRegion& from, int64_t offset_bytes, std::span<std::byte> to,
+absl::Status Upload(const MemoryRange& to, const Fragments& from, const Workers& workers);
+absl::Status Download(const MemoryRange& from, int64_t offset_bytes, std::span<std::byte> to,
                       const Workers& workers);
-absl::Status Copy(const MemoryRegion& from, const MemoryRegion& to, const Workers& workers);
-absl::Status Fill(const MemoryRegion& to, std::span<const std::byte> pattern,
+absl::Status Copy(const MemoryRange& from, const MemoryRange& to, const Workers& workers);
+absl::Status Fill(const MemoryRange& to, std::span<const std::byte> pattern,
                   const Workers& workers);
 
 }  // namespace opserve::cpu

@@ -14,8 +14,8 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "support"), str(HERE.par
 import hostile_attacks as does
 import programs_test
 from hostile_server import hostile_server
-from hostile_wire import (ALLOCATE, DOWNLOAD, GET_WORKSPACE_SIZE, PLAN, SYNCHRONIZE, answer, chunk, error, error_info, field,
-                          floats, honestly, session, session_info, tensor)
+from hostile_wire import (ALLOCATE, CREATE_EXECUTOR, DOWNLOAD, PLAN, SYNCHRONIZE, answer, chunk_answer, error, error_info,
+                          field, floats, honestly, session, session_info, tensor)
 
 MOST_SECONDS = 30
 GRADIENT = floats(-0.25, 0, 0.25, 0.25)
@@ -24,10 +24,10 @@ ESCAPES = "\x1b[2J\n"
 
 def serve(command, kind):
     """The gradient of the sample."""
-    if kind == GET_WORKSPACE_SIZE:
+    if kind == CREATE_EXECUTOR:
         yield answer(command, field(PLAN, field(1, 64) + field(2, tensor(shape=(4,)))))
     elif kind == DOWNLOAD:
-        yield answer(command, chunk(0, GRADIENT, ""))
+        yield chunk_answer(command, 0, GRADIENT, "", last=True)
     else:
         yield from honestly(command, kind)
 
@@ -45,7 +45,7 @@ def wrong(kind, *replies):
 
 
 def plan(*more):
-    return wrong(GET_WORKSPACE_SIZE, lambda command: answer(command, field(PLAN, b"".join(more))))
+    return wrong(CREATE_EXECUTOR, lambda command: answer(command, field(PLAN, b"".join(more))))
 
 
 ATTACKS = {
@@ -67,9 +67,9 @@ ATTACKS = {
     "a negative workspace": plan(field(1, -64), field(2, tensor(shape=(4,)))),
     "a workspace of 2^62 bytes": plan(field(1, 1 << 62), field(2, tensor(shape=(4,)))),
     "a synchronization of nothing": wrong(SYNCHRONIZE, lambda command: answer(command, field(3, error()), field(4, 1 << 60))),
-    "more than was asked for": wrong(DOWNLOAD, lambda command: answer(command, chunk(0, GRADIENT * 2, ""))),
-    "less than was asked for": wrong(DOWNLOAD, lambda command: answer(command, chunk(0, GRADIENT[:-1], ""))),
-    "other bytes": wrong(DOWNLOAD, lambda command: answer(command, chunk(1 << 40, GRADIENT, ""))),
+    "more than was asked for": wrong(DOWNLOAD, lambda command: chunk_answer(command, 0, GRADIENT * 2, "", last=True)),
+    "less than was asked for": wrong(DOWNLOAD, lambda command: chunk_answer(command, 0, GRADIENT[:-1], "", last=True)),
+    "other bytes": wrong(DOWNLOAD, lambda command: chunk_answer(command, 1 << 40, GRADIENT, "", last=True)),
 }
 
 

@@ -100,7 +100,7 @@ std::unique_ptr<StreamScript> MakeScript(const ClientOptions& options, const Wor
       case LoadKind::kPassThrough:
         return MakePassThroughScript(options.transfer);
       default:
-        return MakeInlineScript(workload);
+        return MakeExecuteScript(workload);
     }
   };
   return options.peer == Peer::kEcho ? MakeEchoScript(make()) : make();

@@ -16,7 +16,7 @@ constexpr int64_t kMemory = int64_t{4} << 30;
 
 absl::StatusOr<Plan> PlanOf(const Engine& engine, const v1::Call& call) {
   NamedCall named;
-  named.op = call.operator_();
+  named.op = call.op();
   for (const v1::Tensor& input : call.inputs()) {
     const std::vector<int64_t> shape(input.shape().begin(), input.shape().end());
     named.inputs.push_back({input.name(), TensorDesc::Dense(DType::kFloat32, shape)});

@@ -43,8 +43,8 @@ void AddCount(CLI::App& app, const char* flag, Value& value, const char* help) {
 void AddMessageFlags(CLI::App& app, FlagTexts& texts) {
   ClientOptions& options = texts.options;
   Add(app, "--load", texts.load,
-      "unary: Execute. batch: ExecuteBatch. session: InlineExecute on a stream.\n"
-      "upload, download: a session's buffer in chunks. pass-through: ChunkedExecute of\n"
+      "unary: Execute. batch: ExecuteBatch. session: Execute on a session.\n"
+      "upload, download: a session's buffer in chunks. pass-through: ExecuteChunked of\n"
       "L1LossBackward. shared: Execute on shared memory. kernel: no server, in this process.");
   Add(app, "--workload", options.workload,
       "Of unary, batch and session. gradient: SmoothL1LossBackward. compute: L1Loss of few bytes\n"

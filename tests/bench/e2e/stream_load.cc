@@ -12,7 +12,7 @@ namespace opserve::bench {
 namespace {
 
 constexpr const char* kSession = "/opserve.v1.SessionService/Session";
-constexpr int kCheckedAnswers = 16;
+constexpr int kCheckedMessages = 16;
 constexpr size_t kGroupBytes = size_t{64} << 10;
 
 // Units that began and are not over: where their answers find when that was. Ids grow, so that two
@@ -63,16 +63,18 @@ class StreamLoad final : public StreamHandler {
     return more ? Next::kMessageAndMore : Next::kMessage;
   }
 
-  void OnAnswer(const Answer& answer) override {
-    if (peer_ == Peer::kOpserve && IsGroup(answer.Prefix(1))) {
-      const std::string group = answer.Prefix(answer.size_bytes());
-      const bool whole = ForEachOfGroup(group, [this](std::string_view member) {
-        TakeAnswer(member, [member] { return std::string(member); });
-      });
-      if (!whole) recorder_.Fault(absl::InternalError("not a group of answers"));
-    } else {
-      TakeAnswer(answer.Prefix(kStreamAnswerStart),
-                 [&answer] { return answer.Prefix(answer.size_bytes()); });
+  void OnAnswer(const Answer& message) override {
+    bool failed = false;
+    const auto take = [&](const StreamAnswer& answer) {
+      failed = failed || answer.failed;
+      if (answer.id != 0 && !answer.failed && !answer.more) EndUnit(answer.id);
+    };
+    if (!ForEachAnswer(peer_, message, take))
+      recorder_.Fault(absl::InternalError("not a message of answers"));
+    if (failed) Fail(message.Prefix(message.size_bytes()));
+    if (!failed && checks_left_ > 0) {
+      --checks_left_;
+      recorder_.Fault(script_.Check(message.Prefix(message.size_bytes())));
     }
     // Nothing is begun before Attach, which wakes the stream; but the notice may come earlier.
     if (Stream* stream = stream_) stream->Wake();
@@ -86,27 +88,16 @@ class StreamLoad final : public StreamHandler {
  private:
   // Every unit that may begin now.
   Next NextGroup(Message& message) {
-    while (outstanding_ < units_in_flight_ && message.head.size() < kGroupBytes) {
+    UnitGroup group;
+    while (outstanding_ < units_in_flight_ && group.size_bytes() < kGroupBytes) {
       BeginUnit();
-      AppendField(v1::SessionRequest::kCommandsFieldNumber, script_.Make(0, unit_id_).head,
-                  message.head);
+      script_.AddUnit(unit_id_, group);
       ++next_id_;
     }
-    if (message.head.empty()) return Next::kNothingNow;
+    if (group.units == 0) return Next::kNothingNow;
+    message.head = std::move(group.commands);
+    message.head.append(group.raw);
     return outstanding_ < units_in_flight_ ? Next::kMessageAndMore : Next::kMessage;
-  }
-
-  template <typename Whole>
-  void TakeAnswer(std::string_view start, Whole whole) {
-    const auto answer = ReadStreamAnswer(peer_, start);
-    if (!answer.has_value()) return recorder_.Fault(absl::InternalError("not an answer"));
-    if (answer->id == 0) return;  // a notice
-    if (answer->failed) return Fail(whole());
-    if (checks_left_ > 0) {
-      --checks_left_;
-      recorder_.Fault(script_.Check(whole()));
-    }
-    if (!answer->more) EndUnit(answer->id);
   }
 
   void BeginUnit() {
@@ -121,11 +112,14 @@ class StreamLoad final : public StreamHandler {
   }
 
   // No command of a load may fail.
-  void Fail(const std::string& answer) {
+  void Fail(const std::string& message) {
     v1::SessionResponse response;
-    response.ParseFromString(answer);
-    recorder_.Fault(absl::InternalError(
-        absl::StrCat("message ", response.id(), ": ", response.error().message())));
+    response.ParseFromString(message);
+    for (const v1::Answer& answer : response.answers()) {
+      if (!answer.has_error()) continue;
+      recorder_.Fault(absl::InternalError(
+          absl::StrCat("command ", answer.id(), ": ", answer.error().message())));
+    }
     failed_ = true;
   }
 
@@ -144,7 +138,7 @@ class StreamLoad final : public StreamHandler {
   uint64_t unit_id_ = 0;
   int64_t step_ = 0;
   // Of OnAnswer alone.
-  int checks_left_ = kCheckedAnswers;
+  int checks_left_ = kCheckedMessages;
 };
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "opserve/v1/session.pb.h"
@@ -15,36 +14,47 @@ namespace {
 
 using google::protobuf::io::CodedOutputStream;
 
+constexpr int kCommands = v1::SessionRequest::kCommandsFieldNumber;
 constexpr int kSessionRaw = v1::SessionRequest::kRawFieldNumber;
 constexpr uint64_t kContext = 1, kStream = 1, kBuffer = 1;
 // What an answer takes besides its bulk, about.
 constexpr int64_t kAnswerFraming = 32;
 
-std::string Serialized(uint64_t id, v1::SessionRequest request) {
-  request.set_id(id);
-  return request.SerializeAsString();
+// A message of one command.
+std::string Serialized(uint64_t id, v1::Command command) {
+  command.set_id(id);
+  std::string message;
+  AppendField(kCommands, command.SerializeAsString(), message);
+  return message;
 }
 
-absl::StatusOr<v1::SessionResponse> Parse(const std::string& bytes) {
-  v1::SessionResponse answer;
-  if (answer.ParseFromString(bytes)) return answer;
-  return absl::InternalError("wrong answer: no SessionResponse");
+// The entry of an answer that has one, a chunk's or its one output's; empty for all others.
+std::string_view EntryOf(const v1::Answer& answer, const v1::SessionResponse& message) {
+  const bool has_output = answer.outputs().outputs_size() == 1;
+  if (!answer.has_chunk() && !has_output) return {};
+  const uint32_t index =
+      has_output ? answer.outputs().outputs(0).raw_index() : answer.chunk().raw_index();
+  if (index >= static_cast<uint32_t>(message.raw_size())) return {};
+  return message.raw(static_cast<int>(index));
 }
 
-// An answer's one raw entry.
-absl::Status CheckRaw(std::string_view want, const std::string& bytes) {
-  OPSERVE_ASSIGN_OR_RETURN(const v1::SessionResponse answer, Parse(bytes));
-  if (answer.raw_size() == 1) return CheckFloats(want, answer.raw(0));
-  return absl::InternalError(absl::StrCat("wrong answer: ", answer.raw_size(), " raw entries"));
+// Checks each answer to a command: check(answer, its entry).
+template <typename CheckOne>
+absl::Status CheckEach(const std::string& bytes, CheckOne check) {
+  v1::SessionResponse message;
+  if (!message.ParseFromString(bytes))
+    return absl::InternalError("wrong answer: no SessionResponse");
+  for (const v1::Answer& answer : message.answers()) {
+    if (answer.id() == 0) continue;  // a notice
+    OPSERVE_RETURN_IF_ERROR(check(answer, EntryOf(answer, message)));
+  }
+  return absl::OkStatus();
 }
 
-class InlineScript final : public StreamScript {
+class ExecuteScript final : public StreamScript {
  public:
-  explicit InlineScript(const Workload& workload) : workload_(workload) {
-    v1::SessionRequest request;
-    *request.mutable_inline_execute()->mutable_call() = workload.call;
-    behind_id_ = request.SerializeAsString();
-    for (const std::string& input : workload.inputs) AppendField(kSessionRaw, input, behind_id_);
+  explicit ExecuteScript(const Workload& workload) : workload_(workload) {
+    for (const std::string& input : workload.inputs) AppendField(kSessionRaw, input, raw_);
   }
 
   int64_t messages_per_unit() const override { return 1; }
@@ -53,25 +63,45 @@ class InlineScript final : public StreamScript {
   int64_t output_bytes() const override { return workload_.output_bytes(); }
   bool may_group() const override { return true; }
 
+  void AddUnit(uint64_t id, UnitGroup& group) override {
+    const std::string& command = CommandAt(group.units++);
+    uint8_t id_field[16] = {v1::Command::kIdFieldNumber << 3};
+    const uint8_t* end = CodedOutputStream::WriteVarint64ToArray(id, id_field + 1);
+    const auto id_bytes = static_cast<size_t>(end - id_field);
+    AppendFieldStart(kCommands, id_bytes + command.size(), group.commands);
+    group.commands.append(reinterpret_cast<const char*>(id_field), id_bytes);
+    group.commands.append(command);
+    group.raw.append(raw_);
+  }
   Message Make(int64_t /*step*/, uint64_t first_id) override {
-    uint8_t id[16] = {v1::SessionRequest::kIdFieldNumber << 3};
-    const uint8_t* end = CodedOutputStream::WriteVarint64ToArray(first_id, id + 1);
-    Message message;
-    message.head.reserve(sizeof(id) + behind_id_.size());
-    message.head.assign(reinterpret_cast<const char*>(id), static_cast<size_t>(end - id));
-    message.head.append(behind_id_);
-    return message;
+    UnitGroup alone;
+    AddUnit(first_id, alone);
+    return {.head = alone.commands + alone.raw, .tail = {}};
   }
   EchoAnswers EchoFor(int64_t /*step*/) const override {
     return {1, workload_.output_bytes() + kAnswerFraming};
   }
-  absl::Status Check(const std::string& answer) override {
-    return CheckRaw(workload_.output, answer);
+  absl::Status Check(const std::string& message) override {
+    return CheckEach(message, [this](const v1::Answer& /*answer*/, std::string_view entry) {
+      return CheckFloats(workload_.output, entry);
+    });
   }
 
  private:
+  // The command, without its id, that has so many before it in its message.
+  const std::string& CommandAt(size_t place) {
+    while (commands_.size() <= place) {
+      std::string execute;
+      const size_t first = commands_.size() * workload_.inputs.size();
+      AppendField(v1::ExecuteCommand::kCallFieldNumber, CallWithRawFrom(workload_, first), execute);
+      AppendField(v1::Command::kExecuteFieldNumber, execute, commands_.emplace_back());
+    }
+    return commands_[place];
+  }
+
   const Workload& workload_;
-  std::string behind_id_;
+  std::string raw_;                    // of one unit
+  std::vector<std::string> commands_;  // as far as they were asked for
 };
 
 // What transfers share: a context, a stream and a buffer of the unit's size; and a chunk of bytes.
@@ -83,32 +113,32 @@ class TransferScript : public StreamScript {
   int64_t setup_messages() const override { return 3; }
 
   Message MakeSetup(uint64_t id) override {
-    v1::SessionRequest request;
-    request.set_quiet(true);
+    v1::Command command;
+    command.set_quiet(true);
     if (id == 1) {
-      request.mutable_create_context()->set_context(kContext);
+      command.mutable_create_context()->set_context(kContext);
     } else if (id == 2) {
-      request.mutable_create_stream()->set_context(kContext);
-      request.mutable_create_stream()->set_stream(kStream);
+      command.mutable_create_stream()->set_context(kContext);
+      command.mutable_create_stream()->set_stream(kStream);
     } else {
-      request.mutable_allocate()->set_buffer(kBuffer);
-      request.mutable_allocate()->set_context(kContext);
-      request.mutable_allocate()->set_size_bytes(size_.total_bytes);
+      command.mutable_allocate()->set_buffer(kBuffer);
+      command.mutable_allocate()->set_context(kContext);
+      command.mutable_allocate()->set_size_bytes(size_.total_bytes);
     }
-    return {.head = Serialized(id, std::move(request)), .tail = {}};
+    return {.head = Serialized(id, std::move(command)), .tail = {}};
   }
 
  protected:
   int64_t chunks() const { return size_.total_bytes / size_.chunk_bytes; }
 
   Message UploadChunk(int64_t index, uint64_t id) const {
-    v1::SessionRequest request;
-    request.set_quiet(true);
-    v1::Upload& upload = *request.mutable_upload();
+    v1::Command command;
+    command.set_quiet(true);
+    v1::UploadCommand& upload = *command.mutable_upload();
     upload.set_stream(kStream);
-    upload.mutable_to()->set_buffer(kBuffer);
-    upload.mutable_to()->set_offset_bytes(index * size_.chunk_bytes);
-    Message message{.head = Serialized(id, std::move(request)), .tail = tail_};
+    upload.mutable_destination()->set_buffer(kBuffer);
+    upload.mutable_destination()->set_offset_bytes(index * size_.chunk_bytes);
+    Message message{.head = Serialized(id, std::move(command)), .tail = tail_};
     AppendFieldStart(kSessionRaw, chunk_.size(), message.head);
     return message;
   }
@@ -130,14 +160,16 @@ class UploadScript final : public TransferScript {
   Message Make(int64_t step, uint64_t first_id) override {
     const uint64_t id = first_id + static_cast<uint64_t>(step);
     if (step < chunks()) return UploadChunk(step, id);
-    v1::SessionRequest request;
-    request.mutable_synchronize()->set_stream(kStream);
-    return {.head = Serialized(id, std::move(request)), .tail = {}};
+    v1::Command command;
+    command.mutable_synchronize()->set_stream(kStream);
+    return {.head = Serialized(id, std::move(command)), .tail = {}};
   }
   EchoAnswers EchoFor(int64_t step) const override {
     return {step < chunks() ? 0U : 1U, kAnswerFraming};
   }
-  absl::Status Check(const std::string& answer) override { return Parse(answer).status(); }
+  absl::Status Check(const std::string& message) override {
+    return CheckEach(message, [](const v1::Answer&, std::string_view) { return absl::OkStatus(); });
+  }
 };
 
 // Uploads a buffer first, in the set-up.
@@ -158,22 +190,23 @@ class DownloadScript final : public TransferScript {
   int64_t output_bytes() const override { return size_.total_bytes; }
 
   Message Make(int64_t /*step*/, uint64_t first_id) override {
-    v1::SessionRequest request;
-    v1::Download& download = *request.mutable_download();
+    v1::Command command;
+    v1::DownloadCommand& download = *command.mutable_download();
     download.set_stream(kStream);
     download.set_chunk_bytes(size_.chunk_bytes);
-    download.mutable_from()->set_buffer(kBuffer);
-    download.mutable_from()->set_row_bytes(size_.total_bytes);
-    return {.head = Serialized(first_id, std::move(request)), .tail = {}};
+    download.mutable_source()->set_buffer(kBuffer);
+    download.mutable_source()->set_row_bytes(size_.total_bytes);
+    return {.head = Serialized(first_id, std::move(command)), .tail = {}};
   }
   EchoAnswers EchoFor(int64_t /*step*/) const override {
     return {static_cast<uint32_t>(chunks()), size_.chunk_bytes + kAnswerFraming};
   }
   // The last answer may be without a chunk.
-  absl::Status Check(const std::string& answer) override {
-    OPSERVE_ASSIGN_OR_RETURN(const v1::SessionResponse response, Parse(answer));
-    if (!response.has_chunk() && !response.more()) return absl::OkStatus();
-    return CheckRaw(chunk_, answer);
+  absl::Status Check(const std::string& message) override {
+    return CheckEach(message, [this](const v1::Answer& answer, std::string_view entry) {
+      const bool is_end = !answer.has_chunk() && !answer.more();
+      return is_end ? absl::OkStatus() : CheckFloats(chunk_, entry);
+    });
   }
 };
 
@@ -182,7 +215,7 @@ class PassThroughScript final : public StreamScript {
   explicit PassThroughScript(const TransferSize& size)
       : size_(size), workload_(PassThroughWorkload(size.total_bytes / 4, size.chunk_bytes / 4)) {
     for (const std::string& input : workload_.inputs) tails_.push_back({input});
-    for (v1::Tensor& input : *workload_.call.mutable_inputs()) input.set_chunked(true);
+    for (v1::Tensor& input : *workload_.call.mutable_inputs()) input.mutable_chunked();
   }
 
   int64_t messages_per_unit() const override { return 1 + chunks() * inputs(); }
@@ -191,16 +224,16 @@ class PassThroughScript final : public StreamScript {
   int64_t output_bytes() const override { return size_.total_bytes; }
 
   Message Make(int64_t step, uint64_t first_id) override {
-    v1::SessionRequest request;
+    v1::Command command;
     if (step == 0) {
-      *request.mutable_chunked_execute()->mutable_call() = workload_.call;
-      return {.head = Serialized(first_id, std::move(request)), .tail = {}};
+      *command.mutable_execute_chunked()->mutable_call() = workload_.call;
+      return {.head = Serialized(first_id, std::move(command)), .tail = {}};
     }
     const auto input = static_cast<size_t>((step - 1) % inputs());
-    v1::InputChunk& chunk = *request.mutable_input_chunk();
+    v1::InputChunkCommand& chunk = *command.mutable_input_chunk();
     chunk.set_command(first_id);
     chunk.set_input(workload_.call.inputs(static_cast<int>(input)).name());
-    Message message{.head = Serialized(first_id + static_cast<uint64_t>(step), std::move(request)),
+    Message message{.head = Serialized(first_id + static_cast<uint64_t>(step), std::move(command)),
                     .tail = tails_[input]};
     AppendFieldStart(kSessionRaw, workload_.inputs[input].size(), message.head);
     return message;
@@ -211,13 +244,14 @@ class PassThroughScript final : public StreamScript {
     return {answered ? 1U : 0U, size_.chunk_bytes + kAnswerFraming};
   }
   // Chunks of the output may be of any size.
-  absl::Status Check(const std::string& answer) override {
-    OPSERVE_ASSIGN_OR_RETURN(const v1::SessionResponse response, Parse(answer));
-    if (!response.has_chunk()) return absl::OkStatus();
-    if (response.raw_size() != 1) return absl::InternalError("wrong answer: a chunk without bytes");
-    const auto offset = static_cast<size_t>(response.chunk().offset_bytes() % size_.chunk_bytes);
-    const std::string twice = workload_.output + workload_.output;
-    return CheckFloats(twice.substr(offset, response.raw(0).size()), response.raw(0));
+  absl::Status Check(const std::string& message) override {
+    return CheckEach(message, [this](const v1::Answer& answer, std::string_view entry) {
+      if (!answer.has_chunk()) return absl::OkStatus();
+      if (entry.empty()) return absl::InternalError("wrong answer: a chunk without bytes");
+      const auto offset = static_cast<size_t>(answer.chunk().offset_bytes() % size_.chunk_bytes);
+      const std::string twice = workload_.output + workload_.output;
+      return CheckFloats(std::string_view(twice).substr(offset, entry.size()), entry);
+    });
   }
 
  private:
@@ -254,9 +288,9 @@ class EchoScript final : public StreamScript {
     return message;
   }
 
-  absl::Status Check(const std::string& answer) override {
+  absl::Status Check(const std::string& message) override {
     EchoHeader header;
-    if (ReadEchoHeader(answer, header)) return absl::OkStatus();
+    if (ReadEchoHeader(message, header)) return absl::OkStatus();
     return absl::InternalError("wrong answer: not an echo");
   }
 
@@ -268,8 +302,8 @@ class EchoScript final : public StreamScript {
 
 }  // namespace
 
-std::unique_ptr<StreamScript> MakeInlineScript(const Workload& workload) {
-  return std::make_unique<InlineScript>(workload);
+std::unique_ptr<StreamScript> MakeExecuteScript(const Workload& workload) {
+  return std::make_unique<ExecuteScript>(workload);
 }
 
 std::unique_ptr<StreamScript> MakeUploadScript(const TransferSize& size) {

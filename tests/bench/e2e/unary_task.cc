@@ -21,12 +21,6 @@ constexpr size_t kCopiedBytes = 16 << 10;
 // About what an output takes besides its bytes: dtype, shape, name, tags and lengths.
 constexpr int64_t kOutputFraming = 32;
 
-std::string CallWithRawFrom(const Workload& workload, uint32_t first) {
-  v1::Call call = workload.call;
-  for (v1::Tensor& input : *call.mutable_inputs()) input.set_raw_index(first + input.raw_index());
-  return call.SerializeAsString();
-}
-
 void AppendRaw(const Workload& workload, StoredMessage& message) {
   for (const std::string& input : workload.inputs) {
     std::string start;
@@ -98,6 +92,13 @@ void AppendField(int number, std::string_view bytes, std::string& message) {
   message.append(bytes);
 }
 
+std::string CallWithRawFrom(const Workload& workload, size_t first) {
+  v1::Call call = workload.call;
+  for (v1::Tensor& input : *call.mutable_inputs())
+    input.set_raw_index(static_cast<uint32_t>(first) + input.raw_index());
+  return call.SerializeAsString();
+}
+
 void StoredMessage::Append(std::string_view bytes) {
   if (bytes.size() > kCopiedBytes) {
     tail_.push_back(bytes);
@@ -133,7 +134,7 @@ void FillBatchTask(const Workload& workload, int64_t calls, Peer peer, UnaryTask
   task.method = peer == Peer::kEcho ? kExecute : kExecuteBatch;
   for (int64_t i = 0; i < calls; ++i) {
     std::string header;
-    const auto first = static_cast<uint32_t>(static_cast<size_t>(i) * workload.inputs.size());
+    const size_t first = static_cast<size_t>(i) * workload.inputs.size();
     AppendField(kCalls, CallWithRawFrom(workload, first), header);
     task.message.Append(header);
   }

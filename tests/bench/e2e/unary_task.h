@@ -44,6 +44,9 @@ class StoredMessage {
   bool copying_ = false;  // the last piece is the last of copies_
 };
 
+// The workload's call as bytes, its inputs the raw entries from `first` on.
+std::string CallWithRawFrom(const Workload& workload, size_t first);
+
 struct UnaryTask {
   std::string method;
   StoredMessage message;

@@ -32,7 +32,7 @@ void AddInput(Workload& workload, const char* name, const std::vector<int64_t>& 
               const Floats& values) {
   v1::Tensor& tensor = *workload.call.add_inputs();
   tensor.set_name(name);
-  tensor.set_dtype(v1::DTYPE_FLOAT32);
+  tensor.set_dtype(v1::DATA_TYPE_FLOAT32);
   tensor.mutable_shape()->Add(shape.begin(), shape.end());
   tensor.set_raw_index(static_cast<uint32_t>(workload.inputs.size()));
   workload.inputs.push_back(BytesOf(values));
@@ -54,7 +54,7 @@ Workload Backward(const char* op, const char* grad_name, int64_t elements, int64
   Floats output(grad.size());
   for (size_t i = 0; i < output.size(); ++i) output[i] = slope(self[i] - target[i]) * grad[i];
   Workload workload;
-  workload.call.set_operator_(op);
+  workload.call.set_op(op);
   AddInput(workload, grad_name, {elements}, grad);
   AddInput(workload, "self", {elements}, self);
   AddInput(workload, "target", {elements}, target);
@@ -90,7 +90,7 @@ Workload PassThroughWorkload(int64_t elements, int64_t chunk_elements) {
 Workload ComputeWorkload(int64_t elements) {
   const int64_t rows = elements / kComputeColumns;
   Workload workload;
-  workload.call.set_operator_("L1Loss");
+  workload.call.set_op("L1Loss");
   // One element each, repeated: a call is all computation.
   for (const auto& [name, value] : {std::pair("self", 2.0F), std::pair("target", 1.0F)}) {
     AddInput(workload, name, {rows, kComputeColumns}, Floats(1, value));

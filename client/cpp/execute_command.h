@@ -11,9 +11,9 @@ namespace opserve::client {
 
 // Both phases in the turn of `stream`; 0 = of none. `done` is called when the answer is there and
 // memory without an owner is no longer read.
-void ExecuteInline(SessionChannel& channel, const Call& call, uint64_t stream,
-                   Done<ExecuteResult> done);
-absl::StatusOr<ExecuteResult> ExecuteInlineAndWait(SessionChannel& channel, const Call& call,
-                                                   uint64_t stream, const CallOptions& options);
+void SendExecute(SessionChannel& channel, const Call& call, uint64_t stream,
+                 Done<ExecuteResult> done);
+absl::StatusOr<ExecuteResult> ExecuteAndWait(SessionChannel& channel, const Call& call,
+                                             uint64_t stream, const CallOptions& options);
 
 }  // namespace opserve::client

@@ -8,7 +8,7 @@ namespace opserve {
 
 // `rows` runs of `row_bytes`, `stride_bytes` from one's start to the next's. Its bytes are those of
 // the rows, one after the other. Does not own the memory; `start` is the device's address.
-struct MemoryRegion {
+struct MemoryRange {
   std::byte* start = nullptr;
   int64_t row_bytes = 0;     // >= 0
   int64_t rows = 1;          // >= 0

@@ -1,4 +1,4 @@
-#include "client/cpp/inline_call.h"
+#include "client/cpp/execute_command.h"
 
 #include <atomic>
 #include <optional>
@@ -16,7 +16,7 @@
 namespace opserve::client {
 namespace {
 
-constexpr std::string_view kInlineAnswer = "ExecuteOutputs";
+constexpr std::string_view kOutputsAnswer = "ExecuteOutputs";
 
 absl::StatusOr<ExecuteResult> ReadResult(const SessionAnswer& answer, const AskedOutputs& asked) {
   if (!answer.status.ok()) return answer.status;
@@ -28,15 +28,15 @@ absl::StatusOr<ExecuteResult> ReadResult(const SessionAnswer& answer, const Aske
   }
   OPSERVE_ASSIGN_OR_RETURN(
       ExecuteResult result,
-      ReadOutputs(kInlineAnswer, answer.message.outputs().outputs(), raw, asked));
-  OPSERVE_RETURN_IF_ERROR(raw.CheckAllTaken(kInlineAnswer));
+      ReadOutputs(kOutputsAnswer, answer.message.outputs().outputs(), raw, asked));
+  OPSERVE_RETURN_IF_ERROR(raw.CheckAllTaken(kOutputsAnswer));
   return result;
 }
 
 // A call that has ended when its answer is there and the transport has let go of what it borrows.
-class InlineCall : public std::enable_shared_from_this<InlineCall> {
+class RunningExecute : public std::enable_shared_from_this<RunningExecute> {
  public:
-  InlineCall(AskedOutputs asked, Done<ExecuteResult> done)
+  RunningExecute(AskedOutputs asked, Done<ExecuteResult> done)
       : asked_(std::move(asked)), done_(std::move(done)) {}
 
   // An owner for what is borrowed. Once.
@@ -66,7 +66,7 @@ void SendCall(SessionChannel& channel, const Call& call, uint64_t stream,
               const std::shared_ptr<const void>& loan, OnAnswer on_answer) {
   Command command;
   command.meaning = absl::StrCat("Execute of ", call.op());
-  v1::InlineExecute& execute = *command.message.mutable_inline_execute();
+  v1::ExecuteCommand& execute = *command.message.mutable_execute();
   FillCall(call, *execute.mutable_call());
   execute.set_output_encoding(v1::TENSOR_ENCODING_RAW);
   execute.set_stream(stream);
@@ -80,15 +80,15 @@ void SendCall(SessionChannel& channel, const Call& call, uint64_t stream,
 
 }  // namespace
 
-void ExecuteInline(SessionChannel& channel, const Call& call, uint64_t stream,
-                   Done<ExecuteResult> done) {
-  const auto running = std::make_shared<InlineCall>(AskedOf(call), std::move(done));
+void SendExecute(SessionChannel& channel, const Call& call, uint64_t stream,
+                 Done<ExecuteResult> done) {
+  const auto running = std::make_shared<RunningExecute>(AskedOf(call), std::move(done));
   SendCall(channel, call, stream, running->Borrow(),
            [running](SessionAnswer& answer) { running->OnAnswer(answer); });
 }
 
-absl::StatusOr<ExecuteResult> ExecuteInlineAndWait(SessionChannel& channel, const Call& call,
-                                                   uint64_t stream, const CallOptions& options) {
+absl::StatusOr<ExecuteResult> ExecuteAndWait(SessionChannel& channel, const Call& call,
+                                             uint64_t stream, const CallOptions& options) {
   const Waiter<absl::StatusOr<ExecuteResult>> waiter;
   const Waiter<bool> released;
   SendCall(channel, call, stream, Lend([released] { released.Set(true); }),
