@@ -1,11 +1,14 @@
 #include "server/services/session_messages.h"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
@@ -75,19 +78,34 @@ class EntryTaker {
   // The index among those taken; of an entry that is not there: too large an index.
   uint32_t Take(uint32_t index) {
     if (index >= entries_.size()) return index;
-    const auto [place, is_new] = places_.try_emplace(index, static_cast<uint32_t>(taken_.size()));
-    if (is_new) {
-      taken_.push_back(entries_[index]);
-      used_[index] = true;
-    }
-    return place->second;
+    const std::optional<uint32_t> place = Find(index);
+    if (place.has_value()) return *place;
+    const auto next = static_cast<uint32_t>(taken_.size());
+    taken_.push_back(entries_[index]);
+    used_[index] = true;
+    if (next < kSearched)
+      first_.push_back(index);
+    else
+      others_.emplace(index, next);
+    return next;
   }
 
  private:
+  static constexpr uint32_t kSearched = 8;  // as many are found faster without hashing
+
+  std::optional<uint32_t> Find(uint32_t index) const {
+    const auto found = std::find(first_.begin(), first_.end(), index);
+    if (found != first_.end()) return static_cast<uint32_t>(found - first_.begin());
+    const auto other = others_.find(index);
+    return other == others_.end() ? std::nullopt : std::optional(other->second);
+  }
+
   const std::vector<Fragments>& entries_;
   std::vector<bool>& used_;
   std::vector<Fragments>& taken_;
-  absl::flat_hash_map<uint32_t, uint32_t> places_;  // by index in the message
+  // By index in the message.
+  absl::InlinedVector<uint32_t, kSearched> first_;
+  absl::flat_hash_map<uint32_t, uint32_t> others_;
 };
 
 // Fields that nobody knows may be there.

@@ -151,6 +151,25 @@ TEST_F(SessionMessagesTest, EntriesAreSharedAmongTensorsAndCommands) {
   EXPECT_EQ(two->header.execute().call().inputs(1).raw_index(), 7u);
 }
 
+TEST_F(SessionMessagesTest, ManyEntriesAreTakenOnce) {
+  v1::SessionRequest message;
+  v1::Call& call = *message.add_commands()->mutable_execute()->mutable_call();
+  for (uint32_t i = 0; i < 100; ++i) {
+    call.add_inputs()->set_raw_index(i * 7 % 20);
+    if (i < 20) message.add_raw(std::string(i, 'x'));
+  }
+  absl::StatusOr<CommandReader> reader = CommandReader::Open(BufferOf(message));
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  const absl::StatusOr<Command> command = reader->Next();
+  ASSERT_TRUE(command.ok()) << command.status();
+  ASSERT_EQ(command->raw.size(), 20u);
+  for (int i = 0; i < 100; ++i) {
+    const uint32_t index = command->header.execute().call().inputs(i).raw_index();
+    ASSERT_LT(index, 20u);
+    EXPECT_EQ(command->raw[index].size_bytes(), static_cast<size_t>(i * 7 % 20));
+  }
+}
+
 TEST_F(SessionMessagesTest, EntriesThatNoCommandUsesAreTheLastOnes) {
   v1::SessionRequest message;
   message.add_raw("bytes");
