@@ -55,8 +55,8 @@ class Acceptor {
   Acceptor& operator=(const Acceptor&) = delete;
 
   // Accepts no more and closes the listeners; what was handed over is watched until the end of this
-  // object. Returns when nothing is handed over any more: what waits for it never is, and the
-  // connection whose turn it is now is cut. Once.
+  // object. Connections that wait to be handed over are closed, the one that is being handed over
+  // is cut. Returns when the thread that hands over has stopped. Once.
   void StopAccepting();
 
  private:
@@ -86,7 +86,7 @@ class Acceptor {
   // The next to hand over; nullopt at the end.
   std::optional<Waiting> NextWaiting();
   void NoteHandedOver();
-  // Drops what waits, and waits for what does not.
+  // Closes the connections that wait, cuts the one in hand, and returns when that was handed over.
   void StopHandingOver();
   // The connection is over for its peer or for us; gRPC may still work on what came by it.
   void End(uint64_t tag);

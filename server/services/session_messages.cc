@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/inlined_vector.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "server/wire/message_scanner.h"
@@ -25,14 +23,8 @@ constexpr uint32_t kAnswersTag = BytesTag(v1::SessionResponse::kAnswersFieldNumb
 // the transport's.
 constexpr size_t kCopiedBulkBytes = size_t{4} << 10;
 
-size_t BytesOf(const std::vector<Fragments>& entries) {
-  size_t bytes = 0;
-  for (const Fragments& entry : entries) bytes += entry.size_bytes();
-  return bytes;
-}
-
 // Puts the `bytes` that `raw` points to into one block, which it returns.
-std::shared_ptr<const void> CopyBulk(std::vector<Fragments>& raw, size_t bytes) {
+std::shared_ptr<const void> CopyBulk(std::span<Fragments> raw, size_t bytes) {
   if (bytes == 0) return nullptr;
   const std::shared_ptr<std::byte[]> block(new std::byte[bytes]);
   size_t at = 0;
@@ -68,45 +60,49 @@ v1::Call* CallOf(v1::Command& command) {
   }
 }
 
-// The entries of a message that one command uses, each once.
-class EntryTaker {
+// Which entries of a message one command uses: their indices there, each once.
+class UsedEntries {
  public:
-  EntryTaker(const std::vector<Fragments>& entries, std::vector<bool>& used,
-             std::vector<Fragments>& taken)
-      : entries_(entries), used_(used), taken_(taken) {}
+  explicit UsedEntries(size_t entries) : entries_(entries) {}
 
-  // The index among those taken; of an entry that is not there: too large an index.
-  uint32_t Take(uint32_t index) {
-    if (index >= entries_.size()) return index;
-    const std::optional<uint32_t> place = Find(index);
-    if (place.has_value()) return *place;
-    const auto next = static_cast<uint32_t>(taken_.size());
-    taken_.push_back(entries_[index]);
-    used_[index] = true;
-    if (next < kSearched)
-      first_.push_back(index);
-    else
-      others_.emplace(index, next);
+  const std::vector<uint32_t>& indices() const { return indices_; }
+  // The place among indices(); of an entry that is not there: too large a number.
+  uint32_t Use(uint32_t index) {
+    if (index >= entries_) return index;
+    const auto searched =
+        indices_.begin() + static_cast<std::ptrdiff_t>(std::min(indices_.size(), kSearched));
+    const auto found = std::find(indices_.begin(), searched, index);
+    if (found != searched) return static_cast<uint32_t>(found - indices_.begin());
+    const auto next = static_cast<uint32_t>(indices_.size());
+    if (next >= kSearched) {
+      const auto [place, is_new] = others_.try_emplace(index, next);
+      if (!is_new) return place->second;
+    }
+    indices_.push_back(index);
     return next;
   }
 
  private:
-  static constexpr uint32_t kSearched = 8;  // as many are found faster without hashing
+  static constexpr size_t kSearched = 8;  // as many are found faster without hashing
 
-  std::optional<uint32_t> Find(uint32_t index) const {
-    const auto found = std::find(first_.begin(), first_.end(), index);
-    if (found != first_.end()) return static_cast<uint32_t>(found - first_.begin());
-    const auto other = others_.find(index);
-    return other == others_.end() ? std::nullopt : std::optional(other->second);
-  }
-
-  const std::vector<Fragments>& entries_;
-  std::vector<bool>& used_;
-  std::vector<Fragments>& taken_;
-  // By index in the message.
-  absl::InlinedVector<uint32_t, kSearched> first_;
-  absl::flat_hash_map<uint32_t, uint32_t> others_;
+  const size_t entries_;
+  std::vector<uint32_t> indices_;
+  absl::flat_hash_map<uint32_t, uint32_t> others_;  // places of those behind the first few
 };
+
+// Has `command` name the entries that it uses by their places in the result.
+UsedEntries NameEntries(v1::Command& command, size_t entries) {
+  UsedEntries used(entries);
+  if (command.has_upload())
+    command.mutable_upload()->set_raw_index(used.Use(command.upload().raw_index()));
+  if (command.has_input_chunk())
+    command.mutable_input_chunk()->set_raw_index(used.Use(command.input_chunk().raw_index()));
+  if (v1::Call* const call = CallOf(command)) {
+    ForEachRawTensor(
+        *call, [&used](v1::Tensor& tensor) { tensor.set_raw_index(used.Use(tensor.raw_index())); });
+  }
+  return used;
+}
 
 // Fields that nobody knows may be there.
 absl::Status CheckOtherFields(const std::string& header) {
@@ -158,35 +154,43 @@ absl::StatusOr<Command> CommandReader::Next() {
   if (size() == 0) {
     message_.reset();
     slices_.reset();
+    shared_.clear();
   }
   return command;
 }
 
 void CommandReader::TakeEntries(Command& command) {
-  EntryTaker taker(message_->raw, used_, command.raw);
-  v1::Command& header = command.header;
-  if (header.has_upload())
-    header.mutable_upload()->set_raw_index(taker.Take(header.upload().raw_index()));
-  if (header.has_input_chunk())
-    header.mutable_input_chunk()->set_raw_index(taker.Take(header.input_chunk().raw_index()));
-  if (v1::Call* const call = CallOf(header)) {
-    ForEachRawTensor(*call, [&taker](v1::Tensor& tensor) {
-      tensor.set_raw_index(taker.Take(tensor.raw_index()));
-    });
+  std::vector<Fragments>& entries = message_->raw;
+  UsedEntries used = NameEntries(command.header, entries.size());
+  for (const uint32_t index : used.indices()) used_[index] = true;
+  for (uint32_t i = 0; size() == 0 && i < used_.size(); ++i)
+    if (!used_[i]) used.Use(i);
+  size_t bytes = 0;
+  for (const uint32_t index : used.indices()) bytes += entries[index].size_bytes();
+  const bool is_alone = commands_.size() == 1 && bytes > message_bytes_ / 2;
+  const bool is_small = bytes <= kCopiedBulkBytes;
+  auto shared = std::make_shared<std::vector<std::shared_ptr<const void>>>();
+  for (const uint32_t index : used.indices()) {
+    if (!is_small && !is_alone) shared->push_back(ShareEntry(index));
+    command.raw.push_back(entries[index]);
   }
-  for (size_t i = 0; size() == 0 && i < used_.size(); ++i)
-    if (!used_[i]) command.raw.push_back(message_->raw[i]);
-  const size_t bytes = BytesOf(command.raw);
-  const bool is_most = bytes > message_bytes_ / 2;
-  // Commands that name the same entries must not copy them over and over.
-  const bool is_enough = copied_bytes_ + bytes > message_bytes_;
-  if (bytes <= kCopiedBulkBytes || (!is_most && !is_enough)) {
-    copied_bytes_ += bytes;
+  if (is_small) {
     command.owner = CopyBulk(command.raw, bytes);
-    return;
+  } else if (is_alone) {
+    command.owner = slices_;
+    command.spare_bytes = static_cast<int64_t>(message_bytes_ - bytes);
+  } else {
+    command.owner = std::move(shared);
   }
-  command.owner = slices_;
-  command.spare_bytes = static_cast<int64_t>(message_bytes_ - bytes);
+}
+
+std::shared_ptr<const void> CommandReader::ShareEntry(uint32_t index) {
+  if (shared_.empty()) shared_.resize(used_.size());
+  if (shared_[index] == nullptr) {
+    std::span<Fragments> entry(&message_->raw[index], 1);
+    shared_[index] = CopyBulk(entry, entry[0].size_bytes());
+  }
+  return shared_[index];
 }
 
 grpc::ByteBuffer WriteAnswers(std::vector<Answer> answers) {

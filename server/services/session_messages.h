@@ -31,16 +31,18 @@ class CommandReader {
   absl::StatusOr<Command> Next();
 
  private:
-  // Gives `command` the entries that it uses, and has it name these.
+  // Gives `command` the entries that it uses, and has it name these. One that is alone keeps its
+  // message; among others an entry that is large is copied once, for all that use it.
   void TakeEntries(Command& command);
+  std::shared_ptr<const void> ShareEntry(uint32_t index);
 
   // What was read, until the last command is taken. Moving the reader keeps every address.
   std::unique_ptr<SplitMessage> message_;
   std::shared_ptr<const std::vector<grpc::Slice>> slices_;  // of the message
   size_t message_bytes_ = 0;
-  size_t copied_bytes_ = 0;          // for its commands
   std::vector<Fragments> commands_;  // as protobuf has them, in the message's header
   std::vector<bool> used_;           // the message's entries
+  std::vector<std::shared_ptr<const void>> shared_;  // those of them that were copied for all
   size_t next_ = 0;
 };
 

@@ -151,6 +151,27 @@ TEST_F(SessionMessagesTest, EntriesAreSharedAmongTensorsAndCommands) {
   EXPECT_EQ(two->header.execute().call().inputs(1).raw_index(), 7u);
 }
 
+// However many pieces the transport made of it, and however many commands name it.
+TEST_F(SessionMessagesTest, ALargeEntryIsCopiedOnceForAllThatUseIt) {
+  v1::SessionRequest message;
+  for (uint64_t id = 1; id <= 3; ++id) AddUpload(message, id, 0);
+  message.add_raw(std::string(100000, 'b'));
+  const std::string bytes = message.SerializeAsString();
+  std::vector<grpc::Slice> slices;
+  for (size_t at = 0; at < bytes.size(); at += 10) slices.emplace_back(bytes.substr(at, 10));
+  absl::StatusOr<CommandReader> reader =
+      CommandReader::Open(grpc::ByteBuffer(slices.data(), slices.size()));
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  const absl::StatusOr<Command> first = reader->Next();
+  const absl::StatusOr<Command> second = reader->Next();
+  absl::StatusOr<Command> third = reader->Next();
+  ASSERT_TRUE(first.ok() && second.ok() && third.ok());
+  ASSERT_EQ(first->raw[0].pieces().size(), 1u);
+  EXPECT_EQ(second->raw[0].pieces()[0].data(), first->raw[0].pieces()[0].data());
+  EXPECT_EQ(BytesOf(third->raw[0]), message.raw(0));
+  EXPECT_EQ(third->spare_bytes, 0);
+}
+
 TEST_F(SessionMessagesTest, ManyEntriesAreTakenOnce) {
   v1::SessionRequest message;
   v1::Call& call = *message.add_commands()->mutable_execute()->mutable_call();

@@ -49,7 +49,8 @@ std::optional<StreamAnswer> ReadAnswer(std::string_view bytes) {
   }
 }
 
-// What the field has whose tag `input` is behind; nullopt where not all of it is in `bytes`.
+// The contents of a length-delimited field, whose tag was just read from `input`; nullopt where
+// `bytes` ends before the contents do.
 std::optional<std::string_view> ReadContent(std::string_view bytes, CodedInputStream& input) {
   uint32_t size = 0;
   if (!input.ReadVarint32(&size)) return std::nullopt;
