@@ -12,6 +12,10 @@
 #       them that also need gRPC stubs. Compiled without warnings and sanitizers: the code is not ours.
 #   opserve_binary(NAME SRCS file... [DEPS target...])
 #       A program, put in build/<preset>/bin/.
+#   opserve_host_program(NAME SRCS file... LIBRARIES target...)
+#       A program that runs while the rest is built. It has the sources of LIBRARIES, static libraries of ours, compiled
+#       once more: without sanitizers, under which a program does not start on every machine, and compiled and linked
+#       also where all else is only checked (OPSERVE_TIDY).
 #   opserve_test(NAME SRCS file... [DEPS target...] [LABELS label...] [TIMEOUT seconds] [SHARDS count])
 #       One GoogleTest binary; gtest_main and gmock come with it. One ctest entry, or, to keep each short, as many as
 #       SHARDS says: NAME.1, NAME.2, …. Tests start in the repository's root and find the programs in $OPSERVE_BIN_DIR.
@@ -21,12 +25,12 @@
 #       An opserve_test of that name, once more, on the NPU stand-in.
 #   opserve_script_test(NAME COMMAND word... [LABELS label...] [TIMEOUT seconds])
 #       A ctest entry that runs a script. Exit status 77 means skipped: print the reason first.
-#   opserve_fuzzer(NAME SRCS file... CORPUS dir [DEPS target...])
-#       A libFuzzer binary with its seed corpus; exists only with OPSERVE_FUZZ. Target `fuzzers` builds them all.
+#   opserve_fuzzer(NAME SRCS file... [CORPUS dir] [DEPS target...])
+#       A libFuzzer binary with its seed corpus, if one is kept; exists only with OPSERVE_FUZZ. Target `fuzzers` builds them all.
 #   opserve_benchmark(NAME SRCS file... [DEPS target...])
 #       A Google Benchmark binary; exists only with OPSERVE_BENCH. Target `benchmarks` builds them all.
 #   opserve_add_rooms(dir...)
-#       add_subdirectory for each folder that has a CMakeLists.txt.
+#       add_subdirectory for each.
 #
 # Example:
 #   opserve_library(opserve_base
@@ -74,13 +78,14 @@ if(OPSERVE_SANITIZE)
   add_link_options(-fsanitize=${OPSERVE_SANITIZE})
 endif()
 
-# Dozens of test programs are linked after each change; what is shipped is linked by the compiler's own linker.
-find_program(OPSERVE_MOLD mold)
-if(OPSERVE_MOLD AND OPSERVE_TESTS)
-  add_link_options(-fuse-ld=mold)
-endif()
-
 include(hardening)
+
+# Dozens of test programs are linked after each change; what is shipped is linked by the compiler's own linker. Not mold 1.10: at some
+# sizes it never ends, or lets RELRO begin in a page that it maps nowhere.
+find_program(OPSERVE_LLD ld.lld)
+if(OPSERVE_LLD AND OPSERVE_TESTS)
+  add_link_options(-fuse-ld=lld)
+endif()
 
 # -------------------------------------------------------------------------------------------- flags of our own code
 
@@ -137,7 +142,8 @@ if(OPSERVE_TIDY)
   string(SHA256 tidy_hash "${tidy_version}")
   string(SUBSTRING ${tidy_hash} 0 12 tidy_hash)
   target_compile_definitions(opserve_own_code INTERFACE OPSERVE_TIDY_SETTINGS=0x${tidy_hash})
-  # Sources are checked, not compiled: there is nothing to link.
+  # Sources are checked, not compiled: there is nothing to link, but for programs that run while the rest is built.
+  set(OPSERVE_LINK_EXECUTABLE "${CMAKE_CXX_LINK_EXECUTABLE}")
   foreach(rule CREATE_SHARED_LIBRARY CREATE_STATIC_LIBRARY LINK_EXECUTABLE)
     set(CMAKE_CXX_${rule} "${CMAKE_COMMAND} -E touch <TARGET>")
   endforeach()
@@ -257,11 +263,39 @@ function(opserve_binary name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()
 
+function(opserve_host_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SRCS;LIBRARIES")
+  _opserve_check_arguments(opserve_host_program)
+  get_directory_property(link_options LINK_OPTIONS)
+  list(FILTER link_options EXCLUDE REGEX "^-fsanitize")
+  set_directory_properties(PROPERTIES LINK_OPTIONS "${link_options}")
+  add_executable(${name} ${ARG_SRCS})
+  # The sources of a library go together, as its own do.
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  foreach(library IN LISTS ARG_LIBRARIES)
+    get_target_property(folder ${library} SOURCE_DIR)
+    get_target_property(sources ${library} SOURCES)
+    get_target_property(together ${library} UNITY_BUILD)
+    list(FILTER sources INCLUDE REGEX "\\.cc$")
+    list(TRANSFORM sources PREPEND ${folder}/)
+    target_sources(${name} PRIVATE ${sources})
+    if(NOT together STREQUAL "OFF")
+      set_source_files_properties(${sources} PROPERTIES UNITY_GROUP ${library})
+    endif()
+  endforeach()
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE absl::cord absl::flat_hash_map absl::status absl::statusor absl::strings Threads::Threads)
+  if(OPSERVE_TIDY)
+    set(CMAKE_CXX_LINK_EXECUTABLE "${OPSERVE_LINK_EXECUTABLE}" PARENT_SCOPE)
+  endif()
+endfunction()
+
 # What all ctest entries share. ctest's own JUnit report counts an entry as one; GoogleTest's report in
 # build/<preset>/gtest/ tells the cases inside it.
 function(_opserve_test_properties name timeout labels)
   if(NOT labels)
-    get_filename_component(labels ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+    cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/tests OUTPUT_VARIABLE labels)
+    string(REGEX REPLACE "/.*" "" labels ${labels})
   endif()
   if(NOT timeout)
     set(timeout 300)
@@ -346,9 +380,12 @@ function(opserve_fuzzer name)
   if(NOT OPSERVE_FUZZ)
     return()
   endif()
-  get_filename_component(corpus ${ARG_CORPUS} ABSOLUTE BASE_DIR ${CMAKE_CURRENT_SOURCE_DIR})
-  if(NOT IS_DIRECTORY ${corpus})
-    message(FATAL_ERROR "opserve_fuzzer(${name}): no such corpus folder: ${corpus}")
+  set(corpus "")
+  if(ARG_CORPUS)
+    get_filename_component(corpus ${ARG_CORPUS} ABSOLUTE BASE_DIR ${CMAKE_CURRENT_SOURCE_DIR})
+    if(NOT IS_DIRECTORY ${corpus})
+      message(FATAL_ERROR "opserve_fuzzer(${name}): no such corpus folder: ${corpus}")
+    endif()
   endif()
   add_executable(${name} ${ARG_SRCS})
   _opserve_own_code(${name})
@@ -381,8 +418,6 @@ endfunction()
 
 function(opserve_add_rooms)
   foreach(room IN LISTS ARGN)
-    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${room}/CMakeLists.txt)
-      add_subdirectory(${room})
-    endif()
+    add_subdirectory(${room})
   endforeach()
 endfunction()

@@ -14,17 +14,14 @@ set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(TARGETS opserve-server opserve RUNTIME COMPONENT runtime)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 
-# The public headers of the client, and what they include. They include each other by paths from the repository's root, so
-# they lie beneath one folder that is the include directory.
-set(public_headers
-  client/cpp/call.h client/cpp/client.h client/cpp/device_tensor.h client/cpp/schema.h client/cpp/session.h
-  client/cpp/session_info.h client/cpp/shared_memory.h client/cpp/statistics.h client/cpp/tensor.h
-  core/base/op_error.h
-  core/tensor/dtype.h core/tensor/half.h core/tensor/shape.h core/tensor/tensor_desc.h)
-foreach(header IN LISTS public_headers)
-  get_filename_component(folder ${header} DIRECTORY)
-  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/opserve/${folder} COMPONENT development)
-endforeach()
+# The public headers of the client, and those of core that they include, by paths from the repository's root: in a folder of
+# their own, which is an include directory, too.
+install(DIRECTORY client/cpp/include/opserve DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+set(core_include_dir ${CMAKE_INSTALL_INCLUDEDIR}/opserve-core)
+install(FILES core/base/op_error.h DESTINATION ${core_include_dir}/core/base COMPONENT development)
+install(FILES core/tensor/dtype.h core/tensor/half.h core/tensor/shape.h core/tensor/tensor_desc.h
+  DESTINATION ${core_include_dir}/core/tensor
+  COMPONENT development)
 
 # opserve::client is for others; the rest is there because static libraries need it.
 target_compile_features(opserve_client INTERFACE cxx_std_20)
@@ -33,7 +30,7 @@ foreach(library client proto tensor base)
   install(TARGETS opserve_${library}
     EXPORT opserve-targets
     ARCHIVE COMPONENT development
-    INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/opserve)
+    INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} ${core_include_dir})
 endforeach()
 install(EXPORT opserve-targets NAMESPACE opserve:: DESTINATION ${package_dir} COMPONENT development)
 
@@ -47,7 +44,7 @@ install(
   COMPONENT development)
 
 file(RELATIVE_PATH pc_libdir /${pkgconfig_dir} /${CMAKE_INSTALL_LIBDIR})
-file(RELATIVE_PATH pc_includedir /${pkgconfig_dir} /${CMAKE_INSTALL_INCLUDEDIR}/opserve)
+file(RELATIVE_PATH pc_includedir /${pkgconfig_dir} /${CMAKE_INSTALL_INCLUDEDIR})
 configure_file(cmake/opserve-client.pc.in ${PROJECT_BINARY_DIR}/package/opserve-client.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/package/opserve-client.pc DESTINATION ${pkgconfig_dir} COMPONENT development)
 

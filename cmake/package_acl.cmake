@@ -1,5 +1,5 @@
 # What `cmake --install` puts where of the C interface, with and without gRPC. It is a component by itself, acl:
-# libopserve_acl.so, the field's names of it in lib*/opserve/ascend/, include/opserve-acl/, find_package(opserve-acl),
+# libopserve_acl.so, CANN's names of it in lib*/opserve/ascend/, include/opserve-acl/, find_package(opserve-acl),
 # opserve-acl.pc, and the samples. libopserve_acl_remote.so, which needs gRPC, is the component acl-remote. Nothing of it knows
 # the prefix: an installed tree may be moved.
 
@@ -21,7 +21,7 @@ endif()
 install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/opserve/ascend
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/opserve
   COMPONENT acl)
-install(DIRECTORY client/acl/include/
+install(DIRECTORY client/acl/include/ ${PROJECT_BINARY_DIR}/include/
   DESTINATION ${acl_include_dir}
   COMPONENT acl)
 install(EXPORT opserve-acl-targets NAMESPACE opserve:: DESTINATION ${acl_package_dir} COMPONENT acl)

@@ -9,21 +9,22 @@
 #include <string_view>
 #include <vector>
 
+#include <opserve/schema.h>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "client/cli/attribute_text.h"
-#include "client/cli/operator_page.h"
-#include "client/cpp/messages.h"
-#include "client/cpp/schema.h"
+#include "client/cli/output/attribute_text.h"
+#include "client/cli/output/operator_page.h"
+#include "client/cpp/wire/messages.h"
 #include "core/base/fragments.h"
 #include "core/base/strings.h"
 #include "core/op/op_table.h"
 #include "core/op/profile.h"
 #include "opserve/v1/operator_service.pb.h"
-#include "server/wire/schema_codec.h"
+#include "server/codec/schema_codec.h"
 
 namespace opserve::docs {
 namespace {
@@ -36,7 +37,9 @@ constexpr char kHead[] = R"(# Operators
 
 Each operator with its inputs, attributes and outputs, as `opserve ops NAME` shows it. Dtypes are in short form: f32 is
 float32, bf16 bfloat16, i64 int64, b8 bool. A *profile* is what a device accepts (`--device cpu,profile=atlas-a2`): `host` accepts
-everything that is here, the others what that product accepts. *Streams in chunks*: its element-wise calls (of a loss: those with
+everything that is here, the others what that product accepts. *Allowed*: a value that has a name may be given by it.
+*Gradient*: what its operator takes and gives, in the terms of the one that it is the gradient of; attributes of one name are the
+same in both, and what is not said to have a gradient has none. *Streams in chunks*: its element-wise calls (of a loss: those with
 reduction none) can be sent as an ExecuteChunkedCommand of a session.
 
 | operator |)";
@@ -83,12 +86,24 @@ void AppendTensors(std::string_view title, std::span<const client::TensorParamet
 void AppendAttributes(std::span<const client::AttributeParameter> attributes, std::string& page) {
   std::vector<Row> rows;
   for (const client::AttributeParameter& attribute : attributes) {
-    rows.push_back(
-        {Code(attribute.name), Cell(attribute.summary), std::string(cli::KindText(attribute.kind)),
-         attribute.default_value.has_value() ? Code(cli::AttributeText(*attribute.default_value))
-                                             : "required"});
+    rows.push_back({Code(attribute.name), Cell(attribute.summary),
+                    std::string(cli::KindText(attribute.kind)), Cell(cli::AllowedText(attribute)),
+                    attribute.default_value.has_value()
+                        ? Code(cli::ValueText(attribute, *attribute.default_value))
+                        : "required"});
   }
-  AppendTable("Attributes", {"name", "what", "type", "default"}, rows, page);
+  AppendTable("Attributes", {"name", "what", "type", "allowed", "default"}, rows, page);
+}
+
+std::string Link(const std::string& op) {
+  return absl::StrCat("[", op, "](#", absl::AsciiStrToLower(op), ")");
+}
+
+void AppendGradient(const client::Gradient& gradient, std::string& page) {
+  std::vector<Row> rows;
+  for (const cli::GradientLine& line : cli::GradientLines(gradient))
+    rows.push_back({Code(line.name), Cell(line.meaning)});
+  AppendTable(absl::StrCat("Gradient, by ", Link(gradient.op)), {"name", "what"}, rows, page);
 }
 
 // Profiles by dtypes. Only dtypes that one of them has.
@@ -125,6 +140,7 @@ void AppendOperator(const OperatorSchema& schema, std::string& page) {
   AppendTensors("Inputs", schema.inputs, page);
   AppendAttributes(schema.attributes, page);
   AppendTensors("Outputs", schema.outputs, page);
+  if (schema.gradient.has_value()) AppendGradient(*schema.gradient, page);
   AppendSupport(schema, page);
   if (schema.streams_in_chunks) page.append("\nStreams in chunks: yes.\n");
 }
@@ -137,7 +153,7 @@ void AppendSummary(std::span<const OperatorSchema> schemas, std::string& page) {
                   " |\n");
   AppendRow(Row(ProfileNames().size() + 1, "---"), page);
   for (const OperatorSchema& schema : schemas) {
-    Row row = {absl::StrCat("[", schema.name, "](#", absl::AsciiStrToLower(schema.name), ")")};
+    Row row = {Link(schema.name)};
     for (const std::string_view profile : ProfileNames()) {
       std::string dtypes = "–";
       for (const client::ProfileSupport& support : schema.support) {

@@ -27,15 +27,15 @@
 #include "server/connections/memory_guard.h"
 #include "server/connections/unix_socket.h"
 #include "server/descriptors.h"
-#include "server/grpc_process.h"
-#include "server/services/deadline.h"
-#include "server/services/health_service.h"
-#include "server/services/operator_service.h"
-#include "server/services/reflection_service.h"
-#include "server/services/session_service.h"
 #include "server/shared_memory/memory_socket.h"
-#include "server/stream_ender.h"
-#include "server/stream_watch.h"
+#include "server/transport/process/grpc_process.h"
+#include "server/transport/process/stream_ender.h"
+#include "server/transport/process/stream_watch.h"
+#include "server/transport/services/health_service.h"
+#include "server/transport/services/operator_service.h"
+#include "server/transport/services/reflection_service.h"
+#include "server/transport/services/session_service.h"
+#include "server/transport/unary/deadline.h"
 
 namespace opserve::server {
 namespace {
@@ -44,6 +44,8 @@ namespace {
 constexpr absl::Duration kHandshakeTimeout = absl::Seconds(20);
 // What comes before the first message: HTTP/2's preface and settings, headers.
 constexpr int64_t kPrefaceBytes = int64_t{64} << 10;
+// gRPC reads four times as much of a connection before it looks at the others again.
+constexpr int kMaxReadBytes = 256 << 10;
 // How often connections are looked at. Calls that are taken back come by the thousand: those are
 // looked at on every tick, while the server is busy and as far as that costs 2 % of a core.
 constexpr absl::Duration kLook = absl::Milliseconds(100);
@@ -92,8 +94,10 @@ void SetUpMemory(int64_t quota_bytes, grpc::ServerBuilder& builder) {
 }
 
 void SetUpConnections(const ConnectionConfig& config, grpc::ServerBuilder& builder) {
+  builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kMaxReadBytes);
   AddTime(builder, GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeTimeout);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, config.max_concurrent_streams);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                             static_cast<int>(config.max_concurrent_streams));
   AddTime(builder, GRPC_ARG_MAX_CONNECTION_AGE_MS, config.max_age);
   AddTime(builder, GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, config.max_age_grace);
   AddTime(builder, GRPC_ARG_MAX_CONNECTION_IDLE_MS, config.max_idle);
@@ -220,23 +224,23 @@ class GrpcServer final : public Server {
 
   void MakeServices(const ServerConfig& config) {
     service_ =
-        MakeOperatorService(*engine_, {.max_message_bytes = config.max_message_bytes,
+        MakeOperatorService({.calls = {.engine = *engine_,
+                                       .counters = counters_,
+                                       .executing = executing_,
+                                       .plans = plans_,
+                                       .connections = connections_,
+                                       .answers = answers_,
+                                       .host_memory = *host_memory_,
+                                       .max_message_bytes = config.max_message_bytes,
                                        .max_inflated_bytes = config.clients.max_inflated_bytes,
-                                       .executing = &executing_,
-                                       .plans = &plans_,
-                                       .counters = &counters_,
-                                       .connections = &connections_,
-                                       .answers = &answers_,
-                                       .host_memory = host_memory_.get(),
-                                       .regions = regions_.get(),
-                                       .shared_memory_socket = memory_socket_path_});
+                                       .regions = regions_.get()},
+                             .recommended_chunk_bytes = config.session.chunk_bytes,
+                             .shared_memory_socket = memory_socket_path_});
     sessions_ =
         MakeSessionServer(*engine_, {.limits = config.session,
                                      .max_sessions = config.max_sessions,
                                      .client_share = config.clients.share,
                                      .max_inflated_bytes = config.clients.max_inflated_bytes,
-                                     .stall_timeout = config.session_stall_timeout,
-                                     .idle_timeout = config.clients.session_idle_timeout,
                                      .executing = &executing_,
                                      .plans = &plans_,
                                      .counters = &counters_,

@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "server/config.h"
 #include "server/counters/server_counters.h"
+#include "server/flags/config.h"
 
 namespace opserve::server {
 

@@ -7,7 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/thread.h"
-#include "server/log.h"
+#include "server/log/log.h"
 
 namespace opserve::server {
 

@@ -3,11 +3,11 @@
 #include <cstdlib>
 #include <variant>
 
-#include "client/cli/arguments.h"
-#include "client/cli/commands.h"
-#include "client/cli/files.h"
-#include "client/cli/json_output.h"
-#include "client/cli/report.h"
+#include "client/cli/commands/arguments.h"
+#include "client/cli/commands/commands.h"
+#include "client/cli/files/files.h"
+#include "client/cli/output/json_output.h"
+#include "client/cli/output/report.h"
 #include "core/base/standard_files.h"
 #include "google/protobuf/stubs/logging.h"
 

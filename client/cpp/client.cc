@@ -1,17 +1,18 @@
-#include "client/cpp/client.h"
+#include <opserve/client.h>
 
 #include <limits>
 #include <string>
 
+#include <opserve/shared_memory.h>
+
 #include "absl/strings/str_cat.h"
-#include "client/cpp/connection.h"
-#include "client/cpp/messages.h"
-#include "client/cpp/shared_memory.h"
-#include "client/cpp/target.h"
-#include "client/cpp/waiter.h"
+#include "client/cpp/transport/connection.h"
+#include "client/cpp/transport/target.h"
+#include "client/cpp/wire/messages.h"
 #include "core/base/clock.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
+#include "core/base/waiter.h"
 
 namespace opserve::client {
 namespace {
@@ -48,7 +49,7 @@ absl::StatusOr<T> Wait(StartCall start) {
 absl::Status TooLarge(const std::string& op, size_t bytes, std::string_view limit) {
   return MakeError({.reason = ErrorReason::kResourceLimit,
                     .op = op,
-                    .parameter = {},
+                    .parameter = "max_message_bytes",
                     .want = absl::StrCat("a request of at most ", std::string(limit)),
                     .got = absl::StrCat(bytes, " bytes")});
 }
@@ -61,9 +62,9 @@ void ExplainTooLarge(const std::shared_ptr<Connection>& connection, const std::s
   auto explain = [connection, op, bytes, status,
                   done = std::move(done)](absl::StatusOr<ServerInfo> info) mutable {
     if (info.ok() && static_cast<int64_t>(bytes) > info->max_message_bytes) {
-      const std::string limit = absl::StrCat(
-          info->max_message_bytes, " bytes (max_message_bytes of ", connection->target(), ")");
-      status = TooLarge(op, bytes, limit);
+      status = TooLarge(op, bytes,
+                        absl::StrCat(info->max_message_bytes, " bytes, which is all that ",
+                                     connection->target(), " takes"));
     }
     done(std::move(status));
   };

@@ -1,4 +1,4 @@
-#include "client/cpp/shared_memory.h"
+#include <opserve/shared_memory.h>
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -18,20 +18,18 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/cpp/read_message.h"
-#include "client/cpp/shared_region.h"
-#include "client/cpp/status_details.h"
+#include "client/cpp/values/shared_region.h"
+#include "client/cpp/wire/messages.h"
+#include "client/cpp/wire/read_message.h"
 #include "core/base/clock.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
-#include "opserve/v1/shared_memory.pb.h"
 
 namespace opserve::client {
 namespace {
 
 constexpr size_t kMaxAnswerBytes = 8192;
-constexpr size_t kIdBytes = 16;
 // As many as the system lets anyone send at once, so that all of them can be closed.
 constexpr size_t kMaxFiles = 253;
 constexpr std::string_view kMemoryAnswer = "SharedMemoryResponse";
@@ -159,25 +157,6 @@ absl::Status Map(int fd, int64_t size_bytes, SharedRegion& region) {
 
 }  // namespace
 
-absl::StatusOr<std::string> ReadRegionId(std::string_view packet, int64_t size_bytes) {
-  v1::SharedMemoryResponse response;
-  OPSERVE_RETURN_IF_ERROR(ReadMessage(packet, response));
-  if (response.has_error()) {
-    absl::Status status = StatusFromWire(response.error());
-    return status.ok() ? BadAnswer(kMemoryAnswer, "error", "a code of an error", "OK") : status;
-  }
-  const v1::SharedRegion& region = response.region();
-  if (region.id().size() != kIdBytes) {
-    return BadAnswer(kMemoryAnswer, "id", absl::StrCat(kIdBytes, " bytes"),
-                     absl::StrCat(region.id().size()));
-  }
-  if (region.size_bytes() != size_bytes) {
-    return BadAnswer(kMemoryAnswer, "size_bytes", absl::StrCat(size_bytes, ", as was asked for"),
-                     absl::StrCat(region.size_bytes()));
-  }
-  return region.id();
-}
-
 SharedRegion::~SharedRegion() {
   if (bytes.data() != nullptr) ::munmap(bytes.data(), bytes.size());
 }
@@ -187,9 +166,7 @@ absl::StatusOr<SharedMemory> SharedMemory::Create(std::string_view socket_path, 
   auto region = std::make_shared<SharedRegion>();
   MemorySocket socket(socket_path, Clock::Real().Now() + std::min(timeout, kMemoryPatience));
   OPSERVE_RETURN_IF_ERROR(socket.Connect());
-  v1::SharedMemoryRequest request;
-  request.mutable_allocate()->set_size_bytes(size_bytes);
-  OPSERVE_RETURN_IF_ERROR(socket.Send(request.SerializeAsString()));
+  OPSERVE_RETURN_IF_ERROR(socket.Send(MakeAllocateRegionRequest(size_bytes)));
   std::string answer;
   std::vector<UniqueFd> files;
   OPSERVE_RETURN_IF_ERROR(socket.Receive(answer, files));

@@ -48,12 +48,13 @@ function outputsOf({ outputs, raw }) {
     [name, { dtype, shape, data: data === 'raw_index' ? raw[raw_index] : Buffer.alloc(0) }]));
 }
 
-// One line about a failed call: the aclnn reason and code where the server sent them, and what it said.
+// One line about a failed call: the reason and the aclnn code where the server sent them, and what it said.
 export function explain(error) {
   const [details] = error.metadata?.get('grpc-status-details-bin') ?? [];
   if (!details) return `${grpc.status[error.code]}: ${error.details}`; // from gRPC itself: no server, deadline, …
-  const info = ErrorInfo.deserialize(Status.deserialize(details).details[0].value);
-  return `${[info.reason, info.metadata.code].filter(Boolean).join(' ')}: ${error.details}`;
+  const found = Status.deserialize(details).details.find(({ type_url }) => type_url.endsWith('/google.rpc.ErrorInfo'));
+  const { reason, metadata } = found ? ErrorInfo.deserialize(found.value) : {};
+  return `${[reason, metadata?.code].filter(Boolean).join(' ')}: ${error.details}`;
 }
 
 async function main(target = 'localhost:8500') {

@@ -57,12 +57,21 @@ def array_of(tensor, raw):
     return np.frombuffer(data, NUMPY_TYPES[tensor.dtype]).reshape(tensor.shape)
 
 
+def error_info(status):
+    """The google.rpc.ErrorInfo among the details of a google.rpc.Status; an empty one where there is none."""
+    info = error_details_pb2.ErrorInfo()
+    for detail in status.details:
+        if detail.Unpack(info):
+            break
+    return info
+
+
 def explain(error):
-    """One line about a failed call: the aclnn reason and code where the server sent them, and what it said."""
+    """One line about a failed call: the reason and the aclnn code where the server sent them, and what it said."""
     details = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin")
     if details is None:  # from gRPC itself: no server, deadline, …
         return f"{error.code().name}: {error.details()}"
-    info = error_details_pb2.ErrorInfo.FromString(status_pb2.Status.FromString(details).details[0].value)
+    info = error_info(status_pb2.Status.FromString(details))
     return " ".join(filter(None, [info.reason, info.metadata.get("code")])) + f": {error.details()}"
 
 

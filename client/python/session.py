@@ -14,18 +14,17 @@ import threading
 import grpc
 import numpy as np
 
-from google.rpc import error_details_pb2
 from opserve.v1 import session_pb2 as api
 from opserve.v1 import session_pb2_grpc as api_grpc
 
-from gradient import DTYPES, NUMPY_TYPES, UNLIMITED, array_of, attribute_of, explain
+from gradient import DTYPES, NUMPY_TYPES, UNLIMITED, array_of, attribute_of, error_info, explain
 
 
 class CommandError(Exception):
     """A command failed; `reason` is the constant of docs/errors.md."""
 
     def __init__(self, command, error):
-        info = error_details_pb2.ErrorInfo.FromString(error.details[0].value)
+        info = error_info(error)
         super().__init__(f"command {command}: {info.reason}: {error.message}")
         self.command, self.reason = command, info.reason
 

@@ -1,5 +1,6 @@
 #include "core/base/clock.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -29,6 +30,14 @@ const Clock& Clock::Real() {
   // Never destroyed: threads may ask when the process ends.
   static const RealClock& clock = *new RealClock;
   return clock;
+}
+
+bool WaitUntil(absl::Time deadline, CondVar& changed, Mutex& mutex) {
+  const absl::Duration left = deadline - Clock::Real().Now();
+  if (left <= absl::ZeroDuration()) return false;
+  // The system's clock ends before ours.
+  changed.WaitFor(mutex, absl::ToChronoNanoseconds(std::min(left, absl::Hours(1))));
+  return true;
 }
 
 }  // namespace opserve

@@ -16,14 +16,32 @@ namespace {
 constexpr char kPayloadUrl[] = "opserve/error-detail";
 
 constexpr std::array<ErrorReasonInfo, kNumErrorReasons> kReasons = {{
-    {ErrorReason::kParamNullptr, "ACLNN_ERR_PARAM_NULLPTR", 161001,
+    {ErrorReason::kMissingParameter, "MISSING_PARAMETER", 161001,
      absl::StatusCode::kInvalidArgument,
      "a required tensor, attribute, workspace or executor is missing"},
-    {ErrorReason::kParamInvalid, "ACLNN_ERR_PARAM_INVALID", 161002,
-     absl::StatusCode::kInvalidArgument, "any other bad dtype, shape, attribute or message"},
-    {ErrorReason::kRuntimeError, "ACLNN_ERR_RUNTIME_ERROR", 361001, absl::StatusCode::kInternal,
+    {ErrorReason::kUnknownParameter, "UNKNOWN_PARAMETER", 161002,
+     absl::StatusCode::kInvalidArgument,
+     "the operator has no input, attribute or output of that name"},
+    {ErrorReason::kDTypeUnsupported, "DTYPE_UNSUPPORTED", 161002,
+     absl::StatusCode::kInvalidArgument,
+     "a dtype that the operator, or the device's profile, does not take there"},
+    {ErrorReason::kShapeMismatch, "SHAPE_MISMATCH", 161002, absl::StatusCode::kInvalidArgument,
+     "a rank or shape that the operator does not take, or that does not go with the others or with "
+     "its "
+     "bytes"},
+    {ErrorReason::kOutOfRange, "OUT_OF_RANGE", 161002, absl::StatusCode::kInvalidArgument,
+     "a number outside its range"},
+    {ErrorReason::kMalformedMessage, "MALFORMED_MESSAGE", 161002,
+     absl::StatusCode::kInvalidArgument, "bytes that are not the message that they should be"},
+    {ErrorReason::kObjectNotFound, "OBJECT_NOT_FOUND", 161002, absl::StatusCode::kInvalidArgument,
+     "no object of the session, or region of shared memory, has that id"},
+    {ErrorReason::kIdInUse, "ID_IN_USE", 161002, absl::StatusCode::kInvalidArgument,
+     "an object of the session has that id already"},
+    {ErrorReason::kInvalidParameter, "INVALID_PARAMETER", 161002,
+     absl::StatusCode::kInvalidArgument, "anything else that is wrong with an argument"},
+    {ErrorReason::kDeviceError, "DEVICE_ERROR", 361001, absl::StatusCode::kInternal,
      "a device call failed"},
-    {ErrorReason::kInner, "ACLNN_ERR_INNER", 561103, absl::StatusCode::kInternal,
+    {ErrorReason::kInternal, "INTERNAL", 561103, absl::StatusCode::kInternal,
      "a defect of opserve"},
     {ErrorReason::kOperatorNotFound, "OPERATOR_NOT_FOUND", 0, absl::StatusCode::kNotFound,
      "no operator of that name"},
@@ -34,9 +52,9 @@ constexpr std::array<ErrorReasonInfo, kNumErrorReasons> kReasons = {{
     {ErrorReason::kResourceLimit, "RESOURCE_LIMIT", 0, absl::StatusCode::kResourceExhausted,
      "a bound on memory, on calls in flight or on a call's time was met"},
     {ErrorReason::kDeadlineExceeded, "DEADLINE_EXCEEDED", 0, absl::StatusCode::kDeadlineExceeded,
-     "the deadline passed before the call ran"},
+     "the deadline passed before the call ran, or while it ran"},
     {ErrorReason::kCancelled, "CANCELLED", 0, absl::StatusCode::kCancelled,
-     "the caller went away before the call ran"},
+     "the call was cancelled, or its caller went away"},
     {ErrorReason::kDraining, "DRAINING", 0, absl::StatusCode::kUnavailable,
      "the server is stopping; another replica may serve"},
     {ErrorReason::kStreamFailed, "STREAM_FAILED", 0, absl::StatusCode::kFailedPrecondition,
@@ -81,6 +99,15 @@ std::string Message(const ErrorDetail& detail) {
   return message;
 }
 
+absl::Status AboutParameter(ErrorReason reason, std::string_view parameter, std::string_view want,
+                            std::string_view got) {
+  return MakeError({.reason = reason,
+                    .op = {},
+                    .parameter = std::string(parameter),
+                    .want = std::string(want),
+                    .got = std::string(got)});
+}
+
 }  // namespace
 
 std::span<const ErrorReasonInfo> ErrorReasons() { return kReasons; }
@@ -102,20 +129,35 @@ absl::Status MakeError(const ErrorDetail& detail) {
 }
 
 absl::Status MissingParameter(std::string_view parameter, std::string_view want) {
-  return MakeError({.reason = ErrorReason::kParamNullptr,
-                    .op = {},
-                    .parameter = std::string(parameter),
-                    .want = std::string(want),
-                    .got = "nothing"});
+  return AboutParameter(ErrorReason::kMissingParameter, parameter, want, "nothing");
+}
+
+absl::Status UnknownParameter(std::string_view parameter, std::string_view want,
+                              std::string_view got) {
+  return AboutParameter(ErrorReason::kUnknownParameter, parameter, want, got);
+}
+
+absl::Status UnsupportedDType(std::string_view parameter, std::string_view want,
+                              std::string_view got) {
+  return AboutParameter(ErrorReason::kDTypeUnsupported, parameter, want, got);
+}
+
+absl::Status ShapeMismatch(std::string_view parameter, std::string_view want,
+                           std::string_view got) {
+  return AboutParameter(ErrorReason::kShapeMismatch, parameter, want, got);
+}
+
+absl::Status OutOfRange(std::string_view parameter, std::string_view want, std::string_view got) {
+  return AboutParameter(ErrorReason::kOutOfRange, parameter, want, got);
+}
+
+absl::Status MalformedMessage(std::string_view want, std::string_view got) {
+  return AboutParameter(ErrorReason::kMalformedMessage, "message", want, got);
 }
 
 absl::Status InvalidParameter(std::string_view parameter, std::string_view want,
                               std::string_view got) {
-  return MakeError({.reason = ErrorReason::kParamInvalid,
-                    .op = {},
-                    .parameter = std::string(parameter),
-                    .want = std::string(want),
-                    .got = std::string(got)});
+  return AboutParameter(ErrorReason::kInvalidParameter, parameter, want, got);
 }
 
 absl::Status WithOperator(absl::Status status, std::string_view op) {

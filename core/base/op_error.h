@@ -17,16 +17,23 @@ namespace opserve {
 
 // Why a call failed. Each has a row in ErrorReasons().
 enum class ErrorReason : uint8_t {
-  kParamNullptr,         // a required tensor, attribute, workspace or executor is missing
-  kParamInvalid,         // any other bad argument
-  kRuntimeError,         // a device call failed
-  kInner,                // a defect of opserve
+  kMissingParameter,     // a required tensor, attribute, workspace or executor is missing
+  kUnknownParameter,     // a name that the operator does not have
+  kDTypeUnsupported,     // a dtype that the operator, or its profile, does not take there
+  kShapeMismatch,        // a rank or shape that does not go with the others
+  kOutOfRange,           // a number outside what it may be
+  kMalformedMessage,     // bytes that are not the message that they should be
+  kObjectNotFound,       // an id of a session's object or of shared memory that names nothing
+  kIdInUse,              // an id for a new object that one has
+  kInvalidParameter,     // any other bad argument
+  kDeviceError,          // a device call failed
+  kInternal,             // a defect of opserve
   kOperatorNotFound,     // no operator of that name
   kOperatorUnsupported,  // the device's profile lacks the operator
   kDeviceNotFound,       // no device of that name
   kResourceLimit,        // a bound on memory, on calls or on the time of one
-  kDeadlineExceeded,     // the call's deadline passed before it ran
-  kCancelled,            // the caller went away before it ran
+  kDeadlineExceeded,     // its deadline passed before it ran, or while it ran
+  kCancelled,            // it was cancelled, or its caller went away
   kDraining,             // the server is stopping
   kStreamFailed,         // an earlier command of the stream failed; this one was not run
   kNoSharedMemory,       // the server was not told to allow shared memory
@@ -36,8 +43,8 @@ inline constexpr size_t kNumErrorReasons = static_cast<size_t>(ErrorReason::kDev
 
 struct ErrorReasonInfo {
   ErrorReason reason;
-  std::string_view name;  // "ACLNN_ERR_PARAM_INVALID"; the wire's ErrorInfo.reason
-  int32_t aclnn_code;     // 161002; 0 where the field has no code for it
+  std::string_view name;  // "SHAPE_MISMATCH"; the wire's ErrorInfo.reason
+  int32_t aclnn_code;     // 161002; 0 where aclnn has no code for it
   absl::StatusCode status_code;
   std::string_view when;  // for the documentation
 };
@@ -47,7 +54,7 @@ std::span<const ErrorReasonInfo> ErrorReasons();
 const ErrorReasonInfo& GetErrorReasonInfo(ErrorReason reason);
 
 struct ErrorDetail {
-  ErrorReason reason = ErrorReason::kInner;
+  ErrorReason reason = ErrorReason::kInternal;
   std::string op;         // operator name; empty when unknown
   std::string parameter;  // input, attribute, output, option; empty when unknown
   std::string want;       // in words
@@ -59,8 +66,16 @@ struct ErrorDetail {
 // The status of `detail`: its code, its message, and `detail` as payload.
 absl::Status MakeError(const ErrorDetail& detail);
 
-// 161001 and 161002, the usual two. The message lacks the operator until WithOperator adds it.
+// The usual ones: 161001 of a missing parameter, 161002 of all others. The message lacks the
+// operator until WithOperator adds it.
 absl::Status MissingParameter(std::string_view parameter, std::string_view want);
+absl::Status UnknownParameter(std::string_view parameter, std::string_view want,
+                              std::string_view got);
+absl::Status UnsupportedDType(std::string_view parameter, std::string_view want,
+                              std::string_view got);
+absl::Status ShapeMismatch(std::string_view parameter, std::string_view want, std::string_view got);
+absl::Status OutOfRange(std::string_view parameter, std::string_view want, std::string_view got);
+absl::Status MalformedMessage(std::string_view want, std::string_view got);
 absl::Status InvalidParameter(std::string_view parameter, std::string_view want,
                               std::string_view got);
 

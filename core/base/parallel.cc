@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/mutex.h"
 #include "core/base/relief_threads.h"
+#include "core/base/shared_loop.h"
 #include "core/base/task_queue.h"
 #include "core/base/thread.h"
 
@@ -110,28 +111,6 @@ class WorkerPool::Threads final : private ReliefThreads::Source {
   }
 
  private:
-  // One ParallelFor, on its caller's stack.
-  struct SharedLoop {
-    SharedLoop(int64_t chunk_count, absl::FunctionRef<Loop(int64_t)> chunk_body, int64_t free_seats)
-        : chunks(chunk_count), body(chunk_body), seats(free_seats) {}
-
-    // False when there was none left.
-    bool RunChunk() {
-      if (ended.load(std::memory_order_relaxed)) return false;
-      const int64_t chunk = next.fetch_add(1, std::memory_order_relaxed);
-      if (chunk >= chunks) return false;
-      if (body(chunk) == Loop::kEnd) ended.store(true, std::memory_order_relaxed);
-      return true;
-    }
-
-    const int64_t chunks;
-    const absl::FunctionRef<Loop(int64_t)> body;
-    std::atomic<int64_t> next{0};
-    std::atomic<bool> ended{false};
-    int64_t seats;                // helpers that it can still have; under the pool's mutex
-    std::atomic<int> helpers{0};  // grows under the pool's mutex only, while the loop is published
-  };
-
   void Publish(SharedLoop& loop) {
     size_t wake = 0;
     {

@@ -92,7 +92,7 @@ absl::Status Context::DestroyStream(const std::shared_ptr<Stream>& stream) {
 absl::StatusOr<std::shared_ptr<DeviceBuffer>> Context::Allocate(int64_t bytes,
                                                                 std::string_view parameter,
                                                                 Contents contents) {
-  if (bytes < 0) return InvalidParameter(parameter, ">= 0", absl::StrCat(bytes));
+  if (bytes < 0) return OutOfRange(parameter, ">= 0", absl::StrCat(bytes));
   OPSERVE_ASSIGN_OR_RETURN(MemoryBudget::Share share, budget_->Take(bytes, parameter));
   const Lessee lessee = {.client = client_, .reader = contents == Contents::kOwn ? id_ : 0};
   OPSERVE_ASSIGN_OR_RETURN(PooledBuffer memory,

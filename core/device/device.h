@@ -53,7 +53,7 @@ class Device {
     return kernel.execute(args);
   }
   // Whether its kernels heed KernelArgs::range.
-  virtual bool runs_ranges() const { return true; }
+  virtual bool runs_ranges() const { return false; }
   virtual WorkerPool& workers() = 0;
   // nullptr when each call is run by itself. Else lives as long as the device.
   virtual const Concatenation* concatenation() const { return nullptr; }
@@ -67,7 +67,7 @@ class Device {
   virtual bool uses_host_memory() const { return false; }
 
   // Transfers. Each returns when it has happened, or soon after `workers`, which are of workers(),
-  // were stopped: then some of it has. They may be called from any thread. Regions lie in leases of
+  // were stopped: then some of it has. They may be called from any thread. Ranges lie in leases of
   // memory(), all other bytes in memory of the host. Errors: 361001; an argument that is not as
   // stated is a defect of the caller's (561103).
 
@@ -77,7 +77,7 @@ class Device {
   // The range's bytes from `offset_bytes` on, as many as `to` has; they lie inside the range.
   virtual absl::Status Download(const MemoryRange& from, int64_t offset_bytes,
                                 std::span<std::byte> to, const Workers& workers) = 0;
-  // Regions of as many bytes in all, whose rows may differ. They do not overlap.
+  // Ranges of as many bytes in all, whose rows may differ. They do not overlap.
   virtual absl::Status Copy(const MemoryRange& from, const MemoryRange& to,
                             const Workers& workers) = 0;
   // Repeats `pattern`, of 1, 2, 4 or 8 bytes; each row is a whole number of them.

@@ -34,7 +34,7 @@ class Marker {
 };
 
 // Recorded on a stream, and recorded again later if need be: what waits goes by the recording that
-// was the latest when it asked, as in the field's runtimes. Thread-safe.
+// was the latest when it asked, as in AscendCL. Thread-safe.
 class Event {
  public:
   // A new recording, which is on its stream already: what waits for it cannot come before it.

@@ -19,7 +19,7 @@ absl::Status NotRun(const Stream::Failure& failure) {
   return MakeError({.reason = ErrorReason::kStreamFailed,
                     .op = {},
                     .parameter = "stream",
-                    .want = "a stream without a failure that nobody was told of",
+                    .want = "a stream that has not failed, or whose failure Synchronize has told",
                     .got = absl::StrCat("one on which command ", failure.command,
                                         " failed: ", failure.status.message())});
 }
@@ -63,7 +63,7 @@ class Stream::Pending : public std::enable_shared_from_this<Pending> {
     Ticket(const Ticket&) = delete;
     Ticket& operator=(const Ticket&) = delete;
     ~Ticket() {
-      Redeem(MakeError({.reason = ErrorReason::kInner,
+      Redeem(MakeError({.reason = ErrorReason::kInternal,
                         .op = {},
                         .parameter = "stream",
                         .want = "a command that finishes",

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMaxPatternBytes = 8;
 
 absl::Status Defect(std::string_view want, int64_t got) {
-  return MakeError({.reason = ErrorReason::kInner,
+  return MakeError({.reason = ErrorReason::kInternal,
                     .op = {},
                     .parameter = "transfer",
                     .want = std::string(want),

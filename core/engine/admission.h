@@ -17,8 +17,9 @@ namespace opserve {
 
 struct AdmissionLimits {
   int64_t max_calls = 4096;
-  // Of inputs, outputs and workspaces. A call that is alone is never refused by it.
-  int64_t max_bytes = int64_t{1} << 30;
+  // Of inputs, outputs and workspaces; 0: as much as the device has of memory. A call that is
+  // alone is never refused by it.
+  int64_t max_bytes = 0;
   // How long a call may be expected to wait for its turn, besides its own time: who computes long
   // may wait long.
   absl::Duration max_wait = absl::Milliseconds(500);

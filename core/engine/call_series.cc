@@ -1,13 +1,14 @@
-// Engine::RunSeries.
+#include "core/engine/call_series.h"
+
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
-#include "core/engine/engine.h"
 #include "core/engine/kernel_run.h"
 #include "core/engine/staging.h"
+#include "core/engine/timely.h"
 
 namespace opserve {
 namespace {
@@ -21,27 +22,26 @@ size_t Aligned(size_t bytes) {
 // The calls of a series on their device, one after the other.
 class SeriesRun {
  public:
-  // All must outlive this.
-  SeriesRun(const CallSeries& series, const SeriesOutputs& outputs, const PooledBuffer& scratch)
+  // Both must outlive this.
+  SeriesRun(const CallSeries& series, const SeriesOutputs& outputs)
       : series_(series),
         plan_(*series.plan),
         outputs_(outputs),
-        scratch_(ScratchAt(plan_, scratch.data())),
         workers_(plan_.device->workers()),
-        input_starts_(plan_.storages.size()),
-        output_starts_(plan_.call.outputs.size()) {
-    for (size_t i = 0; i < plan_.storages.size(); ++i) {
-      if (plan_.storages[i] < 0) continue;
-      const auto storage = static_cast<size_t>(plan_.storages[i]);
-      if (storage >= alignments_.size()) alignments_.resize(storage + 1, 1);
-      alignments_[storage] = std::max(alignments_[storage], DTypeSize(plan_.call.inputs[i]->dtype));
-    }
+        run_(plan_) {}
+
+  // Before the first.
+  absl::Status LeaseScratch() {
+    return WithOperator(run_.LeaseScratch(series_.client), plan_.call.op->name);
   }
 
   absl::Status Run(size_t index) {
     const std::span<const uint32_t> storages = series_.calls[index].storages;
-    if (IsLikeTheLast(storages) && StartWhereTheyLie(storages)) return Execute(index);
-    return RunStaged(index, storages);
+    if (!AreRightWhereTheyLie(storages)) return RunStaged(index, storages);
+    run_.SetInputs([&](size_t i) {
+      return Storage(storages, static_cast<size_t>(plan_.storages[i])).pieces()[0].data();
+    });
+    return Execute(index);
   }
 
  private:
@@ -49,22 +49,13 @@ class SeriesRun {
     return series_.storages[storages[i]];
   }
 
-  // Whether they are as large as those of a call that was found right.
-  bool IsLikeTheLast(std::span<const uint32_t> storages) const {
-    if (storages.size() != right_sizes_.size()) return false;
-    for (size_t i = 0; i < storages.size(); ++i)
-      if (Storage(storages, i).size_bytes() != right_sizes_[i]) return false;
-    return true;
-  }
-
-  // False when a storage must be staged.
-  bool StartWhereTheyLie(std::span<const uint32_t> storages) {
-    for (size_t i = 0; i < plan_.storages.size(); ++i) {
-      if (plan_.storages[i] < 0) continue;
-      const auto storage = static_cast<size_t>(plan_.storages[i]);
-      const Fragments& bytes = Storage(storages, storage);
-      if (!bytes.IsInPlace(alignments_[storage])) return false;
-      input_starts_[i] = bytes.pieces()[0].data();
+  // Whether they are as large as those of a call that was found right, and none must be staged.
+  bool AreRightWhereTheyLie(std::span<const uint32_t> storages) const {
+    if (right_.empty() || storages.size() != right_.size()) return false;
+    for (size_t i = 0; i < storages.size(); ++i) {
+      const Fragments& bytes = Storage(storages, i);
+      if (bytes.size_bytes() != right_[i].bytes || !bytes.IsInPlace(right_[i].alignment))
+        return false;
     }
     return true;
   }
@@ -74,54 +65,34 @@ class SeriesRun {
     own.reserve(storages.size());
     for (size_t i = 0; i < storages.size(); ++i) own.push_back(Storage(storages, i));
     OPSERVE_RETURN_IF_ERROR(CheckStorages(plan_, own));
-    right_sizes_.clear();
-    for (const Fragments& bytes : own) right_sizes_.push_back(bytes.size_bytes());
+    right_.clear();
     StagedInputs staged(*plan_.device);
     for (size_t i = 0; i < own.size(); ++i) {
-      const size_t alignment = i < alignments_.size() ? alignments_[i] : 1;
-      OPSERVE_RETURN_IF_ERROR(WithOperator(staged.Add(own[i], alignment), plan_.call.op->name));
+      right_.push_back({own[i].size_bytes(), StorageAlignment(plan_, i)});
+      OPSERVE_RETURN_IF_ERROR(
+          WithOperator(staged.Add(own[i], right_[i].alignment), plan_.call.op->name));
     }
-    for (size_t i = 0; i < plan_.storages.size(); ++i) {
-      if (plan_.storages[i] >= 0)
-        input_starts_[i] = staged.start(static_cast<size_t>(plan_.storages[i]));
-    }
+    run_.SetInputs([&](size_t i) { return staged.start(static_cast<size_t>(plan_.storages[i])); });
     return Execute(index);
   }
 
   absl::Status Execute(size_t index) {
-    for (size_t i = 0; i < output_starts_.size(); ++i) {
-      std::byte* nothing = plan_.call.outputs[i].wanted ? AddressOfNothing() : nullptr;
-      const std::span<std::byte> output = outputs_.at(index, i);
-      output_starts_[i] = output.empty() ? nothing : output.data();
-    }
-    absl::Status status = RunKernel(plan_, {.call = plan_.call,
-                                            .inputs = input_starts_,
-                                            .outputs = output_starts_,
-                                            .workspace = scratch_.workspace,
-                                            .control = scratch_.control,
-                                            .workers = workers_});
+    run_.SetOutputs([&](size_t i) { return outputs_.at(index, i).data(); });
+    absl::Status status = run_.Run(workers_);
     return status.ok() ? status : WithOperator(status, plan_.call.op->name);
   }
 
+  struct Right {
+    size_t bytes;
+    size_t alignment;
+  };
   const CallSeries& series_;
   const Plan& plan_;
   const SeriesOutputs& outputs_;
-  const Scratch scratch_;
   const Workers workers_;
-  absl::InlinedVector<size_t, 4> alignments_;   // of the plan's storages
-  absl::InlinedVector<size_t, 4> right_sizes_;  // likewise
-  absl::InlinedVector<const std::byte*, 4> input_starts_;
-  absl::InlinedVector<std::byte*, 4> output_starts_;
+  KernelRun run_;
+  absl::InlinedVector<Right, 4> right_;  // of each storage of a call
 };
-
-absl::Status CheckTimely(CallSeries& series, absl::Time now) {
-  ErrorReason reason = ErrorReason::kCancelled;
-  if (!series.cancelled || !series.cancelled()) {
-    if (now <= series.deadline) return absl::OkStatus();
-    reason = ErrorReason::kDeadlineExceeded;
-  }
-  return WithOperator(MakeError({.reason = reason}), series.plan->call.op->name);
-}
 
 int64_t StorageBytes(const CallSeries& series) {
   int64_t bytes = 0;
@@ -149,16 +120,18 @@ absl::StatusOr<SeriesOutputs> SeriesOutputs::Lease(const Plan& plan, size_t call
   return outputs;
 }
 
-absl::StatusOr<SeriesOutputs> Engine::RunSeries(CallSeries series) {
+absl::StatusOr<SeriesOutputs> RunSeries(CallSeries series, EngineCounters& counters) {
   const Plan& plan = *series.plan;
+  const Operator& op = *plan.call.op;
   OPSERVE_ASSIGN_OR_RETURN(SeriesOutputs outputs,
                            SeriesOutputs::Lease(plan, series.calls.size(), series.client));
-  const absl::StatusOr<PooledBuffer> scratch =
-      plan.device->memory().Acquire(ScratchBytes(plan), {.client = series.client});
-  if (!scratch.ok()) return WithOperator(scratch.status(), plan.call.op->name);
-  const absl::Time start = clock_.Now();
-  const absl::Status timely = CheckTimely(series, start);
-  SeriesRun run(series, outputs, *scratch);
+  SeriesRun run(series, outputs);
+  OPSERVE_RETURN_IF_ERROR(run.LeaseScratch());
+  const auto count = static_cast<int64_t>(series.calls.size());
+  EngineCounters::OfOperator& counts = counters.Of(op);
+  EngineCounters::Add(counts.inline_calls, count);
+  const absl::Time start = counters.clock.Now();
+  const absl::Status timely = WithOperator(CheckTimely(series, start), op.name);
   int64_t succeeded = 0;
   for (size_t i = 0; i < series.calls.size(); ++i) {
     absl::Status& status = series.calls[i].status;
@@ -166,13 +139,14 @@ absl::StatusOr<SeriesOutputs> Engine::RunSeries(CallSeries series) {
     if (status.ok()) {
       ++succeeded;
     } else {
-      counters_.CountFailure(status.code());
+      counters.CountFailure(op, status.code());
     }
   }
-  EngineCounters::Add(counters_.inline_calls, static_cast<int64_t>(series.calls.size()));
-  EngineCounters::Add(counters_.input_bytes, StorageBytes(series));
-  EngineCounters::Add(counters_.output_bytes, succeeded * plan.call.output_bytes());
-  EngineCounters::Add(counters_.execution_ns, absl::ToInt64Nanoseconds(clock_.Now() - start));
+  EngineCounters::Add(counts.input_bytes, StorageBytes(series));
+  EngineCounters::Add(counts.output_bytes, succeeded * plan.call.output_bytes());
+  const absl::Duration executed = counters.clock.Now() - start;
+  EngineCounters::Add(counts.execution_ns, executed);
+  outputs.times.executed = executed / std::max<int64_t>(1, count);
   return outputs;
 }
 

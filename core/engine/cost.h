@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 
 #include "absl/time/time.h"
 #include "core/base/fragments.h"
@@ -16,16 +17,14 @@ struct Cost {
   absl::Duration time;     // on one thread
 };
 
+// Of numbers that are not negative: their sum, or the most that there is.
+int64_t SaturatingSum(std::initializer_list<int64_t> numbers);
+
 Cost EstimateCost(const OpCall& call, size_t scratch_bytes);
 
 // What it takes to copy so many bytes on one thread.
 absl::Duration CopyTime(int64_t bytes);
 // How many of the bytes must be copied so that kernels can read them: all or none.
 int64_t StagedBytes(const Fragments& bytes);
-
-// Up to here a call is run by the thread that brings it: handing it over would take as long.
-inline constexpr absl::Duration kInlineTime = absl::Microseconds(20);
-// Up to here it may run between the chunks of others.
-inline constexpr absl::Duration kTinyTime = absl::Microseconds(60);
 
 }  // namespace opserve

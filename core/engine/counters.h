@@ -1,54 +1,103 @@
-// What an engine counts. Relaxed: each number is right, all of them together are of about the same
-// time.
+// What an engine counts.
 #pragma once
 
 #include <atomic>
-#include <cstdint>
+#include <vector>
 
-#include "absl/status/status.h"
+#include "core/base/clock.h"
 #include "core/engine/admission.h"
+#include "core/op/op_call.h"
+#include "core/op/op_table.h"
 
 namespace opserve {
 
+// What became of the calls of one operator.
+struct OperatorStatistics {
+  std::string_view op;
+  int64_t calls = 0;         // run on the thread that brought them, and queued
+  int64_t failed_calls = 0;  // as EngineStatistics', and so are the others
+  absl::Duration queue_wait;
+  absl::Duration execution;
+  int64_t input_bytes = 0;
+  int64_t output_bytes = 0;
+};
+
+// What an engine has done since it was made, and has under way. All but the last three only grow.
+struct EngineStatistics {
+  // Run on the thread that brought them: a worker, where that is a stream's turn.
+  int64_t inline_calls = 0;
+  int64_t queued_calls = 0;  // that waited for a device's workers, or do now
+  int64_t failed_calls = 0;  // of both: ended with an error other than the next two
+  int64_t expired_calls =
+      0;  // dropped, before they ran or at a chunk's end, as their deadline passed
+  int64_t cancelled_calls = 0;   // likewise, as their caller went away
+  int64_t refused_calls = 0;     // by the bound on calls in flight
+  int64_t refused_bytes = 0;     // by the bound on bytes in flight (calls, not bytes)
+  int64_t refused_wait = 0;      // by the bound on the expected wait
+  int64_t refused_deadline = 0;  // as the expected wait was longer than the deadline
+  int64_t input_bytes = 0;       // of calls that began, wherever they lay
+  int64_t output_bytes = 0;      // of those that succeeded
+  absl::Duration queue_wait;  // of queued calls and groups, from Submit to their start, summed up
+  absl::Duration execution;   // of both, from start to end, summed up
+  // Of those that were called, in the order of AllOperators. Calls, failed calls, bytes and
+  // execution add up to the whole's; to its queue_wait what groups waited is missing, as they are
+  // of many operators.
+  std::vector<OperatorStatistics> operators;
+  int64_t calls_in_flight = 0;   // queued or running on workers now
+  int64_t bytes_in_flight = 0;   // of their inputs, outputs and workspaces
+  absl::Duration expected_wait;  // of a call that came now, on the busiest device
+};
+
+// Relaxed: each number is right, all of them together are of about the same time.
 struct EngineCounters {
   using Count = std::atomic<int64_t>;
 
+  // Of the calls of one operator. A cache line of its own: who counts does not wait for those who
+  // count the calls of another.
+  struct alignas(64) OfOperator {
+    Count inline_calls{0};
+    Count queued_calls{0};
+    Count failed_calls{0};
+    Count input_bytes{0};
+    Count output_bytes{0};
+    Count queue_wait_ns{0};
+    Count execution_ns{0};
+  };
+
+  // The clock must outlive this.
+  explicit EngineCounters(const Clock& with) : clock(with) {}
+
   static void Add(Count& count, int64_t more) { count.fetch_add(more, std::memory_order_relaxed); }
-
-  void CountRefusal(Admission::Refusal refusal) {
-    switch (refusal) {
-      case Admission::Refusal::kNone:
-        break;
-      case Admission::Refusal::kCalls:
-        return Add(refused_calls, 1);
-      case Admission::Refusal::kBytes:
-        return Add(refused_bytes, 1);
-      case Admission::Refusal::kWait:
-        return Add(refused_wait, 1);
-      case Admission::Refusal::kDeadline:
-        return Add(refused_deadline, 1);
-    }
+  static void Add(Count& count_ns, absl::Duration more) {
+    Add(count_ns, absl::ToInt64Nanoseconds(more));
   }
 
-  void CountFailure(absl::StatusCode code) {
-    if (code == absl::StatusCode::kCancelled) return Add(cancelled_calls, 1);
-    if (code == absl::StatusCode::kDeadlineExceeded) return Add(expired_calls, 1);
-    Add(failed_calls, 1);
+  OfOperator& Of(const Operator& op) { return operators[OperatorIndex(op)]; }
+  const OfOperator& Of(const Operator& op) const { return operators[OperatorIndex(op)]; }
+
+  void CountRefusal(Admission::Refusal refusal);
+  // Of a call that ran: what it read, how long it took, and what it wrote or why it did not.
+  void CountEnd(const OpCall& call, int64_t input_bytes, absl::Duration executed,
+                const absl::Status& status);
+  void CountFailure(const Operator& op, absl::StatusCode code);
+  // CANCELLED or DEADLINE_EXCEEDED.
+  void CountDrop(absl::StatusCode code) {
+    Add(code == absl::StatusCode::kCancelled ? cancelled_calls : expired_calls, 1);
   }
 
-  Count inline_calls{0};
-  Count queued_calls{0};
-  Count failed_calls{0};
-  Count input_bytes{0};
-  Count output_bytes{0};
+  // All but what is under way.
+  EngineStatistics Read() const;
+
+  const Clock& clock;  // that times are counted by
+  // What can be of calls of many operators.
   Count refused_calls{0};
   Count refused_bytes{0};
   Count refused_wait{0};
   Count refused_deadline{0};
   Count expired_calls{0};
   Count cancelled_calls{0};
-  Count queue_wait_ns{0};
-  Count execution_ns{0};
+  Count group_wait_ns{0};
+  std::vector<OfOperator> operators = std::vector<OfOperator>(AllOperators().size());
 };
 
 }  // namespace opserve

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/base/op_error.h"
+#include "core/base/status_macros.h"
 
 namespace opserve {
 namespace {
@@ -41,18 +42,36 @@ absl::Status PlanKernel(Plan& plan) {
   return absl::OkStatus();
 }
 
-absl::Status RunKernel(const Plan& plan, const KernelArgs& args) {
-  return plan.kernel == nullptr ? absl::OkStatus() : plan.device->Execute(*plan.kernel, args);
-}
-
 size_t ScratchBytes(const Plan& plan) {
   constexpr auto kMost = static_cast<size_t>(std::numeric_limits<int64_t>::max());
   return std::min(kMost, ControlOffset(plan) + plan.control_bytes);
 }
 
-Scratch ScratchAt(const Plan& plan, std::byte* start) {
-  return {.workspace = {start, plan.workspace_bytes},
-          .control = {start + ControlOffset(plan), plan.control_bytes}};
+absl::Status KernelRun::LeaseScratch(ClientId client) {
+  OPSERVE_ASSIGN_OR_RETURN(scratch_,
+                           plan_.device->memory().Acquire(ScratchBytes(plan_), {.client = client}));
+  SetScratch(scratch_.data());
+  return absl::OkStatus();
+}
+
+void KernelRun::SetScratch(std::byte* start) { SetScratch(start, start + ControlOffset(plan_)); }
+
+void KernelRun::SetScratch(std::byte* workspace, std::byte* control) {
+  workspace_ = {workspace, plan_.workspace_bytes};
+  control_ = {control, plan_.control_bytes};
+}
+
+absl::Status KernelRun::Run(const Workers& workers, ElementRange range,
+                            std::span<const bool> windowed) const {
+  if (plan_.kernel == nullptr) return absl::OkStatus();
+  return plan_.device->Execute(*plan_.kernel, {.call = plan_.call,
+                                               .inputs = inputs_,
+                                               .outputs = outputs_,
+                                               .workspace = workspace_,
+                                               .control = control_,
+                                               .workers = workers,
+                                               .range = range,
+                                               .windowed = windowed});
 }
 
 }  // namespace opserve

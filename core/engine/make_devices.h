@@ -2,10 +2,9 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
-#include "absl/status/statusor.h"
-#include "core/engine/engine.h"
+#include "core/device/device.h"
+#include "core/engine/engine_options.h"
 
 namespace opserve {
 

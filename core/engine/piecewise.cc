@@ -44,7 +44,7 @@ absl::Status CheckChunkedInputs(const OpCall& call, std::span<const bool> chunke
     const std::string_view name = call.op->inputs[i].name;
     if (!call.inputs[i].has_value()) return MissingParameter(name, "a tensor");
     if (!SameShape(call.inputs[i]->shape, shape)) {
-      return InvalidParameter(
+      return ShapeMismatch(
           name, absl::StrCat("the output's shape ", ShapeToString(shape), ", as it is chunked"),
           ShapeToString(call.inputs[i]->shape));
     }
@@ -55,14 +55,20 @@ absl::Status CheckChunkedInputs(const OpCall& call, std::span<const bool> chunke
   return absl::OkStatus();
 }
 
+absl::Status CheckPlan(const Plan& plan, std::span<const bool> chunked) {
+  OPSERVE_RETURN_IF_ERROR(CheckCall(plan.call, chunked));
+  OPSERVE_RETURN_IF_ERROR(CheckDevice(plan));
+  return CheckChunkedInputs(plan.call, chunked);
+}
+
 absl::Status CheckRange(const OpCall& call, ElementRange range) {
   const int64_t elements = call.output(0).desc.num_elements();
   if (range.begin >= 0 && range.count >= 0 && range.begin <= elements &&
       range.count <= elements - range.begin) {
     return absl::OkStatus();
   }
-  return InvalidParameter("range", absl::StrCat("elements of the output's ", elements),
-                          absl::StrCat(range.count, " from ", range.begin, " on"));
+  return OutOfRange("range", absl::StrCat("elements of the output's ", elements),
+                    absl::StrCat(range.count, " from ", range.begin, " on"));
 }
 
 absl::Status CheckBytes(const OpCall& call, ElementRange range, std::span<const bool> chunked,
@@ -78,8 +84,8 @@ absl::Status CheckBytes(const OpCall& call, ElementRange range, std::span<const 
     }
     const int64_t want = range.count * static_cast<int64_t>(DTypeSize(call.inputs[i]->dtype));
     if (bytes != want) {
-      return InvalidParameter(name, absl::StrCat(want, " bytes for ", range.count, " elements"),
-                              absl::StrCat(bytes));
+      return ShapeMismatch(name, absl::StrCat(want, " bytes for ", range.count, " elements"),
+                           absl::StrCat(bytes));
     }
   }
   return absl::OkStatus();
@@ -90,63 +96,63 @@ absl::StatusOr<PooledBuffer> Run(const Plan& plan, ElementRange range,
   const OpCall& call = plan.call;
   const size_t bytes = static_cast<size_t>(range.count) * DTypeSize(call.output(0).desc.dtype);
   OPSERVE_ASSIGN_OR_RETURN(StagedOutput output, StagedOutput::Lease(*plan.device, bytes));
-  OPSERVE_ASSIGN_OR_RETURN(const PooledBuffer memory,
-                           plan.device->memory().Acquire(ScratchBytes(plan)));
-  const Scratch scratch = ScratchAt(plan, memory.data());
+  KernelRun run(plan);
+  OPSERVE_RETURN_IF_ERROR(run.LeaseScratch());
   StagedInputs staged(*plan.device);
-  absl::InlinedVector<const std::byte*, 4> starts;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const std::optional<TensorDesc>& desc = call.inputs[i];
     OPSERVE_RETURN_IF_ERROR(staged.Add(desc.has_value() ? inputs[i] : Fragments(),
                                        desc.has_value() ? DTypeSize(desc->dtype) : 1));
-    starts.push_back(desc.has_value() ? staged.start(i) : nullptr);
   }
-  std::byte* const target = output.start();
+  run.SetInputs([&](size_t i) { return staged.start(i); });
+  run.SetOutputs([&](size_t) { return output.start(); });
   const Workers workers(plan.device->workers());
-  OPSERVE_RETURN_IF_ERROR(RunKernel(plan, {.call = call,
-                                           .inputs = starts,
-                                           .outputs = {&target, 1},
-                                           .workspace = scratch.workspace,
-                                           .control = scratch.control,
-                                           .workers = workers,
-                                           .range = range,
-                                           .windowed = chunked}));
+  OPSERVE_RETURN_IF_ERROR(run.Run(workers, range, chunked));
   return std::move(output).Fetch();
 }
 
 absl::StatusOr<PooledBuffer> CheckAndRun(const Plan& plan, ElementRange range,
                                          std::span<const bool> chunked,
                                          std::span<const Fragments> inputs) {
-  OPSERVE_RETURN_IF_ERROR(CheckCall(plan.call, chunked));
-  OPSERVE_RETURN_IF_ERROR(CheckDevice(plan));
-  OPSERVE_RETURN_IF_ERROR(CheckChunkedInputs(plan.call, chunked));
+  OPSERVE_RETURN_IF_ERROR(CheckPlan(plan, chunked));
   OPSERVE_RETURN_IF_ERROR(CheckRange(plan.call, range));
   OPSERVE_RETURN_IF_ERROR(CheckBytes(plan.call, range, chunked, inputs));
   if (range.count == 0) return PooledBuffer();
   return Run(plan, range, chunked, inputs);
 }
 
-}  // namespace
+bool BeginsTheCall(ElementRange range) { return range.begin == 0 && range.count > 0; }
 
-absl::StatusOr<Plan> Engine::MakePiecewisePlan(const NamedCall& call,
-                                               std::span<const bool> chunked) const {
-  OPSERVE_ASSIGN_OR_RETURN(Plan plan, PlanOf(call));
-  OPSERVE_RETURN_IF_ERROR(CheckPiecewise(plan, chunked));
-  return plan;
+// That no piece before it had. What is not chunked is in the first.
+int64_t InputBytes(ElementRange range, std::span<const bool> chunked,
+                   std::span<const Fragments> inputs) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < std::min(chunked.size(), inputs.size()); ++i) {
+    if (chunked[i] || BeginsTheCall(range)) bytes += static_cast<int64_t>(inputs[i].size_bytes());
+  }
+  return bytes;
 }
 
+}  // namespace
+
 absl::Status CheckPiecewise(const Plan& plan, std::span<const bool> chunked) {
-  absl::Status status = CheckCall(plan.call, chunked);
-  if (status.ok()) status = CheckDevice(plan);
-  if (status.ok()) status = CheckChunkedInputs(plan.call, chunked);
-  return WithOperator(std::move(status), plan.call.op->name);
+  return WithOperator(CheckPlan(plan, chunked), plan.call.op->name);
 }
 
 absl::StatusOr<PooledBuffer> RunPiece(const Plan& plan, ElementRange range,
                                       std::span<const bool> chunked,
-                                      std::span<const Fragments> inputs) {
+                                      std::span<const Fragments> inputs, EngineCounters& counters) {
+  EngineCounters::OfOperator& counts = counters.Of(*plan.call.op);
+  if (BeginsTheCall(range)) EngineCounters::Add(counts.inline_calls, 1);
+  const absl::Time start = counters.clock.Now();
   absl::StatusOr<PooledBuffer> piece = CheckAndRun(plan, range, chunked, inputs);
-  if (piece.ok()) return piece;
+  EngineCounters::Add(counts.execution_ns, counters.clock.Now() - start);
+  if (piece.ok()) {
+    EngineCounters::Add(counts.input_bytes, InputBytes(range, chunked, inputs));
+    EngineCounters::Add(counts.output_bytes, static_cast<int64_t>(piece->size()));
+    return piece;
+  }
+  counters.CountFailure(*plan.call.op, piece.status().code());
   return WithOperator(piece.status(), plan.call.op->name);
 }
 

@@ -8,26 +8,21 @@
 namespace opserve {
 namespace {
 
-MemoryRange RegionOf(const PooledBuffer& buffer) {
+MemoryRange RangeOf(const PooledBuffer& buffer) {
   return {.start = buffer.data(), .row_bytes = static_cast<int64_t>(buffer.size())};
 }
 
 }  // namespace
 
-std::byte* AddressOfNothing() {
-  alignas(64) static std::byte nothing[64];
-  return nothing;
-}
-
 absl::Status StagedInputs::Add(const Fragments& bytes, size_t alignment) {
   PooledBuffer buffer;
-  const std::byte* start = AddressOfNothing();
+  const std::byte* start = nullptr;
   if (device_.uses_host_memory() && bytes.IsInPlace(alignment)) {
     start = bytes.pieces()[0].data();
   } else if (bytes.size_bytes() > 0) {
     OPSERVE_ASSIGN_OR_RETURN(buffer,
                              device_.memory().Acquire(bytes.size_bytes(), {.client = client_}));
-    OPSERVE_RETURN_IF_ERROR(device_.Upload(RegionOf(buffer), bytes));
+    OPSERVE_RETURN_IF_ERROR(device_.Upload(RangeOf(buffer), bytes));
     start = buffer.data();
   }
   starts_.push_back(start);
@@ -52,13 +47,13 @@ absl::StatusOr<StagedOutput> StagedOutput::InPlace(Device& device, std::span<std
 absl::StatusOr<PooledBuffer> StagedOutput::Fetch() && {
   if (device_->uses_host_memory() || written_.size() == 0) return std::move(written_);
   if (!memory_.empty()) {
-    OPSERVE_RETURN_IF_ERROR(device_->Download(RegionOf(written_), 0, memory_));
+    OPSERVE_RETURN_IF_ERROR(device_->Download(RangeOf(written_), 0, memory_));
     return PooledBuffer();
   }
   OPSERVE_ASSIGN_OR_RETURN(PooledBuffer fetched,
                            device_->host_memory().Acquire(written_.size(), {.client = client_}));
   OPSERVE_RETURN_IF_ERROR(
-      device_->Download(RegionOf(written_), 0, {fetched.data(), fetched.size()}));
+      device_->Download(RangeOf(written_), 0, {fetched.data(), fetched.size()}));
   return fetched;
 }
 

@@ -13,9 +13,6 @@
 
 namespace opserve {
 
-// An address for tensors without bytes, which kernels may form but not follow.
-std::byte* AddressOfNothing();
-
 // Inputs as the kernels of a device want them: each in one piece, aligned, in memory that the
 // device reads. Those that are so already are used where they lie.
 class StagedInputs {
@@ -26,7 +23,7 @@ class StagedInputs {
 
   // `alignment` is a power of two up to 64.
   absl::Status Add(const Fragments& bytes, size_t alignment);
-  // Of the input that was added as number `index`.
+  // Of the input that was added as number `index`; nullptr for one without bytes.
   const std::byte* start(size_t index) const { return starts_[index]; }
 
  private:
@@ -46,10 +43,10 @@ class StagedOutput {
   static absl::StatusOr<StagedOutput> InPlace(Device& device, std::span<std::byte> memory,
                                               ClientId client = ClientId::kNone);
 
-  // The device's address.
+  // The device's address; nullptr for one without bytes.
   std::byte* start() const {
     if (written_.data() != nullptr) return written_.data();
-    return memory_.empty() ? AddressOfNothing() : memory_.data();
+    return memory_.empty() ? nullptr : memory_.data();
   }
   // After it was written: the bytes in memory of the host; none where they are in place.
   absl::StatusOr<PooledBuffer> Fetch() &&;

@@ -1,6 +1,7 @@
 #include "core/op/attribute.h"
 
 #include "absl/strings/str_cat.h"
+#include "core/base/strings.h"
 
 namespace opserve {
 namespace {
@@ -64,6 +65,9 @@ std::string AttributeInWords(const AttributeValue& value) {
     }
     std::string operator()(const std::vector<double>& list) const {
       return absl::StrCat("a list of ", list.size(), " floats");
+    }
+    std::string operator()(const std::string& text) const {
+      return absl::StrCat("the string ", Quoted(text));
     }
   };
   return std::visit(Words(), value);

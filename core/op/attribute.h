@@ -14,14 +14,15 @@ enum class AttributeKind : uint8_t { kInt, kFloat, kBool, kIntList, kBoolList, k
 const char* AttributeKindInWords(AttributeKind kind);
 
 // monostate = not given. A kScalar is a double (float32 and every int up to 2^53 are exact in it).
+// A string is the name of a choice; binding makes the int of it (named_call.h).
 using AttributeValue = std::variant<std::monostate, int64_t, double, bool, std::vector<int64_t>,
-                                    std::vector<bool>, std::vector<double>>;
+                                    std::vector<bool>, std::vector<double>, std::string>;
 
 inline bool IsGiven(const AttributeValue& value) {
   return !std::holds_alternative<std::monostate>(value);
 }
 
-// What came, in words: "the float 1.5", "a list of 3 ints".
+// What came, in words: "the float 1.5", "a list of 3 ints", "the string \"mean\"".
 std::string AttributeInWords(const AttributeValue& value);
 
 // Converts `value` to the form that `kind` has: an int where a float is wanted; an int, a bool or a

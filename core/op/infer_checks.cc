@@ -1,8 +1,11 @@
 #include "core/op/infer_checks.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
@@ -13,8 +16,8 @@ namespace {
 
 absl::Status CheckRank(const TensorDesc& desc, std::string_view parameter) {
   if (desc.rank() <= kMaxRank) return absl::OkStatus();
-  return InvalidParameter(parameter, absl::StrCat("rank <= ", kMaxRank),
-                          absl::StrCat("rank ", desc.rank()));
+  return ShapeMismatch(parameter, absl::StrCat("rank <= ", kMaxRank),
+                       absl::StrCat("rank ", desc.rank()));
 }
 
 // Whether tensors of this shape have a size in bytes, whatever their dtype.
@@ -30,13 +33,60 @@ std::string_view OutputName(const OpCall& call, int output) {
   return call.op->outputs[static_cast<size_t>(output)].name;
 }
 
+// Of an attribute's value, once it is of its kind.
+struct AttributeCheck {
+  const AttributeParam& param;
+
+  absl::Status operator()(int64_t number) const {
+    const auto is_it = [number](const AttributeChoice& choice) { return choice.value == number; };
+    if (!param.choices.empty() && std::none_of(param.choices.begin(), param.choices.end(), is_it)) {
+      return OutOfRange(param.name, ChoicesInWords(param.choices), absl::StrCat(number));
+    }
+    return CheckNumber(number);
+  }
+  absl::Status operator()(double number) const { return CheckNumber(number); }
+  absl::Status operator()(const std::vector<int64_t>& list) const {
+    return CheckList(list, "ints");
+  }
+  absl::Status operator()(const std::vector<bool>& list) const { return CheckList(list, "bools"); }
+  absl::Status operator()(const std::vector<double>& list) const {
+    return CheckList(list, "floats");
+  }
+  // Of none of these there is more to say.
+  absl::Status operator()(bool) const { return absl::OkStatus(); }
+  absl::Status operator()(const std::string&) const { return absl::OkStatus(); }
+  absl::Status operator()(std::monostate) const { return absl::OkStatus(); }
+
+ private:
+  bool IsInRange(double number) const {
+    return !param.range.has_value() || param.range->Contains(number);
+  }
+
+  template <typename Number>
+  absl::Status CheckNumber(Number number) const {
+    if (IsInRange(static_cast<double>(number))) return absl::OkStatus();
+    return OutOfRange(param.name, RangeInWords(*param.range), absl::StrCat(number));
+  }
+
+  template <typename List>
+  absl::Status CheckList(const List& list, const char* kind) const {
+    if (param.list_length != 0 && list.size() != static_cast<size_t>(param.list_length)) {
+      return InvalidParameter(param.name, absl::StrCat(param.list_length, " ", kind),
+                              absl::StrCat(list.size(), " ", kind));
+    }
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (IsInRange(static_cast<double>(list[i]))) continue;
+      return OutOfRange(param.name, RangeInWords(*param.range), absl::StrCat(list[i], " at ", i));
+    }
+    return absl::OkStatus();
+  }
+};
+
 }  // namespace
 
-absl::Status CheckReduction(const OpCall& call, int attribute) {
-  const int64_t reduction = call.attribute<int64_t>(attribute);
-  if (reduction >= 0 && reduction <= 2) return absl::OkStatus();
-  return InvalidParameter(call.op->attributes[static_cast<size_t>(attribute)].name,
-                          "0 (none), 1 (mean) or 2 (sum)", absl::StrCat(reduction));
+absl::Status CheckAttribute(const OpCall& call, int attribute) {
+  const AttributeParam& param = call.op->attributes[static_cast<size_t>(attribute)];
+  return std::visit(AttributeCheck{param}, call.attributes[static_cast<size_t>(attribute)]);
 }
 
 Reduction ReductionOf(const OpCall& call, int attribute) {
@@ -58,7 +108,7 @@ absl::Status CheckRanks(const OpCall& call) {
 absl::Status CheckInputSupported(const OpCall& call, int input) {
   const DType dtype = call.input(input).dtype;
   if (call.supported().Contains(dtype)) return absl::OkStatus();
-  return InvalidParameter(InputName(call, input), call.supported().ToString(), DTypeName(dtype));
+  return UnsupportedDType(InputName(call, input), call.supported().ToString(), DTypeName(dtype));
 }
 
 absl::Status CheckInputsSupported(const OpCall& call) {
@@ -76,7 +126,7 @@ absl::StatusOr<DType> PromoteInputs(const OpCall& call) {
     const DType dtype = call.inputs[i]->dtype;
     const DType next = promoted == DType::kUndefined ? dtype : PromoteDTypes(promoted, dtype);
     if (next == DType::kUndefined) {
-      return InvalidParameter(
+      return UnsupportedDType(
           call.op->inputs[i].name,
           absl::StrCat("a dtype that promotes with ", std::string(DTypeName(promoted))),
           DTypeName(dtype));
@@ -95,13 +145,13 @@ DType OutputDType(const OpCall& call, int output, DType inferred) {
 absl::Status CheckOutputSupported(const OpCall& call, int output, DType inferred) {
   const DType dtype = OutputDType(call, output, inferred);
   if (call.supported().Contains(dtype)) return absl::OkStatus();
-  return InvalidParameter(OutputName(call, output), call.supported().ToString(), DTypeName(dtype));
+  return UnsupportedDType(OutputName(call, output), call.supported().ToString(), DTypeName(dtype));
 }
 
 absl::Status CheckOutputCast(const OpCall& call, int output, DType from) {
   const DType to = OutputDType(call, output, from);
   if (CanCast(from, to)) return absl::OkStatus();
-  return InvalidParameter(OutputName(call, output),
+  return UnsupportedDType(OutputName(call, output),
                           absl::StrCat("a dtype to which ", std::string(DTypeName(from)), " casts"),
                           DTypeName(to));
 }
@@ -116,15 +166,15 @@ absl::StatusOr<Dims> BroadcastInputs(const OpCall& call) {
     if (!std::exchange(any, true) || SameShape(shape, input)) continue;
     std::optional<Dims> next = BroadcastShapes(shape, input);
     if (!next.has_value()) {
-      return InvalidParameter(call.op->inputs[i].name,
-                              absl::StrCat("a shape that broadcasts with ", ShapeToString(shape)),
-                              ShapeToString(input));
+      return ShapeMismatch(call.op->inputs[i].name,
+                           absl::StrCat("a shape that broadcasts with ", ShapeToString(shape)),
+                           ShapeToString(input));
     }
     if (!IsCountable(*next)) {
-      return InvalidParameter(call.op->inputs[i].name,
-                              absl::StrCat("a shape that broadcasts with ", ShapeToString(shape),
-                                           " to fewer than 2^60 elements"),
-                              ShapeToString(input));
+      return ShapeMismatch(call.op->inputs[i].name,
+                           absl::StrCat("a shape that broadcasts with ", ShapeToString(shape),
+                                        " to fewer than 2^60 elements"),
+                           ShapeToString(input));
     }
     shape = *std::move(next);
   }
@@ -139,8 +189,8 @@ absl::Status SettleOutput(OpCall& call, int output, DType inferred,
                       : slot.requested_shape.has_value() ? &*slot.requested_shape
                                                          : nullptr;
   if (asked != nullptr && !SameShape(*asked, shape)) {
-    return InvalidParameter(OutputName(call, output), absl::StrCat("shape ", ShapeToString(shape)),
-                            ShapeToString(*asked));
+    return ShapeMismatch(OutputName(call, output), absl::StrCat("shape ", ShapeToString(shape)),
+                         ShapeToString(*asked));
   }
   if (!given) slot.desc = TensorDesc::Dense(OutputDType(call, output, inferred), shape);
   return absl::OkStatus();
@@ -151,6 +201,21 @@ void MaskOutput(OpCall& call, int output, DType dtype) {
   slot.wanted = false;
   const Dims none = {0};
   if (slot.origin != OutputSlot::Origin::kGiven) slot.desc = TensorDesc::Dense(dtype, none);
+}
+
+absl::StatusOr<DType> CheckElementwise(const OpCall& call) {
+  OPSERVE_RETURN_IF_ERROR(CheckInputsSupported(call));
+  OPSERVE_RETURN_IF_ERROR(CheckOutputSupported(call, 0, call.input(0).dtype));
+  OPSERVE_RETURN_IF_ERROR(CheckRanks(call));
+  OPSERVE_ASSIGN_OR_RETURN(const DType promoted, PromoteInputs(call));
+  OPSERVE_RETURN_IF_ERROR(CheckOutputCast(call, 0, promoted));
+  return promoted;
+}
+
+absl::Status InferElementwise(OpCall& call) {
+  OPSERVE_ASSIGN_OR_RETURN(const DType promoted, CheckElementwise(call));
+  OPSERVE_ASSIGN_OR_RETURN(const Dims shape, BroadcastInputs(call));
+  return SettleOutput(call, 0, promoted, shape);
 }
 
 }  // namespace opserve

@@ -11,10 +11,13 @@
 
 namespace opserve {
 
+// The attribute has one of its choices, lies in its range and has its number of entries, whichever
+// the schema has of these.
+absl::Status CheckAttribute(const OpCall& call, int attribute);
+
 // reduction of the loss operators.
 enum class Reduction : uint8_t { kNone = 0, kMean = 1, kSum = 2 };
 
-absl::Status CheckReduction(const OpCall& call, int attribute);
 // Of a planned call.
 Reduction ReductionOf(const OpCall& call, int attribute);
 
@@ -47,5 +50,10 @@ absl::Status SettleOutput(OpCall& call, int output, DType inferred, std::span<co
 
 // The output is not computed: shape [0].
 void MaskOutput(OpCall& call, int output, DType dtype);
+
+// Of an element-wise operator with one output: dtypes, ranks, promotion, cast; the promoted dtype.
+absl::StatusOr<DType> CheckElementwise(const OpCall& call);
+// All of its inference: these, and the broadcast shape.
+absl::Status InferElementwise(OpCall& call);
 
 }  // namespace opserve

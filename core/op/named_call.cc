@@ -1,6 +1,8 @@
 #include "core/op/named_call.h"
 
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
@@ -19,9 +21,8 @@ absl::Status Unknown(std::span<const Param> params, std::string_view kind, std::
     names.push_back(param.name);
   }
   want.append(")");
-  const std::string_view nearest = NearestMatch(name, names);
-  if (!nearest.empty()) absl::StrAppend(&want, "; did you mean \"", std::string(nearest), "\"?");
-  return InvalidParameter(
+  want.append(DidYouMean(name, names));
+  return UnknownParameter(
       name.empty() ? kind : name, want,
       name.empty() ? "an empty name" : absl::StrCat("unknown ", std::string(kind)));
 }
@@ -51,6 +52,18 @@ absl::Status BindInputs(const NamedCall& named, BoundCall& bound) {
   return absl::OkStatus();
 }
 
+// The value of an attribute's choice called `name`.
+absl::StatusOr<int64_t> ChoiceCalled(const AttributeParam& param, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const AttributeChoice& choice : param.choices) {
+    if (choice.name == name) return choice.value;
+    names.push_back(choice.name);
+  }
+  return OutOfRange(param.name,
+                    absl::StrCat(ChoicesInWords(param.choices), DidYouMean(name, names)),
+                    Quoted(name));
+}
+
 absl::Status BindAttributes(const NamedCall& named, OpCall& call) {
   for (const NamedAttribute& attribute : named.attributes) {
     OPSERVE_ASSIGN_OR_RETURN(const size_t i,
@@ -60,7 +73,13 @@ absl::Status BindAttributes(const NamedCall& named, OpCall& call) {
       return InvalidParameter(attribute.name, AttributeKindInWords(call.op->attributes[i].kind),
                               "no value");
     }
-    call.attributes[i] = attribute.value;
+    const AttributeParam& param = call.op->attributes[i];
+    const std::string* const choice = std::get_if<std::string>(&attribute.value);
+    if (choice == nullptr || param.choices.empty()) {
+      call.attributes[i] = attribute.value;
+    } else {
+      OPSERVE_ASSIGN_OR_RETURN(call.attributes[i], ChoiceCalled(param, *choice));
+    }
   }
   return absl::OkStatus();
 }
@@ -87,7 +106,8 @@ absl::Status BindOutputs(const NamedCall& named, BoundCall& bound) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<BoundCall> Bind(const NamedCall& named, const Operator& op, Profile profile) {
+absl::StatusOr<BoundCall> Bind(const NamedCall& named, Profile profile) {
+  const Operator& op = *named.op;
   BoundCall bound;
   bound.call = MakeOpCall(op, profile);
   bound.storages.assign(op.inputs.size(), -1);
@@ -100,10 +120,10 @@ absl::StatusOr<BoundCall> Bind(const NamedCall& named, const Operator& op, Profi
 
 }  // namespace
 
-absl::StatusOr<BoundCall> BindCall(const NamedCall& named, const Operator& op, Profile profile) {
-  absl::StatusOr<BoundCall> bound = Bind(named, op, profile);
+absl::StatusOr<BoundCall> BindCall(const NamedCall& named, Profile profile) {
+  absl::StatusOr<BoundCall> bound = Bind(named, profile);
   if (bound.ok()) return bound;
-  return WithOperator(bound.status(), op.name);
+  return WithOperator(bound.status(), named.op->name);
 }
 
 }  // namespace opserve

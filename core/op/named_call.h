@@ -1,4 +1,4 @@
-// A call as callers write it: everything by name. Binding it to a schema is where misspelt,
+// A call as callers write it: its arguments by name. Binding it to a schema is where misspelt,
 // repeated and unknown arguments are refused, with the nearest name.
 #pragma once
 
@@ -41,8 +41,8 @@ struct NamedOutput {
 };
 
 struct NamedCall {
-  std::string_view op;
-  std::string_view device;  // empty = the first
+  const Operator* op = nullptr;  // FindOperator's
+  std::string_view device;       // empty = the first
   absl::InlinedVector<NamedInput, 3> inputs;
   absl::InlinedVector<NamedAttribute, 2> attributes;
   absl::InlinedVector<NamedOutput, 1> outputs;
@@ -54,7 +54,8 @@ struct BoundCall {
   absl::InlinedVector<int, 1> output_storages;  // of each output likewise
 };
 
-// By position, not planned yet. Errors (161002): an unknown or repeated name.
-absl::StatusOr<BoundCall> BindCall(const NamedCall& named, const Operator& op, Profile profile);
+// By position, not planned yet; the string of an attribute that has choices is the int that it
+// names. Errors (161002): an unknown or repeated name, an attribute without a value.
+absl::StatusOr<BoundCall> BindCall(const NamedCall& named, Profile profile);
 
 }  // namespace opserve

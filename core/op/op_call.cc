@@ -90,12 +90,12 @@ absl::Status CheckTotals(const OpCall& call) {
   int64_t bytes = 0;
   for (const std::optional<TensorDesc>& input : call.inputs) {
     if (input.has_value() && __builtin_add_overflow(bytes, input->size_bytes(), &bytes))
-      return InvalidParameter("inputs", want, "more");
+      return OutOfRange("inputs", want, "more");
   }
   bytes = 0;
   for (const OutputSlot& output : call.outputs) {
     if (output.wanted && __builtin_add_overflow(bytes, output.desc.size_bytes(), &bytes))
-      return InvalidParameter("outputs", want, "more");
+      return OutOfRange("outputs", want, "more");
   }
   return absl::OkStatus();
 }

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+
 namespace opserve {
 namespace {
 
@@ -29,6 +31,27 @@ AttributeValue AttributeDefault::ToValue() const {
       break;
   }
   return std::monostate();
+}
+
+std::string ChoicesInWords(std::span<const AttributeChoice> choices) {
+  std::string words;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const char* const between = i == 0 ? "" : i + 1 == choices.size() ? " or " : ", ";
+    absl::StrAppend(&words, between, choices[i].value, " (", std::string(choices[i].name), ")");
+  }
+  return words;
+}
+
+std::string RangeInWords(const AttributeRange& range) {
+  const char* const above = range.minimum_excluded ? "> " : ">= ";
+  const char* const below = range.maximum_excluded ? "< " : "<= ";
+  if (range.minimum.has_value() && range.maximum.has_value()) {
+    return absl::StrCat("in ", range.minimum_excluded ? "(" : "[", *range.minimum, ", ",
+                        *range.maximum, range.maximum_excluded ? ")" : "]");
+  }
+  if (range.minimum.has_value()) return absl::StrCat(above, *range.minimum);
+  if (range.maximum.has_value()) return absl::StrCat(below, *range.maximum);
+  return "a number";
 }
 
 int Operator::FindInput(std::string_view input) const { return Find(inputs, input); }

@@ -4,11 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "core/op/attribute.h"
+#include "core/op/gradient.h"
 #include "core/op/profile.h"
 #include "core/tensor/dtype.h"
 
@@ -53,11 +56,50 @@ struct AttributeDefault {
   AttributeValue ToValue() const;
 };
 
+// One of the values of an int that has names for them; callers may say the name.
+struct AttributeChoice {
+  int64_t value;
+  std::string_view name;
+  std::string_view summary;
+};
+
+// "0 (none), 1 (mean) or 2 (sum)".
+std::string ChoicesInWords(std::span<const AttributeChoice> choices);
+
+// Where a number lies; of a list, each element. NaN lies in no range. Bounds are exact for ints up
+// to 2^53.
+struct AttributeRange {
+  std::optional<double> minimum = {};
+  std::optional<double> maximum = {};
+  bool minimum_excluded = false;
+  bool maximum_excluded = false;
+
+  constexpr bool Contains(double number) const {
+    if (minimum.has_value() && !(minimum_excluded ? number > *minimum : number >= *minimum))
+      return false;
+    if (maximum.has_value() && !(maximum_excluded ? number < *maximum : number <= *maximum))
+      return false;
+    return number == number;
+  }
+};
+// ">= 0", "> 0", "in [0, 1)"; "a number" where there are no bounds.
+std::string RangeInWords(const AttributeRange& range);
+
+inline constexpr AttributeRange kNotNegative = {.minimum = 0};
+inline constexpr AttributeRange kPositive = {.minimum = 0, .minimum_excluded = true};
+
 struct AttributeParam {
   std::string_view name;
   std::string_view summary;
   AttributeKind kind;
   AttributeDefault default_value = AttributeDefault::None();  // None = required
+  // What its value may be, whatever the other arguments are: CheckAttribute (infer_checks.h) holds
+  // a call to it.
+  std::span<const AttributeChoice> choices = {};  // of an int; none = any
+  std::optional<AttributeRange> range = {};
+  int list_length = 0;  // 0 = any
+  // Its type in the C interface, where a number's is not that of its kind (int64_t, double, bool).
+  std::string_view c_type = {};
 };
 
 struct Operator {
@@ -69,6 +111,11 @@ struct Operator {
   std::span<const AttributeParam> attributes;
   std::span<const TensorParam> outputs;
   ProfileSupport support;
+  Gradient gradient = {};
+
+  // All parameters in the order of the C function's, where that is not inputs, attributes, outputs.
+  // Each of the three stands in its own order there, too.
+  std::span<const std::string_view> c_order = {};
 
   // Every check that needs no tensor data, in the operator's documented order, and every output's
   // dtype and shape. Called by PlanCall after the checks that are the same for all operators (see

@@ -24,11 +24,23 @@ constexpr int kInputLengths = 0;
 constexpr int kTargetLengths = 1;
 constexpr int kBlank = 2;
 constexpr AttributeParam kAttributes[] = {
-    {"input_lengths", "time steps of each sample, 0 to T", AttributeKind::kIntList},
-    {"target_lengths", "labels of each sample, >= 0", AttributeKind::kIntList},
-    {"blank", "the class that stands for no label", AttributeKind::kInt, AttributeDefault::Int(0)},
-    {"zero_infinity", "whether samples of infinite loss have gradient 0, not NaN",
-     AttributeKind::kBool, AttributeDefault::Bool(false)}};
+    {.name = "input_lengths",
+     .summary = "time steps of each sample, at most T",
+     .kind = AttributeKind::kIntList,
+     .range = kNotNegative},
+    {.name = "target_lengths",
+     .summary = "labels of each sample",
+     .kind = AttributeKind::kIntList,
+     .range = kNotNegative},
+    {.name = "blank",
+     .summary = "the class that stands for no label, below C",
+     .kind = AttributeKind::kInt,
+     .default_value = AttributeDefault::Int(0),
+     .range = kNotNegative},
+    {.name = "zero_infinity",
+     .summary = "whether samples of infinite loss have gradient 0, not NaN",
+     .kind = AttributeKind::kBool,
+     .default_value = AttributeDefault::Bool(false)}};
 
 constexpr TensorParam kLogProbs = {"log_probs", "logarithms of the probabilities of the classes",
                                    "(T, N, C), T > 0", kDTypes};
@@ -52,6 +64,20 @@ constexpr TensorParam kBackwardOutputs[] = {
     {"grad", "gradient of the logits from which log_softmax makes log_probs", "(T, N, C)",
      kDTypes}};
 
+constexpr std::string_view kBackwardOrder[] = {
+    "grad_out",           "log_probs", "targets", "input_lengths", "target_lengths",
+    "neg_log_likelihood", "log_alpha", "blank",   "zero_infinity", "grad"};
+
+// grad is that of the logits before log_softmax. PyTorch, too, takes it for that of log_probs: the
+// gradient of log_softmax lets it pass as it is, for it sums to 0 over the classes.
+constexpr GradientInput kGradientInputs[] = {
+    {"grad_out", GradientInput::Source::kOutputGradient, "neg_log_likelihood"},
+    {"log_probs", GradientInput::Source::kInput, "log_probs"},
+    {"targets", GradientInput::Source::kInput, "targets"},
+    {"neg_log_likelihood", GradientInput::Source::kOutput, "neg_log_likelihood"},
+    {"log_alpha", GradientInput::Source::kOutput, "log_alpha"}};
+constexpr GradientOutput kGradientOutputs[] = {{"grad", "log_probs"}};
+
 // Where the two operators have the inputs that both have.
 constexpr int kForwardLogProbs = 0;
 constexpr int kBackwardLogProbs = 1;
@@ -68,30 +94,30 @@ std::string_view InputName(const OpCall& call, int input) {
 
 absl::Status CheckRank(const OpCall& call, int input, int rank) {
   if (call.input(input).rank() == rank) return absl::OkStatus();
-  return InvalidParameter(InputName(call, input), absl::StrCat("rank ", rank),
-                          absl::StrCat("rank ", call.input(input).rank()));
+  return ShapeMismatch(InputName(call, input), absl::StrCat("rank ", rank),
+                       absl::StrCat("rank ", call.input(input).rank()));
 }
 
 absl::Status CheckShape(const OpCall& call, int input, std::span<const int64_t> shape) {
   const Dims& got = call.input(input).shape;
   if (SameShape(got, shape)) return absl::OkStatus();
-  return InvalidParameter(InputName(call, input), absl::StrCat("shape ", ShapeToString(shape)),
-                          ShapeToString(got));
+  return ShapeMismatch(InputName(call, input), absl::StrCat("shape ", ShapeToString(shape)),
+                       ShapeToString(got));
 }
 
 absl::Status CheckTargetsRank(const OpCall& call, int targets) {
   const int rank = call.input(targets).rank();
   if (rank == 1 || rank == 2) return absl::OkStatus();
-  return InvalidParameter("targets", "rank 1 or 2", absl::StrCat("rank ", rank));
+  return ShapeMismatch("targets", "rank 1 or 2", absl::StrCat("rank ", rank));
 }
 
 // T > 0, 0 <= blank < C, and N > 0 where the product wants it.
 absl::StatusOr<Extents> CheckExtents(const OpCall& call, int log_probs) {
   const Dims& shape = call.input(log_probs).shape;
   const Extents extents = {shape[0], shape[1], shape[2]};
-  if (extents.t == 0) return InvalidParameter("log_probs", "T > 0", ShapeToString(shape));
+  if (extents.t == 0) return ShapeMismatch("log_probs", "T > 0", ShapeToString(shape));
   if (extents.n == 0 && call.profile != Profile::kHost) {
-    return InvalidParameter("log_probs", "N > 0 on this product", ShapeToString(shape));
+    return ShapeMismatch("log_probs", "N > 0 on this product", ShapeToString(shape));
   }
   return extents;
 }
@@ -99,33 +125,39 @@ absl::StatusOr<Extents> CheckExtents(const OpCall& call, int log_probs) {
 absl::Status CheckBlank(const OpCall& call, const Extents& extents) {
   const int64_t blank = call.attribute<int64_t>(kBlank);
   if (blank >= 0 && blank < extents.c) return absl::OkStatus();
-  return InvalidParameter("blank", absl::StrCat("0 <= blank < C = ", extents.c),
-                          absl::StrCat(blank));
+  return OutOfRange("blank", absl::StrCat("0 <= blank < C = ", extents.c), absl::StrCat(blank));
 }
 
-// As many lengths as samples, each from 0 to `most`.
-absl::Status CheckLengths(const OpCall& call, int attribute, const Extents& extents,
-                          std::optional<int64_t> most) {
-  const std::string_view name = kAttributes[attribute].name;
+// As many lengths as samples.
+absl::Status CheckNumberOfLengths(const OpCall& call, int attribute, const Extents& extents) {
   const auto& lengths = call.attribute<std::vector<int64_t>>(attribute);
-  if (static_cast<int64_t>(lengths.size()) != extents.n) {
-    return InvalidParameter(name, absl::StrCat("N = ", extents.n, " lengths"),
-                            absl::StrCat(lengths.size()));
-  }
+  if (static_cast<int64_t>(lengths.size()) == extents.n) return absl::OkStatus();
+  return ShapeMismatch(kAttributes[attribute].name, absl::StrCat("N = ", extents.n, " lengths"),
+                       absl::StrCat(lengths.size()));
+}
+
+absl::Status CheckInputLengths(const OpCall& call, const Extents& extents) {
+  OPSERVE_RETURN_IF_ERROR(CheckNumberOfLengths(call, kInputLengths, extents));
+  const auto& lengths = call.attribute<std::vector<int64_t>>(kInputLengths);
   for (size_t i = 0; i < lengths.size(); ++i) {
-    if (lengths[i] >= 0 && lengths[i] <= most.value_or(lengths[i])) continue;
-    const std::string want = most.has_value() ? absl::StrCat("0 <= length <= T = ", *most) : ">= 0";
-    return InvalidParameter(name, want, absl::StrCat(lengths[i], " at ", i));
+    if (lengths[i] >= 0 && lengths[i] <= extents.t) continue;
+    return OutOfRange("input_lengths", absl::StrCat("0 <= length <= T = ", extents.t),
+                      absl::StrCat(lengths[i], " at ", i));
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckTargetLengths(const OpCall& call, const Extents& extents) {
+  OPSERVE_RETURN_IF_ERROR(CheckNumberOfLengths(call, kTargetLengths, extents));
+  return CheckAttribute(call, kTargetLengths);
 }
 
 // Padded targets have a row for each sample.
 absl::Status CheckTargetsRows(const OpCall& call, int targets, const Extents& extents) {
   const Dims& shape = call.input(targets).shape;
   if (shape.size() != 2 || shape[0] == extents.n) return absl::OkStatus();
-  return InvalidParameter("targets", absl::StrCat("N = ", extents.n, " rows, or rank 1"),
-                          ShapeToString(shape));
+  return ShapeMismatch("targets", absl::StrCat("N = ", extents.n, " rows, or rank 1"),
+                       ShapeToString(shape));
 }
 
 // The targets hold the labels that their lengths promise.
@@ -134,8 +166,8 @@ absl::Status CheckTargets(const OpCall& call, int targets, const Extents& extent
   const Dims& shape = call.input(targets).shape;
   if (shape.size() == 2) {
     if (shape[1] >= longest) return absl::OkStatus();
-    return InvalidParameter("targets", absl::StrCat("shape [", extents.n, ", >= ", longest, "]"),
-                            ShapeToString(shape));
+    return ShapeMismatch("targets", absl::StrCat("shape [", extents.n, ", >= ", longest, "]"),
+                         ShapeToString(shape));
   }
   int64_t sum = 0;
   bool fits = true;
@@ -143,10 +175,10 @@ absl::Status CheckTargets(const OpCall& call, int targets, const Extents& extent
     fits = fits && !__builtin_add_overflow(sum, length, &sum);
   }
   if (fits && sum == shape[0]) return absl::OkStatus();
-  return InvalidParameter("targets",
-                          fits ? absl::StrCat("shape [", sum, "], the sum of target_lengths")
-                               : "a sum of target_lengths below 2^63",
-                          ShapeToString(shape));
+  return ShapeMismatch("targets",
+                       fits ? absl::StrCat("shape [", sum, "], the sum of target_lengths")
+                            : "a sum of target_lengths below 2^63",
+                       ShapeToString(shape));
 }
 
 // 2 · longest + 1; nullopt when it exceeds int64.
@@ -167,8 +199,8 @@ int64_t Longest(const OpCall& call) {
 // blank, lengths, targets.
 absl::Status CheckValues(const OpCall& call, int targets, const Extents& extents) {
   OPSERVE_RETURN_IF_ERROR(CheckBlank(call, extents));
-  OPSERVE_RETURN_IF_ERROR(CheckLengths(call, kInputLengths, extents, extents.t));
-  OPSERVE_RETURN_IF_ERROR(CheckLengths(call, kTargetLengths, extents, std::nullopt));
+  OPSERVE_RETURN_IF_ERROR(CheckInputLengths(call, extents));
+  OPSERVE_RETURN_IF_ERROR(CheckTargetLengths(call, extents));
   return CheckTargets(call, targets, extents, Longest(call));
 }
 
@@ -178,7 +210,7 @@ absl::Status CheckDTypes(const OpCall& call, int log_probs) {
   OPSERVE_RETURN_IF_ERROR(CheckInputSupported(call, log_probs));
   const auto check = [&](std::string_view name, DType got) {
     if (got == dtype) return absl::OkStatus();
-    return InvalidParameter(name,
+    return UnsupportedDType(name,
                             absl::StrCat("the dtype of log_probs, ", std::string(DTypeName(dtype))),
                             DTypeName(got));
   };
@@ -188,7 +220,7 @@ absl::Status CheckDTypes(const OpCall& call, int log_probs) {
   }
   const DType labels = call.input(log_probs + 1).dtype;
   if (!kTargetDTypes.Contains(labels)) {
-    return InvalidParameter("targets", kTargetDTypes.ToString(), DTypeName(labels));
+    return UnsupportedDType("targets", kTargetDTypes.ToString(), DTypeName(labels));
   }
   for (int i = 0; i < static_cast<int>(call.outputs.size()); ++i) {
     OPSERVE_RETURN_IF_ERROR(
@@ -201,7 +233,7 @@ absl::Status CheckDTypes(const OpCall& call, int log_probs) {
 absl::Status SettleLogAlpha(OpCall& call, const Extents& extents, DType dtype) {
   const std::optional<int64_t> width = LatticeWidth(Longest(call));
   if (!width.has_value())
-    return InvalidParameter("target_lengths", "lengths below 2^62", absl::StrCat(Longest(call)));
+    return OutOfRange("target_lengths", "lengths below 2^62", absl::StrCat(Longest(call)));
   Dims shape = {extents.n, extents.t, *width};
   const OutputSlot& slot = call.output(1);
   const Dims* asked = slot.origin == OutputSlot::Origin::kGiven ? &slot.desc.shape
@@ -226,8 +258,8 @@ absl::Status InferForward(OpCall& call) {
 absl::Status CheckLogAlphaRows(const OpCall& call, const Extents& extents) {
   const Dims& shape = call.input(4).shape;
   if (shape[0] == extents.n && shape[1] == extents.t) return absl::OkStatus();
-  return InvalidParameter("log_alpha", absl::StrCat("shape [", extents.n, ", ", extents.t, ", W]"),
-                          ShapeToString(shape));
+  return ShapeMismatch("log_alpha", absl::StrCat("shape [", extents.n, ", ", extents.t, ", W]"),
+                       ShapeToString(shape));
 }
 
 absl::Status CheckLogAlphaWidth(const OpCall& call, const Extents& extents) {
@@ -235,9 +267,9 @@ absl::Status CheckLogAlphaWidth(const OpCall& call, const Extents& extents) {
   const std::optional<int64_t> width = LatticeWidth(Longest(call));
   if (width.has_value() && shape[2] >= *width) return absl::OkStatus();
   const std::string least = width.has_value() ? absl::StrCat(*width) : "2 * the longest target + 1";
-  return InvalidParameter("log_alpha",
-                          absl::StrCat("shape [", extents.n, ", ", extents.t, ", >= ", least, "]"),
-                          ShapeToString(shape));
+  return ShapeMismatch("log_alpha",
+                       absl::StrCat("shape [", extents.n, ", ", extents.t, ", >= ", least, "]"),
+                       ShapeToString(shape));
 }
 
 absl::Status InferBackward(OpCall& call) {
@@ -301,6 +333,7 @@ extern constinit const Operator kCtcLoss = {
     .attributes = kAttributes,
     .outputs = kForwardOutputs,
     .support = kSupport,
+    .gradient = {.op = "CtcLossBackward", .inputs = kGradientInputs, .outputs = kGradientOutputs},
     .infer = InferForward,
     .operations = ForwardOperations,
 };
@@ -323,6 +356,7 @@ extern constinit const Operator kCtcLossBackward = {
     .attributes = kAttributes,
     .outputs = kBackwardOutputs,
     .support = kSupport,
+    .c_order = kBackwardOrder,
     .infer = InferBackward,
     .operations = BackwardOperations,
 };

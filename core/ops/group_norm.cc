@@ -19,11 +19,22 @@ constexpr int kGroup = 3;
 constexpr int kEps = 4;
 constexpr int kOutputMask = 4;
 
-constexpr AttributeParam kNParam = {"N", "extent of the batch; >= 0", AttributeKind::kInt};
-constexpr AttributeParam kCParam = {"C", "number of channels; >= 0", AttributeKind::kInt};
-constexpr AttributeParam kHxWParam = {"HxW", "elements of a channel; >= 0", AttributeKind::kInt};
-constexpr AttributeParam kGroupParam = {"group", "number of groups; > 0, divides C",
-                                        AttributeKind::kInt};
+constexpr AttributeParam kNParam = {.name = "N",
+                                    .summary = "extent of the batch",
+                                    .kind = AttributeKind::kInt,
+                                    .range = kNotNegative};
+constexpr AttributeParam kCParam = {.name = "C",
+                                    .summary = "number of channels",
+                                    .kind = AttributeKind::kInt,
+                                    .range = kNotNegative};
+constexpr AttributeParam kHxWParam = {.name = "HxW",
+                                      .summary = "elements of a channel",
+                                      .kind = AttributeKind::kInt,
+                                      .range = kNotNegative};
+constexpr AttributeParam kGroupParam = {.name = "group",
+                                        .summary = "number of groups; divides C",
+                                        .kind = AttributeKind::kInt,
+                                        .range = kPositive};
 
 constexpr std::string_view kDataShape = "any of N*C*HxW elements";
 constexpr std::string_view kStatisticShape = "any of N*group elements";
@@ -35,12 +46,15 @@ constexpr TensorParam kForwardInputs[] = {{"self", "the input", kDataShape, kFlo
                                           kGamma,
                                           {"beta", "offset of each channel; 0 when not given",
                                            kParameterShape, kFloatDTypes, Presence::kOptional}};
-constexpr AttributeParam kForwardAttributes[] = {
-    kNParam,
-    kCParam,
-    kHxWParam,
-    kGroupParam,
-    {"eps", "added to the variance; > 0", AttributeKind::kFloat, AttributeDefault::Float(1e-5)}};
+constexpr AttributeParam kForwardAttributes[] = {kNParam,
+                                                 kCParam,
+                                                 kHxWParam,
+                                                 kGroupParam,
+                                                 {.name = "eps",
+                                                  .summary = "added to the variance",
+                                                  .kind = AttributeKind::kFloat,
+                                                  .default_value = AttributeDefault::Float(1e-5),
+                                                  .range = kPositive}};
 constexpr TensorParam kForwardOutputs[] = {
     {"out", "the normalized input", "self's", kFloatDTypes},
     {"mean", "mean of each group", "(N, group)", kFloatDTypes},
@@ -58,12 +72,24 @@ constexpr AttributeParam kBackwardAttributes[] = {
     kCParam,
     kHxWParam,
     kGroupParam,
-    {"output_mask", "which of grad_input, grad_gamma and grad_beta to compute",
-     AttributeKind::kBoolList, AttributeDefault::BoolList(kAllOutputs)}};
+    {.name = "output_mask",
+     .summary = "which of grad_input, grad_gamma and grad_beta to compute",
+     .kind = AttributeKind::kBoolList,
+     .default_value = AttributeDefault::BoolList(kAllOutputs),
+     .list_length = 3}};
 constexpr TensorParam kBackwardOutputs[] = {
     {"grad_input", "gradient of input", "input's", kFloatDTypes, Presence::kOptional},
     {"grad_gamma", "gradient of gamma", "gamma's, or (C)", kFloatDTypes, Presence::kOptional},
     {"grad_beta", "gradient of beta", "gamma's, or (C)", kFloatDTypes, Presence::kOptional}};
+
+constexpr GradientInput kGradientInputs[] = {
+    {"grad_out", GradientInput::Source::kOutputGradient, "out"},
+    {"input", GradientInput::Source::kInput, "self"},
+    {"mean", GradientInput::Source::kOutput, "mean"},
+    {"rstd", GradientInput::Source::kOutput, "rstd"},
+    {"gamma", GradientInput::Source::kInput, "gamma"}};
+constexpr GradientOutput kGradientOutputs[] = {
+    {"grad_input", "self"}, {"grad_gamma", "gamma"}, {"grad_beta", "beta"}};
 
 constexpr ProfileSupport kSupport = {kFloatDTypes, kFloatDTypes, kFloatDTypes,
                                      DTypeSet{DType::kFloat16, DType::kFloat32}, DTypeSet{}};
@@ -78,7 +104,7 @@ int64_t IntAttribute(const OpCall& call, int attribute) {
 absl::Status CheckOneDType(const OpCall& call, std::string_view parameter, DType dtype) {
   const DType first = call.input(0).dtype;
   if (dtype == first) return absl::OkStatus();
-  return InvalidParameter(parameter,
+  return UnsupportedDType(parameter,
                           absl::StrCat("the dtype of ", std::string(call.op->inputs[0].name), ", ",
                                        std::string(DTypeName(first))),
                           DTypeName(dtype));
@@ -105,21 +131,16 @@ absl::Status CheckOutputDTypes(const OpCall& call, const std::vector<bool>& want
 }
 
 absl::Status CheckExtents(const OpCall& call) {
-  for (const int attribute : {kN, kC, kHxW}) {
-    if (IntAttribute(call, attribute) >= 0) continue;
-    return InvalidParameter(call.op->attributes[static_cast<size_t>(attribute)].name, ">= 0",
-                            absl::StrCat(IntAttribute(call, attribute)));
-  }
+  for (const int attribute : {kN, kC, kHxW, kGroup})
+    OPSERVE_RETURN_IF_ERROR(CheckAttribute(call, attribute));
   const int64_t c = IntAttribute(call, kC);
   const int64_t group = IntAttribute(call, kGroup);
-  if (group <= 0) return InvalidParameter("group", "> 0", absl::StrCat(group));
   if (c % group != 0)
-    return InvalidParameter("group", absl::StrCat("a divisor of C = ", c), absl::StrCat(group));
+    return OutOfRange("group", absl::StrCat("a divisor of C = ", c), absl::StrCat(group));
   const bool atlas = call.profile == Profile::kAtlasA2 || call.profile == Profile::kAtlasA3;
   if (atlas && c / group > kMaxAtlasChannels) {
-    return InvalidParameter("C",
-                            absl::StrCat("C / group <= ", kMaxAtlasChannels, " on this product"),
-                            absl::StrCat(c / group));
+    return OutOfRange("C", absl::StrCat("C / group <= ", kMaxAtlasChannels, " on this product"),
+                      absl::StrCat(c / group));
   }
   return absl::OkStatus();
 }
@@ -132,17 +153,16 @@ absl::Status CheckElements(const OpCall& call, int input, std::initializer_list<
   if (want == got) return absl::OkStatus();
   std::string words;
   for (const int64_t extent : extents) absl::StrAppend(&words, words.empty() ? "" : "*", extent);
-  return InvalidParameter(call.op->inputs[static_cast<size_t>(input)].name,
-                          absl::StrCat(words, " elements"),
-                          absl::StrCat(got, " in shape ", ShapeToString(call.input(input).shape)));
+  return ShapeMismatch(call.op->inputs[static_cast<size_t>(input)].name,
+                       absl::StrCat(words, " elements"),
+                       absl::StrCat(got, " in shape ", ShapeToString(call.input(input).shape)));
 }
 
 absl::Status InferForward(OpCall& call) {
   OPSERVE_RETURN_IF_ERROR(CheckInputDTypes(call));
   OPSERVE_RETURN_IF_ERROR(CheckOutputDTypes(call, {true, true, true}));
   OPSERVE_RETURN_IF_ERROR(CheckExtents(call));
-  const double eps = call.attribute<double>(kEps);
-  if (!(eps > 0)) return InvalidParameter("eps", "> 0", absl::StrCat(eps));
+  OPSERVE_RETURN_IF_ERROR(CheckAttribute(call, kEps));
   OPSERVE_RETURN_IF_ERROR(CheckRanks(call));
   const int64_t n = IntAttribute(call, kN);
   const int64_t c = IntAttribute(call, kC);
@@ -157,9 +177,8 @@ absl::Status InferForward(OpCall& call) {
 }
 
 absl::Status CheckOutputMask(const OpCall& call) {
+  OPSERVE_RETURN_IF_ERROR(CheckAttribute(call, kOutputMask));
   const auto& mask = call.attribute<std::vector<bool>>(kOutputMask);
-  if (mask.size() != 3)
-    return InvalidParameter("output_mask", "3 bools", absl::StrCat(mask.size(), " bools"));
   for (size_t i = 0; i < mask.size(); ++i) {
     if (!mask[i] || call.outputs[i].origin != OutputSlot::Origin::kMissing) continue;
     return InvalidParameter(call.op->outputs[i].name, "a tensor, as output_mask asks for it",
@@ -226,6 +245,10 @@ extern constinit const Operator kGroupNorm = {
     .attributes = kForwardAttributes,
     .outputs = kForwardOutputs,
     .support = kSupport,
+    .gradient = {.op = "GroupNormBackward",
+                 .inputs = kGradientInputs,
+                 .outputs = kGradientOutputs,
+                 .output_mask = "output_mask"},
     .infer = InferForward,
 };
 

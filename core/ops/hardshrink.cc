@@ -1,7 +1,6 @@
 // Hardshrink and HardshrinkBackward: schema and inference.
 #include <algorithm>
 
-#include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/op/infer_checks.h"
 #include "core/op/op_call.h"
@@ -24,26 +23,16 @@ constexpr TensorParam kBackwardInputs[] = {
 constexpr TensorParam kBackwardOutputs[] = {
     {"grad_input", "gradient of self", "the broadcast of both inputs", kFloatDTypes}};
 
+constexpr GradientInput kGradientInputs[] = {
+    {"grad_output", GradientInput::Source::kOutputGradient, "out"},
+    {"self", GradientInput::Source::kInput, "self"}};
+constexpr GradientOutput kGradientOutputs[] = {{"grad_input", "self"}};
+
 constexpr ProfileSupport kSupport = {kFloatDTypes, kFloatDTypes, kFloatDTypes,
                                      DTypeSet{DType::kFloat16, DType::kFloat32}, DTypeSet{}};
 
-// dtypes, rank, promotion.
-absl::StatusOr<DType> CheckDTypesAndRanks(const OpCall& call) {
-  OPSERVE_RETURN_IF_ERROR(CheckInputsSupported(call));
-  OPSERVE_RETURN_IF_ERROR(CheckOutputSupported(call, 0, call.input(0).dtype));
-  OPSERVE_RETURN_IF_ERROR(CheckRanks(call));
-  OPSERVE_ASSIGN_OR_RETURN(const DType promoted, PromoteInputs(call));
-  OPSERVE_RETURN_IF_ERROR(CheckOutputCast(call, 0, promoted));
-  return promoted;
-}
-
-absl::Status InferForward(OpCall& call) {
-  OPSERVE_ASSIGN_OR_RETURN(const DType promoted, CheckDTypesAndRanks(call));
-  return SettleOutput(call, 0, promoted, call.input(0).shape);
-}
-
 absl::Status InferBackward(OpCall& call) {
-  OPSERVE_ASSIGN_OR_RETURN(const DType promoted, CheckDTypesAndRanks(call));
+  OPSERVE_ASSIGN_OR_RETURN(const DType promoted, CheckElementwise(call));
   const bool empty = std::any_of(call.inputs.begin(), call.inputs.end(),
                                  [](const auto& input) { return input->num_elements() == 0; });
   if (empty && call.output(0).origin == OutputSlot::Origin::kGiven) {
@@ -71,7 +60,10 @@ extern constinit const Operator kHardshrink = {
     .attributes = kAttributes,
     .outputs = kForwardOutputs,
     .support = kSupport,
-    .infer = InferForward,
+    .gradient = {.op = "HardshrinkBackward",
+                 .inputs = kGradientInputs,
+                 .outputs = kGradientOutputs},
+    .infer = InferElementwise,
     .runs_in_pieces = RunsInPieces,
 };
 

@@ -27,6 +27,12 @@ constexpr TensorParam kBackwardInputs[] = {
 constexpr TensorParam kBackwardOutputs[] = {
     {"grad_input", "gradient of self", kBroadcastResult, kFloatDTypes}};
 
+constexpr GradientInput kGradientInputs[] = {
+    {"grad_output", GradientInput::Source::kOutputGradient, "out"},
+    {"self", GradientInput::Source::kInput, "self"},
+    {"target", GradientInput::Source::kInput, "target"}};
+constexpr GradientOutput kGradientOutputs[] = {{"grad_input", "self"}};
+
 // Products accept no integers; the host does beside a float.
 absl::Status CheckInputsOnProduct(const OpCall& call) {
   return call.profile == Profile::kHost ? absl::OkStatus() : CheckInputsSupported(call);
@@ -34,14 +40,14 @@ absl::Status CheckInputsOnProduct(const OpCall& call) {
 
 absl::Status CheckPromoted(const OpCall& call, DType promoted) {
   if (call.supported().Contains(promoted)) return absl::OkStatus();
-  return InvalidParameter(call.op->inputs[0].name,
+  return UnsupportedDType(call.op->inputs[0].name,
                           std::string("inputs that promote to ") + call.supported().ToString(),
                           DTypeName(promoted));
 }
 
 // reduction, promotion, cast, support list, rank; the broadcast shape.
 absl::StatusOr<Dims> CheckLoss(const OpCall& call, DType* promoted) {
-  OPSERVE_RETURN_IF_ERROR(CheckReduction(call, 0));
+  OPSERVE_RETURN_IF_ERROR(CheckAttribute(call, 0));
   OPSERVE_ASSIGN_OR_RETURN(*promoted, PromoteInputs(call));
   OPSERVE_RETURN_IF_ERROR(CheckOutputCast(call, 0, *promoted));
   OPSERVE_RETURN_IF_ERROR(CheckInputsOnProduct(call));
@@ -76,6 +82,7 @@ extern constinit const Operator kL1Loss = {
     .attributes = kAttributes,
     .outputs = kForwardOutputs,
     .support = kLossSupport,
+    .gradient = {.op = "L1LossBackward", .inputs = kGradientInputs, .outputs = kGradientOutputs},
     .infer = InferForward,
     .runs_in_pieces = LossRunsInPieces,
     .operations = LossOperations,

@@ -11,8 +11,16 @@ inline constexpr ProfileSupport kLossSupport = {kFloatDTypes, kFloatDTypes, kFlo
                                                 DTypeSet{DType::kFloat16, DType::kFloat32},
                                                 DTypeSet{DType::kFloat16, DType::kFloat32}};
 
+inline constexpr AttributeChoice kReductions[] = {
+    {static_cast<int64_t>(Reduction::kNone), "none", "the loss of each element"},
+    {static_cast<int64_t>(Reduction::kMean), "mean", "their mean"},
+    {static_cast<int64_t>(Reduction::kSum), "sum", "their sum"}};
 inline constexpr AttributeParam kReductionAttribute = {
-    "reduction", "0 none, 1 mean, 2 sum", AttributeKind::kInt, AttributeDefault::Int(1)};
+    .name = "reduction",
+    .summary = "what is made of the losses of the elements",
+    .kind = AttributeKind::kInt,
+    .default_value = AttributeDefault::Int(1),
+    .choices = kReductions};
 
 inline constexpr std::string_view kBroadcastShape = "any that broadcasts with the other inputs";
 inline constexpr std::string_view kBroadcastResult = "the broadcast of all inputs";

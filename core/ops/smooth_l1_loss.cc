@@ -1,9 +1,4 @@
 // SmoothL1Loss and SmoothL1LossBackward: schema and inference.
-#include <cmath>
-#include <string>
-
-#include "absl/strings/str_cat.h"
-#include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/op/infer_checks.h"
 #include "core/op/op_call.h"
@@ -19,8 +14,12 @@ constexpr TensorParam kSelf = {"self", "the prediction", kBroadcastShape, kFloat
 constexpr TensorParam kTarget = {"target", "the truth", kBroadcastShape, kFloatDTypes};
 constexpr AttributeParam kAttributes[] = {
     kReductionAttribute,
-    {"beta", "where the loss turns from quadratic to linear; >= 0, may be infinite",
-     AttributeKind::kFloat, AttributeDefault::Float(1.0)}};
+    {.name = "beta",
+     .summary = "where the loss turns from quadratic to linear; may be infinite",
+     .kind = AttributeKind::kFloat,
+     .default_value = AttributeDefault::Float(1.0),
+     .range = kNotNegative,
+     .c_type = "float"}};
 
 constexpr TensorParam kForwardInputs[] = {kSelf, kTarget};
 constexpr TensorParam kForwardOutputs[] = {{"result", "the loss", kReducedShape, kFloatDTypes}};
@@ -33,19 +32,19 @@ constexpr TensorParam kBackwardInputs[] = {
 constexpr TensorParam kBackwardOutputs[] = {
     {"grad_input", "gradient of self", kBroadcastResult, kFloatDTypes}};
 
-absl::Status CheckBeta(const OpCall& call) {
-  const double beta = call.attribute<double>(kBeta);
-  if (beta >= 0) return absl::OkStatus();
-  return InvalidParameter("beta", ">= 0", absl::StrCat(beta));
-}
+constexpr GradientInput kGradientInputs[] = {
+    {"grad_out", GradientInput::Source::kOutputGradient, "result"},
+    {"self", GradientInput::Source::kInput, "self"},
+    {"target", GradientInput::Source::kInput, "target"}};
+constexpr GradientOutput kGradientOutputs[] = {{"grad_input", "self"}};
 
 // dtypes, rank, reduction, beta, promotion; the broadcast shape.
 absl::StatusOr<Dims> CheckLoss(const OpCall& call, DType* promoted) {
   OPSERVE_RETURN_IF_ERROR(CheckInputsSupported(call));
   OPSERVE_RETURN_IF_ERROR(CheckOutputSupported(call, 0, call.input(0).dtype));
   OPSERVE_RETURN_IF_ERROR(CheckRanks(call));
-  OPSERVE_RETURN_IF_ERROR(CheckReduction(call, kReduction));
-  OPSERVE_RETURN_IF_ERROR(CheckBeta(call));
+  OPSERVE_RETURN_IF_ERROR(CheckAttribute(call, kReduction));
+  OPSERVE_RETURN_IF_ERROR(CheckAttribute(call, kBeta));
   OPSERVE_ASSIGN_OR_RETURN(*promoted, PromoteInputs(call));
   return BroadcastInputs(call);
 }
@@ -78,6 +77,9 @@ extern constinit const Operator kSmoothL1Loss = {
     .attributes = kAttributes,
     .outputs = kForwardOutputs,
     .support = kLossSupport,
+    .gradient = {.op = "SmoothL1LossBackward",
+                 .inputs = kGradientInputs,
+                 .outputs = kGradientOutputs},
     .infer = InferForward,
     .runs_in_pieces = LossRunsInPieces,
     .operations = LossOperations,

@@ -51,10 +51,9 @@ std::string NumberToString(const Number& number) {
       number);
 }
 
-absl::Status OutOfRange(DType dtype, const Number& number) {
-  return InvalidParameter("",
-                          absl::StrCat("a number that ", std::string(DTypeName(dtype)), " holds"),
-                          NumberToString(number));
+absl::Status NotHeld(DType dtype, const Number& number) {
+  return OutOfRange("", absl::StrCat("a number that ", std::string(DTypeName(dtype)), " holds"),
+                    NumberToString(number));
 }
 
 template <typename T>
@@ -161,7 +160,7 @@ absl::Status StoreElement(DType dtype, const Number& number, std::byte* element)
     StoreFloating(dtype, To<Wide>(number), element);
     return absl::OkStatus();
   }
-  return StoreNonFloating(dtype, number, element) ? absl::OkStatus() : OutOfRange(dtype, number);
+  return StoreNonFloating(dtype, number, element) ? absl::OkStatus() : NotHeld(dtype, number);
 }
 
 Number LoadElement(DType dtype, const std::byte* element) {

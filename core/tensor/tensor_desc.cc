@@ -91,29 +91,28 @@ bool TensorDesc::IsDense() const {
 
 absl::Status CheckDesc(const TensorDesc& desc, std::string_view parameter) {
   if (IsSound(desc)) return absl::OkStatus();
-  if (desc.dtype == DType::kUndefined) return InvalidParameter(parameter, "a dtype", "none");
+  if (desc.dtype == DType::kUndefined) return UnsupportedDType(parameter, "a dtype", "none");
   if (desc.strides.size() != desc.shape.size()) {
-    return InvalidParameter(parameter, absl::StrCat(desc.shape.size(), " strides, one a dimension"),
-                            absl::StrCat(desc.strides.size(), " strides"));
+    return ShapeMismatch(parameter, absl::StrCat(desc.shape.size(), " strides, one a dimension"),
+                         absl::StrCat(desc.strides.size(), " strides"));
   }
   const auto negative = [](int64_t value) { return value < 0; };
   if (std::any_of(desc.shape.begin(), desc.shape.end(), negative)) {
-    return InvalidParameter(parameter, "extents >= 0",
-                            absl::StrCat("shape ", ShapeToString(desc.shape)));
+    return OutOfRange(parameter, "extents >= 0", absl::StrCat("shape ", ShapeToString(desc.shape)));
   }
   if (std::any_of(desc.strides.begin(), desc.strides.end(), negative)) {
-    return InvalidParameter(parameter, "strides >= 0",
-                            absl::StrCat("strides ", ShapeToString(desc.strides)));
+    return OutOfRange(parameter, "strides >= 0",
+                      absl::StrCat("strides ", ShapeToString(desc.strides)));
   }
   if (desc.storage_offset < 0) {
-    return InvalidParameter(parameter, "storage_offset >= 0", absl::StrCat(desc.storage_offset));
+    return OutOfRange(parameter, "storage_offset >= 0", absl::StrCat(desc.storage_offset));
   }
   if (!FitsBytes(NumElements(desc.shape), desc.dtype)) {
-    return InvalidParameter(parameter, "a size in bytes below 2^63",
-                            absl::StrCat("shape ", ShapeToString(desc.shape)));
+    return OutOfRange(parameter, "a size in bytes below 2^63",
+                      absl::StrCat("shape ", ShapeToString(desc.shape)));
   }
   if (!FitsBytes(ReachElements(desc), desc.dtype)) {
-    return InvalidParameter(
+    return OutOfRange(
         parameter, "a last element below 2^63 bytes",
         absl::StrCat("shape ", ShapeToString(desc.shape), ", strides ", ShapeToString(desc.strides),
                      ", storage_offset ", desc.storage_offset));
@@ -126,8 +125,8 @@ absl::Status CheckStorage(const TensorDesc& desc, int64_t storage_bytes,
   OPSERVE_RETURN_IF_ERROR(CheckDesc(desc, parameter));
   if (desc.IsPlain()) {
     if (desc.size_bytes() == storage_bytes) return absl::OkStatus();
-    return InvalidParameter(parameter, WithShape(desc.size_bytes(), desc),
-                            absl::StrCat(storage_bytes));
+    return ShapeMismatch(parameter, WithShape(desc.size_bytes(), desc),
+                         absl::StrCat(storage_bytes));
   }
   if (storage_bytes % static_cast<int64_t>(DTypeSize(desc.dtype)) != 0) {
     return InvalidParameter(
@@ -135,12 +134,11 @@ absl::Status CheckStorage(const TensorDesc& desc, int64_t storage_bytes,
         absl::StrCat(storage_bytes, " bytes"));
   }
   if (desc.reach_bytes() > storage_bytes) {
-    return InvalidParameter(
-        parameter,
-        absl::StrCat("a storage of at least ", WithShape(desc.reach_bytes(), desc),
-                     " with strides ", ShapeToString(desc.strides), " and storage_offset ",
-                     desc.storage_offset),
-        absl::StrCat(storage_bytes, " bytes"));
+    return OutOfRange(parameter,
+                      absl::StrCat("a storage of at least ", WithShape(desc.reach_bytes(), desc),
+                                   " with strides ", ShapeToString(desc.strides),
+                                   " and storage_offset ", desc.storage_offset),
+                      absl::StrCat(storage_bytes, " bytes"));
   }
   return absl::OkStatus();
 }

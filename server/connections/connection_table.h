@@ -15,7 +15,7 @@
 #include "core/base/mutex.h"
 #include "core/base/shared_limit.h"
 #include "server/connections/connection.h"
-#include "server/log.h"
+#include "server/log/log.h"
 
 namespace opserve::server {
 

@@ -6,10 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
-#include "core/op/op_table.h"
+#include "server/codec/call_codec.h"
+#include "server/codec/output_codec.h"
 #include "server/session/handlers.h"
-#include "server/wire/call_codec.h"
-#include "server/wire/output_codec.h"
 
 namespace opserve::server {
 namespace {
@@ -22,6 +21,7 @@ struct OneShotCall {
   OneShot shot;
   std::shared_ptr<const PlannedCall> planned;
   std::shared_ptr<const void> owner;
+  CallTimes times;
 };
 
 absl::StatusOr<std::string_view> DeviceOfStream(SessionState& state, uint64_t stream_id) {
@@ -53,7 +53,7 @@ absl::StatusOr<std::shared_ptr<const PlannedCall>> FindPlan(SessionState& state,
   if (known != nullptr) return known;
   OPSERVE_ASSIGN_OR_RETURN(
       std::shared_ptr<const PlannedCall> planned,
-      PlannedCall::MakeInline(state.engine, command.call(), raw, encoding, device));
+      PlannedCall::Make(state.engine, command.call(), raw, encoding, TensorData::kMessage, device));
   state.plans.Put(std::move(key), raw.size(), planned);
   return planned;
 }
@@ -63,11 +63,12 @@ absl::StatusOr<std::shared_ptr<OneShotCall>> PrepareOneShot(SessionState& state,
                                                             Taken& taken) {
   auto call = std::make_shared<OneShotCall>();
   OPSERVE_ASSIGN_OR_RETURN(call->planned, FindPlan(state, command, taken.command.raw));
-  call->shot.plan = call->planned->plan();
+  HeldRegions none;  // it brings all its bytes
+  OPSERVE_RETURN_IF_ERROR(
+      call->planned->Assemble(std::move(taken.command.raw), nullptr, call->shot, none));
   call->shot.client = state.client;
-  call->shot.storages = std::move(taken.command.raw);
-  call->shot.storages.insert(call->shot.storages.end(), call->planned->values().begin(),
-                             call->planned->values().end());
+  call->shot.times = &call->times;
+  call->shot.deadline = taken.ticket->deadline();
   call->owner = taken.command.owner;
   const Plan& plan = *call->shot.plan;
   OPSERVE_RETURN_IF_ERROR(CheckStorages(plan, call->shot.storages));
@@ -83,8 +84,10 @@ absl::Status Deliver(OneShotCall& call, Ticket& ticket, absl::StatusOr<Outputs> 
     return outputs.status();
   }
   Answer answer;
-  answer.raw = call.planned->form().FillTensors(
-      *std::move(outputs), *answer.header.mutable_outputs()->mutable_outputs());
+  const ResultForm& form = call.planned->form();
+  v1::ExecuteOutputs& executed = *answer.header.mutable_outputs();
+  answer.raw = form.FillTensors(*std::move(outputs), *executed.mutable_outputs());
+  if (form.reports_execution()) *executed.mutable_execution() = form.Execution(call.times);
   ticket.Finish(absl::OkStatus(), std::move(answer));
   return absl::OkStatus();
 }
@@ -102,10 +105,11 @@ absl::Status EnqueueOneShot(SessionState& state, uint64_t stream_id,
   }
   call->shot.cancelled = [ticket, weak = std::weak_ptr<Stream>(stream->object)] {
     const std::shared_ptr<Stream> own = weak.lock();
-    return ticket->flow().is_closed() || own == nullptr || own->is_abandoned();
+    return ticket->is_cancelled() || own == nullptr || own->is_abandoned();
   };
-  auto run = [call, ticket, &engine = state.engine] {
+  auto run = [call, ticket, &engine = state.engine, taken = state.engine.clock().Now()] {
     absl::Status result;
+    call->times.queued = engine.clock().Now() - taken;
     call->shot.done = [&](absl::StatusOr<Outputs> outputs) {
       result = Deliver(*call, *ticket, std::move(outputs));
     };
@@ -141,9 +145,9 @@ absl::Status CheckWholeInputs(const ChunkedCall::Declared& declared) {
 absl::StatusOr<ChunkedCall::Declared> Declare(SessionState& state, const v1::Call& call,
                                               Taken& taken) {
   ChunkedCall::Declared declared;
-  OPSERVE_ASSIGN_OR_RETURN(const NamedCall named, DecodeChunkedCall(call, taken.command.raw));
-  OPSERVE_ASSIGN_OR_RETURN(const Operator* op, FindOperator(named.op));
-  declared.chunked = FindChunked(call, *op);
+  OPSERVE_ASSIGN_OR_RETURN(const NamedCall named,
+                           DecodeCall(call, TensorData::kMessageOrChunks, taken.command.raw));
+  declared.chunked = FindChunked(call, *named.op);
   OPSERVE_ASSIGN_OR_RETURN(declared.plan, state.engine.MakePiecewisePlan(named, declared.chunked));
   OPSERVE_ASSIGN_OR_RETURN(declared.storages, DecodeStorages(call, std::move(taken.command.raw)));
   OPSERVE_RETURN_IF_ERROR(CheckWholeInputs(declared));
@@ -166,7 +170,7 @@ absl::Status Handle(SessionState& state, const v1::ExecuteCommand& command, Take
   // What the answer will hold is under way as much as what came.
   taken.ticket->Hold(call->shot.plan->call.output_bytes());
   if (command.stream() != 0) return EnqueueOneShot(state, command.stream(), call, taken.ticket);
-  call->shot.cancelled = [ticket = taken.ticket] { return ticket->flow().is_closed(); };
+  call->shot.cancelled = [ticket = taken.ticket] { return ticket->is_cancelled(); };
   call->shot.done = [call, ticket = taken.ticket](absl::StatusOr<Outputs> outputs) {
     Deliver(*call, *ticket, std::move(outputs)).IgnoreError();
   };
@@ -187,7 +191,7 @@ absl::Status Handle(SessionState& state, const v1::ExecuteChunkedCommand& comman
       *std::move(declared),
       ChunkedCall::Limits{.max_skew_bytes = state.limits.max_skew_bytes,
                           .piece_bytes = state.limits.chunk_bytes},
-      taken.ticket, state.clock);
+      taken.ticket, state.engine, state.clock);
   if (!call->is_complete()) state.chunked_calls.Add(taken.ticket->id(), std::move(call));
   return absl::OkStatus();
 }
@@ -206,6 +210,23 @@ absl::Status Handle(SessionState& state, const v1::InputChunkCommand& command, T
     if (!fed) state.failed_calls.insert(id);
     if (!fed || call.is_complete()) state.chunked_calls.Erase(id).IgnoreError();
   }
+  taken.ticket->Finish(absl::OkStatus());
+  return absl::OkStatus();
+}
+
+// A call that waits for chunks may have no turn any more: it ends here.
+absl::Status Handle(SessionState& state, const v1::CancelCommand& command, Taken& taken) {
+  const uint64_t id = command.command();
+  if (id == 0 || id >= taken.ticket->id()) {
+    return OutOfRange("command", "the id of a command that was sent before", absl::StrCat(id));
+  }
+  const absl::StatusOr<std::shared_ptr<ChunkedCall>*> chunked = state.chunked_calls.Find(id);
+  if (chunked.ok()) {
+    (**chunked)->Cancel();
+    state.failed_calls.insert(id);
+    state.chunked_calls.Erase(id).IgnoreError();
+  }
+  state.flow->Cancel(id);
   taken.ticket->Finish(absl::OkStatus());
   return absl::OkStatus();
 }

@@ -75,9 +75,9 @@ struct ChunkedCall::Piece {
   int64_t bytes = 0;  // of the chunks
 
   absl::Status Run(const Shared& shared) {
-    if (shared.ticket->flow().is_closed()) return MakeError({.reason = ErrorReason::kCancelled});
+    OPSERVE_RETURN_IF_ERROR(shared.ticket->CheckGoesOn());
     OPSERVE_ASSIGN_OR_RETURN(PooledBuffer result,
-                             RunPiece(shared.plan, range, shared.chunked, inputs));
+                             shared.engine.RunPiece(shared.plan, range, shared.chunked, inputs));
     const OutputSlot& output = shared.plan.call.outputs[0];
     Answer answer;
     answer.header.mutable_chunk()->set_output(std::string(shared.plan.call.op->outputs[0].name));
@@ -102,11 +102,12 @@ absl::Status ChunkedCall::Declared::GatherWholeInputs() {
 }
 
 ChunkedCall::ChunkedCall(Declared declared, const Limits& limits, std::shared_ptr<Ticket> ticket,
-                         const Clock& clock)
-    : shared_(std::make_shared<Shared>(Shared{
-          std::move(declared.plan), std::move(declared.chunked), std::move(declared.storages),
-          std::move(declared.owner), std::move(declared.share), std::move(declared.chunks),
-          std::move(declared.memory), std::move(declared.gathered), std::move(ticket)})),
+                         Engine& engine, const Clock& clock)
+    : shared_(std::make_shared<Shared>(
+          Shared{engine, std::move(declared.plan), std::move(declared.chunked),
+                 std::move(declared.storages), std::move(declared.owner), std::move(declared.share),
+                 std::move(declared.chunks), std::move(declared.memory),
+                 std::move(declared.gathered), std::move(ticket)})),
       limits_(limits),
       stream_(Stream::Create(shared_->plan.device->workers(), clock, Stream::OnFailure::kStop,
                              shared_->ticket->flow().memory()->client())),
@@ -135,21 +136,21 @@ int64_t ChunkedCall::HeldBytes(const Declared& declared, int64_t max_skew_bytes)
 
 absl::Status ChunkedCall::Feed(std::string_view input, absl::StatusOr<Fragments> bytes,
                                std::shared_ptr<const void> owner) {
-  absl::Status status;
-  if (shared_->ticket->is_finished()) {
-    status = MakeError({.reason = ErrorReason::kCancelled});
-  } else if (!bytes.ok()) {
-    status = bytes.status();
-  } else {
-    status = Accept(input, {*std::move(bytes), std::move(owner)});
-  }
+  absl::Status status = CheckGoesOn();
+  if (status.ok()) status = bytes.status();
+  if (status.ok()) status = Accept(input, {*std::move(bytes), std::move(owner)});
   return status.ok() ? status : Fail(std::move(status));
+}
+
+absl::Status ChunkedCall::CheckGoesOn() const {
+  if (shared_->ticket->is_finished()) return MakeError({.reason = ErrorReason::kCancelled});
+  return shared_->ticket->CheckGoesOn();
 }
 
 absl::Status ChunkedCall::Accept(std::string_view input, OwnedBytes bytes) {
   const int index = shared_->plan.call.op->FindInput(input);
   if (index < 0 || !shared_->chunked[static_cast<size_t>(index)]) {
-    return InvalidParameter("input", "the name of an input that was declared chunked",
+    return UnknownParameter("input", "the name of an input that was declared chunked",
                             absl::StrCat("\"", std::string(input.substr(0, kMaxNameBytes)), "\""));
   }
   const auto at = static_cast<size_t>(index);
@@ -248,6 +249,8 @@ absl::Status ChunkedCall::EndOfInput() {
   }
   return absl::OkStatus();
 }
+
+void ChunkedCall::Cancel() { Fail(MakeError({.reason = ErrorReason::kCancelled})).IgnoreError(); }
 
 absl::Status ChunkedCall::Fail(absl::Status status) {
   status = WithOperator(std::move(status), shared_->plan.call.op->name);

@@ -16,8 +16,8 @@
 #include "core/device/memory_pool.h"
 #include "core/device/stream.h"
 #include "core/engine/engine.h"
+#include "server/codec/call_codec.h"
 #include "server/session/ticket.h"
-#include "server/wire/call_codec.h"
 
 namespace opserve::server {
 
@@ -54,9 +54,9 @@ class ChunkedCall {
     absl::Status GatherWholeInputs();
   };
 
-  // Of a plan of Engine::MakePiecewisePlan's. Answers go through `ticket`, which it ends.
+  // Of a plan of `engine`'s MakePiecewisePlan. Answers go through `ticket`, which it ends.
   ChunkedCall(Declared declared, const Limits& limits, std::shared_ptr<Ticket> ticket,
-              const Clock& clock);
+              Engine& engine, const Clock& clock);
   ChunkedCall(const ChunkedCall&) = delete;
   ChunkedCall& operator=(const ChunkedCall&) = delete;
 
@@ -67,6 +67,8 @@ class ChunkedCall {
   absl::Status EndOfInput();
   // Pieces that wait are dropped.
   void Abandon() { stream_->Abandon(); }
+  // Ends it with CANCELLED, unless it has ended.
+  void Cancel();
 
   // Every piece is on its way; they run to their end without this object.
   bool is_complete() const { return issued_ == total_; }
@@ -77,6 +79,7 @@ class ChunkedCall {
  private:
   // What pieces use on the workers.
   struct Shared {
+    Engine& engine;
     Plan plan;
     ChunkedInputs chunked;
     CallStorages storages;
@@ -96,6 +99,7 @@ class ChunkedCall {
   };
   struct Piece;
 
+  absl::Status CheckGoesOn() const;
   absl::Status Accept(std::string_view input, OwnedBytes bytes);
   absl::Status CheckChunk(size_t input, int64_t bytes) const;
   int64_t Arrived() const;

@@ -6,10 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
+#include "server/codec/call_codec.h"
+#include "server/codec/output_codec.h"
 #include "server/session/handlers.h"
 #include "server/session/pump.h"
-#include "server/wire/call_codec.h"
-#include "server/wire/output_codec.h"
 
 namespace opserve::server {
 namespace {
@@ -34,7 +34,7 @@ absl::StatusOr<Owned<Executor>> MakeExecutor(SessionState& state,
   storages.reserve(call.views.size());
   for (const v1::BufferView& view : call.views) {
     absl::StatusOr<StorageView> storage = ResolveView(state, view, command.context());
-    if (!storage.ok()) return WithOperator(storage.status(), call.named.op);
+    if (!storage.ok()) return WithOperator(storage.status(), call.named.op->name);
     storages.push_back(*storage);
   }
   const auto use = command.repeatable() ? Executor::Use::kRepeatable : Executor::Use::kOnce;
@@ -89,14 +89,21 @@ std::vector<Pump::Source> SourcesOf(std::vector<ExecutedOutput> outputs, Sent se
   return sources;
 }
 
+absl::Status RunFor(const Ticket& ticket, Execution& execution) {
+  return execution.Run([&ticket] { return ticket.CheckGoesOn(); });
+}
+
 void EnqueuePlain(Stream& stream, Execution execution, std::shared_ptr<Ticket> ticket,
                   bool is_quick) {
   const uint64_t id = ticket->id();
-  stream.Enqueue(Stream::Command{
-      .id = id,
-      .run = [execution = std::move(execution)]() mutable { return execution.Run(); },
-      .done = FinishWith(std::move(ticket)),
-      .is_quick = is_quick});
+  // `done` keeps the ticket.
+  auto run = [execution = std::move(execution), &on = *ticket]() mutable {
+    return RunFor(on, execution);
+  };
+  stream.Enqueue(Stream::Command{.id = id,
+                                 .run = std::move(run),
+                                 .done = FinishWith(std::move(ticket)),
+                                 .is_quick = is_quick});
 }
 
 struct Sending {
@@ -113,7 +120,7 @@ void EnqueueAndSend(Stream& stream, Execution execution, const std::shared_ptr<T
   const bool waits = sending.sent == Sent::kAll;
   auto start = [execution = std::move(execution), ticket, sending = std::move(sending),
                 waits](absl::AnyInvocable<void(absl::Status)> finished) mutable {
-    const absl::Status status = execution.Run();
+    const absl::Status status = RunFor(*ticket, execution);
     if (!status.ok()) return finished(status);
     if (!waits) {
       finished(absl::OkStatus());

@@ -170,11 +170,22 @@ bool Flow::BeginCommand(int64_t max) {
   return true;
 }
 
-void Flow::EndCommand(std::optional<Answer> answer, int64_t released_bytes) {
+void Flow::MakeCancellable(uint64_t id, std::atomic<bool>& cancelled) {
+  MutexLock lock(mutex_);
+  under_way_.Add(id, cancelled);
+}
+
+void Flow::Cancel(uint64_t id) {
+  MutexLock lock(mutex_);
+  under_way_.Cancel(id);
+}
+
+void Flow::EndCommand(std::optional<Answer> answer, int64_t released_bytes, uint64_t cancellable) {
   const int64_t bytes = answer.has_value() ? answer->size_bytes() : 0;
   {
     MutexLock lock(mutex_);
     --commands_;
+    if (cancellable != 0) under_way_.Remove(cancellable);
     AddHeld(-released_bytes);
     if (answer.has_value() && !closed_) {
       AddUnsent(bytes);

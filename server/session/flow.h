@@ -17,6 +17,7 @@
 #include "core/device/memory_pool.h"
 #include "opserve/v1/session.pb.h"
 #include "server/session/host_memory.h"
+#include "server/session/under_way.h"
 
 namespace opserve::server {
 
@@ -83,8 +84,12 @@ class Flow {
 
   // False, and nothing done, when `max` commands are under way.
   bool BeginCommand(int64_t max);
-  // With its last answer, and what was held for it.
-  void EndCommand(std::optional<Answer> answer, int64_t released_bytes);
+  // From now until it ends Cancel sets `cancelled`. Each id is greater than those before.
+  void MakeCancellable(uint64_t id, std::atomic<bool>& cancelled);
+  void Cancel(uint64_t id);
+  // With its last answer, and what was held for it. `cancellable`: its id where MakeCancellable was
+  // called; 0.
+  void EndCommand(std::optional<Answer> answer, int64_t released_bytes, uint64_t cancellable);
 
  private:
   struct Waiter {
@@ -109,6 +114,7 @@ class Flow {
   int64_t unsent_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // queued, being sent, or reserved
   int64_t held_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t commands_ ABSL_GUARDED_BY(mutex_) = 0;
+  CommandsUnderWay under_way_ ABSL_GUARDED_BY(mutex_);
   size_t sending_ ABSL_GUARDED_BY(mutex_) = 0;  // answers that Next gave and Sent has not seen
   std::atomic<bool> closed_ = false;            // changes under the mutex
 };

@@ -43,6 +43,9 @@ absl::Status Handle(SessionState& state, const v1::ExecuteCommand& command, Take
 absl::Status Handle(SessionState& state, const v1::ExecuteChunkedCommand& command, Taken& taken);
 absl::Status Handle(SessionState& state, const v1::InputChunkCommand& command, Taken& taken);
 
+// any of them: call_handlers.cc
+absl::Status Handle(SessionState& state, const v1::CancelCommand& command, Taken& taken);
+
 // An enqueued command's end is the ticket's.
 absl::AnyInvocable<void(absl::Status)> FinishWith(std::shared_ptr<Ticket> ticket);
 

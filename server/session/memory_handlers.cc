@@ -5,9 +5,9 @@
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/tensor/overlap.h"
+#include "server/codec/schema_codec.h"
 #include "server/session/handlers.h"
 #include "server/session/pump.h"
-#include "server/wire/schema_codec.h"
 
 namespace opserve::server {
 namespace {
@@ -51,17 +51,18 @@ bool Overlap(const ResolvedRange& a, const ResolvedRange& b) {
                     {DescOf(b.memory), b.memory.start - start});
 }
 
-// In the stream's turn. One that was begun goes on to its end, unless the session ends.
+// In the stream's turn.
 void EnqueueTransfer(const std::shared_ptr<Stream>& stream, const Taken& taken,
                      absl::AnyInvocable<absl::Status(const Workers&)> transfer) {
   auto run = [own = std::weak_ptr<Stream>(stream), ticket = taken.ticket,
               transfer = std::move(transfer)]() mutable {
     const std::shared_ptr<Stream> alive = own.lock();
-    const auto stop = [&] { return ticket->flow().is_closed(); };
-    if (alive == nullptr || stop()) return MakeError({.reason = ErrorReason::kCancelled});
+    if (alive == nullptr) return MakeError({.reason = ErrorReason::kCancelled});
+    OPSERVE_RETURN_IF_ERROR(ticket->CheckGoesOn());
+    const auto stop = [&ticket] { return !ticket->CheckGoesOn().ok(); };
     const Workers workers(alive->workers(), stop);
     absl::Status status = transfer(workers);
-    if (status.ok() && workers.stopped()) status = MakeError({.reason = ErrorReason::kCancelled});
+    if (status.ok() && workers.stopped()) status = ticket->Stopped();
     return status;
   };
   stream->Enqueue(Stream::Command{
@@ -142,6 +143,8 @@ absl::Status Handle(SessionState& state, const v1::DownloadCommand& command, Tak
   const bool detached = command.detached();
   auto start = [range = source.range, chunk_bytes, detached, staging = state.staging,
                 ticket = taken.ticket](absl::AnyInvocable<void(absl::Status)> finished) {
+    absl::Status status = ticket->CheckGoesOn();
+    if (!status.ok()) return finished(std::move(status));
     std::vector<Pump::Source> sources = {{"", range.memory, range.buffer}};
     if (detached) {
       finished(absl::OkStatus());

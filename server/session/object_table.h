@@ -28,7 +28,8 @@ class ObjectTable {
   absl::Status CheckNew(uint64_t id) const {
     if (id == 0) return MissingParameter(kind_, "an id > 0");
     if (!objects_.contains(id)) return absl::OkStatus();
-    return InvalidParameter(kind_, "an id that is not in use", absl::StrCat(id, ", which is"));
+    return Refusal(ErrorReason::kIdInUse, "an id that is not in use",
+                   absl::StrCat(id, ", which is in use"));
   }
 
   void Add(uint64_t id, T object) {
@@ -52,10 +53,11 @@ class ObjectTable {
         absl::StrCat("the id of one that is there (", static_cast<std::string>(kind_), ")");
     const auto failed = failed_.find(id);
     if (failed == failed_.end()) {
-      return InvalidParameter(kind_, want, absl::StrCat(id, ", which was never made or is gone"));
+      return Refusal(ErrorReason::kObjectNotFound, std::move(want),
+                     absl::StrCat(id, ", which was never made or is gone"));
     }
-    return InvalidParameter(
-        kind_, want, absl::StrCat(id, ", which command ", failed->second, " failed to make"));
+    return Refusal(ErrorReason::kObjectNotFound, std::move(want),
+                   absl::StrCat(id, ", which command ", failed->second, " failed to make"));
   }
 
   // Of one that failed to be made: nothing is left to destroy.
@@ -79,6 +81,14 @@ class ObjectTable {
   void Clear() { objects_.clear(); }
 
  private:
+  absl::Status Refusal(ErrorReason reason, std::string want, std::string got) const {
+    return MakeError({.reason = reason,
+                      .op = {},
+                      .parameter = static_cast<std::string>(kind_),
+                      .want = std::move(want),
+                      .got = std::move(got)});
+  }
+
   static constexpr size_t kMaxFailed = 4096;
 
   const std::string_view kind_;

@@ -61,23 +61,26 @@ void Pump::OnRoom(bool granted, int64_t bytes) {
 }
 
 absl::Status Pump::SendChunk(int64_t bytes) {
-  const Source& source = sources_[source_];
-  absl::StatusOr<PooledBuffer> chunk = staging_->Acquire(static_cast<size_t>(bytes));
-  absl::Status status = chunk.status();
-  if (status.ok()) {
-    status = device_.Download(source.memory, offset_bytes_, {chunk->data(), chunk->size()});
-  }
-  if (!status.ok()) {
+  absl::StatusOr<PooledBuffer> chunk = FetchChunk(bytes);
+  if (!chunk.ok()) {
     ticket_->flow().Unreserve(bytes);
-    return status;
+    return chunk.status();
   }
   Answer answer;
-  answer.header.mutable_chunk()->set_output(source.output);
+  answer.header.mutable_chunk()->set_output(sources_[source_].output);
   answer.header.mutable_chunk()->set_offset_bytes(offset_bytes_);
   answer.raw.push_back(*std::move(chunk));
   ticket_->SendReserved(std::move(answer), bytes);
   offset_bytes_ += bytes;
   return absl::OkStatus();
+}
+
+absl::StatusOr<PooledBuffer> Pump::FetchChunk(int64_t bytes) {
+  OPSERVE_RETURN_IF_ERROR(ticket_->CheckGoesOn());
+  OPSERVE_ASSIGN_OR_RETURN(PooledBuffer chunk, staging_->Acquire(static_cast<size_t>(bytes)));
+  OPSERVE_RETURN_IF_ERROR(
+      device_.Download(sources_[source_].memory, offset_bytes_, {chunk.data(), chunk.size()}));
+  return chunk;
 }
 
 void Pump::End(absl::Status status) {

@@ -8,6 +8,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "core/device/device.h"
 #include "core/device/memory_range.h"
 #include "server/session/ticket.h"
@@ -25,7 +26,7 @@ class Pump : public std::enable_shared_from_this<Pump> {
 
   // Each chunk is an answer of `ticket` that is not the last. `done` is called once, on whatever
   // thread, with no lock held, when the last byte was taken from the device: or with the failure,
-  // CANCELLED when the session is over.
+  // CANCELLED when the session is over, or the ticket's when it is not to go on.
   static void Start(Device& device, std::shared_ptr<MemoryPool> staging,
                     std::shared_ptr<Ticket> ticket, std::vector<Source> sources,
                     int64_t chunk_bytes, absl::AnyInvocable<void(absl::Status)> done);
@@ -41,6 +42,7 @@ class Pump : public std::enable_shared_from_this<Pump> {
   void Proceed();
   void OnRoom(bool granted, int64_t bytes);
   absl::Status SendChunk(int64_t bytes);
+  absl::StatusOr<PooledBuffer> FetchChunk(int64_t bytes);
   void End(absl::Status status);
 
   Device& device_;

@@ -39,14 +39,15 @@ absl::StatusOr<Stream::OnFailure> DecodeOnFailure(int number) {
     case v1::ON_FAILURE_CONTINUE:
       return Stream::OnFailure::kContinue;
     default:
-      return InvalidParameter("on_failure", "an OnFailure of the API",
-                              absl::StrCat("the number ", number));
+      return OutOfRange("on_failure", "an OnFailure of the API",
+                        absl::StrCat("the number ", number));
   }
 }
 
+// A failure is told even to who is late: nobody else will hear of it.
 absl::AnyInvocable<void(Stream::Failure)> TellFailure(std::shared_ptr<Ticket> ticket) {
   return [ticket = std::move(ticket)](const Stream::Failure& failure) {
-    if (failure.status.ok()) return ticket->Finish(failure.status);
+    if (failure.status.ok()) return ticket->Finish(ticket->CheckGoesOn());
     ticket->FinishBlaming(failure.status, failure.command);
   };
 }
@@ -54,7 +55,7 @@ absl::AnyInvocable<void(Stream::Failure)> TellFailure(std::shared_ptr<Ticket> ti
 absl::Status SynchronizeEvent(SessionState& state, uint64_t id, const Taken& taken) {
   OPSERVE_ASSIGN_OR_RETURN(const Owned<Event>* event, state.events.Find(id));
   OPSERVE_ASSIGN_OR_RETURN(const std::shared_ptr<Marker> latest, event->object->Latest());
-  latest->OnReached([ticket = taken.ticket] { ticket->Finish(absl::OkStatus()); });
+  latest->OnReached([ticket = taken.ticket] { ticket->Finish(ticket->CheckGoesOn()); });
   return absl::OkStatus();
 }
 
@@ -134,9 +135,10 @@ absl::Status Handle(SessionState& state, const v1::WaitEventCommand& command, Ta
   OPSERVE_ASSIGN_OR_RETURN(const Owned<Stream>* stream, state.streams.Find(command.stream()));
   OPSERVE_RETURN_IF_ERROR(CheckSameContext(event->context, stream->context, "event"));
   OPSERVE_RETURN_IF_ERROR(stream->object->WaitFor(*event->object));
-  stream->object->Enqueue(Stream::Command{.id = taken.ticket->id(),
-                                          .run = [] { return absl::OkStatus(); },
-                                          .done = FinishWith(taken.ticket)});
+  stream->object->Enqueue(
+      Stream::Command{.id = taken.ticket->id(),
+                      .run = [ticket = taken.ticket] { return ticket->CheckGoesOn(); },
+                      .done = FinishWith(taken.ticket)});
   return absl::OkStatus();
 }
 

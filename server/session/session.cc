@@ -17,6 +17,7 @@ using Request = v1::Command;
 enum class Results : uint8_t { kNone, kSome };
 enum class Answered : uint8_t { kYes, kNever };
 enum class Entries : uint8_t { kNone, kSome };
+enum class Bounded : uint8_t { kYes, kNo };
 
 struct Entry {
   Request::CommandCase command = Request::COMMAND_NOT_SET;
@@ -24,6 +25,7 @@ struct Entry {
   Results results = Results::kNone;  // what `quiet` must not go with
   Answered answered = Answered::kYes;
   Entries entries = Entries::kNone;  // of the message's raw, that it may have
+  Bounded bounded = Bounded::kYes;   // refused when too many are under way
 };
 
 template <auto kGet>
@@ -62,7 +64,9 @@ constexpr Entry kEntries[] = {
     {Request::kExecuteChunked, &CallHandler<&Request::execute_chunked>, Results::kSome,
      Answered::kYes, Entries::kSome},
     {Request::kInputChunk, &CallHandler<&Request::input_chunk>, Results::kNone, Answered::kNever,
-     Entries::kSome},
+     Entries::kSome, Bounded::kNo},
+    {Request::kCancel, &CallHandler<&Request::cancel>, Results::kNone, Answered::kYes,
+     Entries::kNone, Bounded::kNo},
 };
 
 const Entry* FindEntry(Request::CommandCase command) {
@@ -94,6 +98,11 @@ absl::Status TooManyCommands(const SessionLimits& limits) {
                     .got = "one more"});
 }
 
+CommandDeadline DeadlineOf(const v1::Command& command, const Clock& clock) {
+  if (command.timeout_ns() <= 0) return {};
+  return {clock.Now() + absl::Nanoseconds(command.timeout_ns()), &clock};
+}
+
 absl::Status Dispatch(SessionState& state, const Entry& entry, Taken& taken, bool admitted) {
   if (!admitted) return TooManyCommands(state.limits);
   if (taken.ticket->is_quiet() && entry.results == Results::kSome)
@@ -102,6 +111,8 @@ absl::Status Dispatch(SessionState& state, const Entry& entry, Taken& taken, boo
     return InvalidParameter("raw", "entries that commands of the message use",
                             absl::StrCat(taken.command.raw.size(), " that none uses"));
   }
+  const int64_t timeout_ns = taken.command.header.timeout_ns();
+  if (timeout_ns < 0) return OutOfRange("timeout_ns", ">= 0", absl::StrCat(timeout_ns));
   return entry.handle(state, taken);
 }
 
@@ -116,8 +127,8 @@ Session::Session(Engine& engine, PlanCache& plans, const Clock& clock, const Ses
 absl::Status Session::Take(Command command) {
   const uint64_t id = command.header.id();
   if (id <= last_id_) {
-    return InvalidParameter("id", absl::StrCat("more than ", last_id_, ", the command's before"),
-                            absl::StrCat(id));
+    return OutOfRange("id", absl::StrCat("more than ", last_id_, ", the command's before"),
+                      absl::StrCat(id));
   }
   last_id_ = id;
   if (FindEntry(command.header.command_case()) == nullptr)
@@ -131,19 +142,19 @@ absl::Status Session::Take(Command command) {
 void Session::Perform(Command command) {
   const Entry& entry = *FindEntry(command.header.command_case());
   const bool silent = command.header.quiet() || entry.answered == Answered::kNever;
-  // Chunks of a call are counted by the call.
-  const bool counted = entry.answered == Answered::kYes;
-  const bool admitted = flow_->BeginCommand(counted ? state_.limits.max_queued_commands
+  // Chunks of a call are counted by the call; a cancellation makes room.
+  const bool bounded = entry.bounded == Bounded::kYes;
+  const bool admitted = flow_->BeginCommand(bounded ? state_.limits.max_queued_commands
                                                     : std::numeric_limits<int64_t>::max());
   // One that is refused is under way until its answer, too.
   if (!admitted) flow_->BeginCommand(std::numeric_limits<int64_t>::max());
-  Taken taken{
-      .ticket = std::make_shared<Ticket>(
-          flow_, command.header.id(),
-          silent ? Ticket::Answers::kOnFailure : Ticket::Answers::kAlways, command.held_bytes()),
-      .command = command};
+  Taken taken{.ticket = std::make_shared<Ticket>(
+                  flow_, command.header.id(),
+                  silent ? Ticket::Answers::kOnFailure : Ticket::Answers::kAlways,
+                  command.held_bytes(), DeadlineOf(command.header, state_.clock)),
+              .command = command};
   const absl::Status status = Dispatch(state_, entry, taken, admitted);
-  if (status.ok()) return;
+  if (status.ok()) return taken.ticket->MakeCancellable();
   if (entry.command == Request::kExecuteChunked) state_.failed_calls.insert(command.header.id());
   taken.ticket->Finish(status);
 }

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "absl/time/time.h"
+
 namespace opserve::server {
 
 struct SessionLimits {
@@ -11,9 +13,13 @@ struct SessionLimits {
   int64_t max_queued_commands = 16384;
   int64_t window_bytes = int64_t{16} << 20;
   int64_t max_skew_bytes = int64_t{4} << 20;
-  int64_t chunk_bytes = int64_t{1} << 20;
+  int64_t chunk_bytes = int64_t{1} << 20;  // recommended: large streams were fastest with it
   int64_t max_message_bytes = int64_t{256} << 20;
   int64_t host_memory_bytes = int64_t{128} << 20;  // of its objects
+  // How long its client may leave an answer untaken.
+  absl::Duration stall_timeout = absl::Seconds(30);
+  // How long it may have nothing under way before it is ended; 0: for ever.
+  absl::Duration idle_timeout;
 };
 
 }  // namespace opserve::server

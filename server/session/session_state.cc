@@ -35,7 +35,7 @@ absl::Status CheckNumbers(const MemoryRange& range, int64_t offset_bytes,
                           const std::string& parameter) {
   const auto check = [&](const char* field, int64_t value, int64_t least) {
     if (value >= least) return absl::OkStatus();
-    return InvalidParameter(parameter + field, absl::StrCat(">= ", least), absl::StrCat(value));
+    return OutOfRange(parameter + field, absl::StrCat(">= ", least), absl::StrCat(value));
   };
   OPSERVE_RETURN_IF_ERROR(check(".offset_bytes", offset_bytes, 0));
   OPSERVE_RETURN_IF_ERROR(check(".row_bytes", range.row_bytes, 0));
@@ -115,8 +115,8 @@ void SessionState::Clear() {
 
 absl::StatusOr<Fragments> RawEntry(const Command& command, uint32_t raw_index) {
   if (raw_index >= command.raw.size()) {
-    return InvalidParameter("raw_index", "the index of a raw entry of the message",
-                            absl::StrCat(raw_index));
+    return OutOfRange("raw_index", "the index of a raw entry of the message",
+                      absl::StrCat(raw_index));
   }
   if (command.raw.size() == 1) return command.raw[raw_index];
   return InvalidParameter("raw", "one entry", absl::StrCat(command.raw.size()));
@@ -135,7 +135,7 @@ absl::StatusOr<ResolvedRange> ResolveRange(SessionState& state, const v1::Buffer
   const int64_t room = buffer->object->size_bytes() - range.offset_bytes();
   const std::optional<int64_t> reach = ReachOf(memory);
   if (room < 0 || !reach.has_value() || *reach > room) {
-    return InvalidParameter(
+    return OutOfRange(
         parameter, absl::StrCat("a range inside its ", buffer->object->size_bytes(), " bytes"),
         absl::StrCat(memory.rows, " rows of ", memory.row_bytes, " bytes, ", memory.stride_bytes,
                      " apart, from ", range.offset_bytes(), " on"));
@@ -157,7 +157,7 @@ absl::StatusOr<int64_t> ResolveChunkBytes(const SessionLimits& limits, int64_t c
   // Room for the rest of the message.
   const int64_t most = std::min(limits.window_bytes, limits.max_message_bytes - 4096);
   if (chunk_bytes > 0 && chunk_bytes <= most) return chunk_bytes;
-  return InvalidParameter("chunk_bytes", absl::StrCat("0 to ", most), absl::StrCat(chunk_bytes));
+  return OutOfRange("chunk_bytes", absl::StrCat("0 to ", most), absl::StrCat(chunk_bytes));
 }
 
 }  // namespace opserve::server

@@ -18,7 +18,7 @@
 #include "core/device/memory_range.h"
 #include "core/engine/engine.h"
 #include "core/engine/executor.h"
-#include "server/plans/plan_cache.h"
+#include "server/calls/plan_cache.h"
 #include "server/session/chunked_call.h"
 #include "server/session/flow.h"
 #include "server/session/object_table.h"

@@ -3,12 +3,17 @@
 #include <utility>
 
 #include "core/base/op_error.h"
-#include "server/wire/status_details.h"
+#include "server/codec/status_details.h"
 
 namespace opserve::server {
 
-Ticket::Ticket(std::shared_ptr<Flow> flow, uint64_t id, Answers answers, int64_t held_bytes)
-    : flow_(std::move(flow)), id_(id), answers_(answers), held_bytes_(held_bytes) {
+Ticket::Ticket(std::shared_ptr<Flow> flow, uint64_t id, Answers answers, int64_t held_bytes,
+               const CommandDeadline& deadline)
+    : flow_(std::move(flow)),
+      id_(id),
+      answers_(answers),
+      deadline_(deadline),
+      held_bytes_(held_bytes) {
   flow_->Hold(held_bytes);
 }
 
@@ -16,9 +21,23 @@ Ticket::~Ticket() {
   if (!is_finished()) Finish(MakeError({.reason = ErrorReason::kCancelled}));
 }
 
-bool Ticket::is_finished() const {
+void Ticket::MakeCancellable() {
+  if (is_finished()) return;
   MutexLock lock(mutex_);
-  return finished_;
+  if (finished_) return;
+  flow_->MakeCancellable(id_, cancelled_);
+  is_cancellable_ = true;
+}
+
+absl::Status Ticket::CheckGoesOn() const {
+  if (is_cancelled()) return MakeError({.reason = ErrorReason::kCancelled});
+  if (deadline_.has_passed()) return MakeError({.reason = ErrorReason::kDeadlineExceeded});
+  return absl::OkStatus();
+}
+
+absl::Status Ticket::Stopped() const {
+  const absl::Status status = CheckGoesOn();
+  return status.ok() ? MakeError({.reason = ErrorReason::kCancelled}) : status;
 }
 
 void Ticket::Send(Answer answer) { SendReserved(std::move(answer), 0); }
@@ -55,12 +74,15 @@ void Ticket::FinishBlaming(const absl::Status& status, uint64_t command) {
 
 void Ticket::End(std::optional<Answer> answer) {
   int64_t held = 0;
+  bool is_cancellable = false;
   {
     MutexLock lock(mutex_);
-    if (std::exchange(finished_, true)) return;
+    if (finished_.exchange(true)) return;
     held = std::exchange(held_bytes_, 0);
+    is_cancellable = is_cancellable_;
   }
-  flow_->EndCommand(std::move(answer), held);
+  // Before it returns `cancelled_` may still be set.
+  flow_->EndCommand(std::move(answer), held, is_cancellable ? id_ : 0);
 }
 
 void Ticket::Hold(int64_t bytes) {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
-#include "server/wire/status_details.h"
+#include "server/codec/status_details.h"
 
 namespace opserve::server {
 
@@ -20,8 +20,7 @@ RegionOwner::~RegionOwner() {
 
 MemoryAnswer RegionOwner::Handle(std::span<const std::byte> packet) {
   const auto bad = [](const std::string& got) {
-    return RefuseMemory(InvalidParameter("message",
-                                         absl::StrCat("a SharedMemoryRequest of at most ",
+    return RefuseMemory(MalformedMessage(absl::StrCat("a SharedMemoryRequest of at most ",
                                                       kMaxMemoryRequestBytes, " bytes"),
                                          got),
                         true);
@@ -54,8 +53,11 @@ MemoryAnswer RegionOwner::Allocate(const v1::AllocateRegion& request) {
 MemoryAnswer RegionOwner::Release(const v1::ReleaseRegion& request) {
   if (ids_.erase(request.id()) == 0) {
     return RefuseMemory(
-        InvalidParameter("region", "the id of a region of this connection",
-                         absl::StrCat("another, of ", request.id().size(), " bytes")),
+        MakeError({.reason = ErrorReason::kObjectNotFound,
+                   .op = {},
+                   .parameter = "region",
+                   .want = "the id of a region of this connection",
+                   .got = absl::StrCat("another, of ", request.id().size(), " bytes")}),
         false);
   }
   table_.Release(request.id(), RegionTable::Contents::kDiscarded);

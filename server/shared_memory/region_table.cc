@@ -110,7 +110,7 @@ RegionTable::RegionTable(int64_t limit_bytes)
 RegionTable::~RegionTable() = default;
 
 absl::StatusOr<RegionTable::NewRegion> RegionTable::Make(int64_t size_bytes) {
-  if (size_bytes <= 0) return InvalidParameter("size_bytes", "> 0", absl::StrCat(size_bytes));
+  if (size_bytes <= 0) return OutOfRange("size_bytes", "> 0", absl::StrCat(size_bytes));
   const std::optional<int64_t> rounded = InWholePages(size_bytes);
   if (!rounded.has_value())
     return Refused("size_bytes", absl::StrCat("at most ", ledger_->limit_bytes, " bytes"),

@@ -8,6 +8,7 @@
 #include "tests/accuracy/aten.h"
 #include "tests/support/reference.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -42,7 +43,7 @@ namespace {
 
 void AddCase(Engine& engine, const OpCase& op_case, std::vector<AccuracyRow>& rows) {
   const absl::StatusOr<std::vector<TestTensor>> ours = Run(engine, op_case);
-  ASSERT_TRUE(ours.ok()) << ours.status();
+  ASSERT_THAT(ours, IsOk());
   const std::optional<std::vector<TestTensor>> aten = AtenOutputs(op_case);
   const std::vector<Reference> references = ReferenceOf(op_case);
   for (size_t i = 0; i < references.size(); ++i) {

@@ -236,5 +236,27 @@ TEST_F(AclWorkspaceTest, IsChecked) {
   EXPECT_THAT(mean.Read(), ElementsAre(2, 2));
 }
 
+TEST_F(AclWorkspaceTest, IsApartFromTensorsThatWereMoved) {
+  const FloatTensor self({1, kC, 4}, std::vector<float>(kC * 4, 2));
+  const FloatTensor out({1, kC, 4}, std::vector<float>(kC * 4));
+  const FloatTensor mean({1, 2}, {0, 0});
+  const FloatTensor rstd({1, 2}, {0, 0});
+  const Planned planned = Plan(self, out, mean, rstd);
+  const size_t self_bytes = kC * 4 * sizeof(float);
+  const Workspace memory(self_bytes + planned.workspace_size);
+  auto* const start = static_cast<char*>(memory.data());
+  ASSERT_EQ(aclSetAclOpExecutorRepeatable(planned.executor), ACLNN_SUCCESS);
+  ASSERT_EQ(aclSetTensorAddr(planned.executor, 0, self.get(), start), ACLNN_SUCCESS);
+  EXPECT_EQ(
+      aclnnGroupNorm(start + self_bytes - 64, planned.workspace_size, planned.executor, nullptr),
+      ACLNN_ERR_PARAM_INVALID);
+  EXPECT_THAT(aclGetRecentErrMsg(), HasSubstr("workspace: want memory apart from that of self"));
+  EXPECT_EQ(aclnnGroupNorm(start + self_bytes, planned.workspace_size, planned.executor, nullptr),
+            ACLNN_SUCCESS)
+      << aclGetRecentErrMsg();
+  EXPECT_EQ(aclrtSynchronizeStream(nullptr), ACL_SUCCESS);
+  EXPECT_EQ(aclDestroyAclOpExecutor(planned.executor), ACLNN_SUCCESS);
+}
+
 }  // namespace
 }  // namespace opserve::acl_test

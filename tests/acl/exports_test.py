@@ -2,8 +2,9 @@
 
 Usage: exports_test.py     (the library is in $OPSERVE_BIN_DIR/../lib)
 
-Its dynamic symbols are those of exports.txt beside this file, one a line, and those are what the headers declare; it needs
-neither gRPC nor protobuf; the field's names are links to it.
+Its dynamic symbols are those of exports.txt beside this file, one a line, and both phases of each operator of
+core/op/builtin_ops.inc, and those are what the headers declare; it needs neither gRPC nor protobuf; CANN's names are
+links to it.
 """
 
 import os
@@ -13,8 +14,10 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-INCLUDE = HERE.parents[1] / "client/acl/include"
-LIBRARY = pathlib.Path(os.environ["OPSERVE_BIN_DIR"]).parent / "lib"
+ROOT = HERE.parents[1]
+BUILD = pathlib.Path(os.environ["OPSERVE_BIN_DIR"]).parent
+INCLUDES = [ROOT / "client/acl/include", BUILD / "include"]
+LIBRARY = BUILD / "lib"
 FIELD_NAMES = ["libascendcl.so", "libnnopbase.so", "libopapi.so", "libopapi_math.so", "libopapi_nn.so"]
 DECLARATION = re.compile(r"^[\w*][\w *]*?\b((?:acl|opserveAcl)\w+)\(", re.MULTILINE)
 
@@ -28,7 +31,13 @@ def shown(library):
 
 
 def declared():
-    return {name for header in INCLUDE.rglob("*.h") for name in DECLARATION.findall(header.read_text(encoding="utf-8"))}
+    return {name for include in INCLUDES for header in include.rglob("*.h")
+            for name in DECLARATION.findall(header.read_text(encoding="utf-8"))}
+
+
+def operators():
+    table = (ROOT / "core/op/builtin_ops.inc").read_text(encoding="utf-8")
+    return re.findall(r"^OPSERVE_OP\(\w+, (\w+)\)$", table, re.MULTILINE)
 
 
 def compare(what, got, want):
@@ -44,6 +53,7 @@ def needs(library):
 def main():
     library = LIBRARY / "libopserve_acl.so"
     want = set((HERE / "exports.txt").read_text(encoding="utf-8").split())
+    want |= {f"aclnn{name}{phase}" for name in operators() for phase in ("", "GetWorkspaceSize")}
     faults = compare("library", shown(library), want) + compare("headers", declared(), want) + needs(library)
     links = sorted((LIBRARY / "opserve/ascend").iterdir())
     if [link.name for link in links] != FIELD_NAMES or any(not link.samefile(library) for link in links):

@@ -1,4 +1,4 @@
-// The values of all ten operators, through both phases.
+// The values of operators, through both phases.
 #include <cmath>
 
 #include "aclnnop/aclnn_ctc_loss.h"

@@ -3,7 +3,7 @@
 Usage: package_test.py CMAKE find_package|pkg_config|field     (the build is that of $OPSERVE_BIN_DIR)
 
 Builds client/acl/samples/l1_loss_backward.c against the installed tree alone: with find_package(opserve-acl), with
-pkg-config, or as the field does, with -lascendcl; and runs it.
+pkg-config, or as programs for CANN do, with -lascendcl; and runs it.
 """
 
 import os

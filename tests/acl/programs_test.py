@@ -1,4 +1,4 @@
-"""Builds programs against the C interface's headers and the field's library names, and runs them.
+"""Builds programs against the C interface's headers and CANN's library names, and runs them.
 
 Usage: programs_test.py headers|samples|field     (the library is in $OPSERVE_BIN_DIR/../lib)
 
@@ -22,7 +22,8 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 import outside_build
 import toolchains
 
-INCLUDE = ROOT / "client/acl/include"
+BUILD = pathlib.Path(os.environ["OPSERVE_BIN_DIR"]).parent
+INCLUDES = [ROOT / "client/acl/include", BUILD / "include"]
 SAMPLES = ROOT / "client/acl/samples"
 NAMES = ["-lascendcl", "-lnnopbase", "-lopapi"]
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -45,7 +46,7 @@ class Builder:
     """Compiles as the build under test does, in a folder of its own."""
 
     def __init__(self, name):
-        self.build = pathlib.Path(os.environ["OPSERVE_BIN_DIR"]).parent
+        self.build = BUILD
         self.env = outside_build.environment(self.build)
         self.folder = self.build / "acl_programs" / name
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -53,7 +54,8 @@ class Builder:
 
     def compiler(self, suffix):
         tool, standard = STANDARDS[suffix]
-        return [self.env[tool], standard, *shlex.split(self.env["CXXFLAGS"]), "-I", INCLUDE]
+        return [self.env[tool], standard, *shlex.split(self.env["CXXFLAGS"]),
+                *(f"-I{include}" for include in INCLUDES)]
 
     def check_syntax(self, source):
         run([*self.compiler(source.suffix), *STRICT, "-fsyntax-only", source], self.env)
@@ -82,7 +84,7 @@ class Builder:
 
 def check_headers():
     builder = Builder("headers")
-    headers = sorted(header.relative_to(INCLUDE).as_posix() for header in INCLUDE.rglob("*.h"))
+    headers = sorted(header.relative_to(include).as_posix() for include in INCLUDES for header in include.rglob("*.h"))
     if len(headers) < 16:
         sys.exit(f"want at least 16 headers, got {headers}")
     for suffix in STANDARDS:

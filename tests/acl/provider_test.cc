@@ -44,7 +44,8 @@ TEST_F(AclProviderTest, RunsOperators) {
     EXPECT_THAT(aclGetRecentErrMsg(), HasSubstr("L1LossBackward: reduction: want"));
     ASSERT_EQ(aclnnL1LossBackwardGetWorkspaceSize(grad.get(), self.get(), grad.get(), 0, out.get(),
                                                   &planned.workspace_size, &planned.executor),
-              ACLNN_SUCCESS);
+              ACLNN_SUCCESS)
+        << aclGetRecentErrMsg();
     EXPECT_EQ(RunToEnd(aclnnL1LossBackward, planned), ACL_SUCCESS);
     EXPECT_THAT(out.Read(), ElementsAre(-1, 2));
     void* memory = nullptr;

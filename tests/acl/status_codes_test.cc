@@ -1,5 +1,5 @@
 // What core's errors become in the C interface.
-#include "client/acl/status_codes.h"
+#include "client/acl/objects/status_codes.h"
 
 #include <gtest/gtest.h>
 
@@ -19,15 +19,15 @@ TEST(StatusCodesTest, ReasonsAreCodesOfTheRuntime) {
     ErrorReason reason;
     aclError code;
   } rows[] = {
-      {ErrorReason::kParamNullptr, ACL_ERROR_INVALID_PARAM},
-      {ErrorReason::kParamInvalid, ACL_ERROR_RT_PARAM_INVALID},
-      {ErrorReason::kInner, ACL_ERROR_INTERNAL_ERROR},
+      {ErrorReason::kMissingParameter, ACL_ERROR_INVALID_PARAM},
+      {ErrorReason::kInvalidParameter, ACL_ERROR_RT_PARAM_INVALID},
+      {ErrorReason::kInternal, ACL_ERROR_INTERNAL_ERROR},
       {ErrorReason::kOperatorNotFound, ACL_ERROR_API_NOT_SUPPORT},
       {ErrorReason::kOperatorUnsupported, ACL_ERROR_API_NOT_SUPPORT},
       {ErrorReason::kNoSharedMemory, ACL_ERROR_API_NOT_SUPPORT},
       {ErrorReason::kDeviceNotFound, ACL_ERROR_RT_INVALID_DEVICEID},
       {ErrorReason::kResourceLimit, ACL_ERROR_RT_MEMORY_ALLOCATION},
-      {ErrorReason::kRuntimeError, ACL_ERROR_RT_AICORE_EXCEPTION},
+      {ErrorReason::kDeviceError, ACL_ERROR_RT_AICORE_EXCEPTION},
       {ErrorReason::kDeviceLost, ACL_ERROR_RT_AICORE_EXCEPTION},
       {ErrorReason::kCancelled, ACL_ERROR_RT_AICORE_EXCEPTION},
   };
@@ -45,8 +45,8 @@ TEST(StatusCodesTest, StatusesWithoutAReason) {
 
 TEST(StatusCodesTest, OperatorsHaveCodesOfTheirOwn) {
   EXPECT_EQ(OperatorCode(absl::OkStatus()), ACLNN_SUCCESS);
-  EXPECT_EQ(OperatorCode(ErrorOf(ErrorReason::kParamNullptr)), ACLNN_ERR_PARAM_NULLPTR);
-  EXPECT_EQ(OperatorCode(ErrorOf(ErrorReason::kParamInvalid)), ACLNN_ERR_PARAM_INVALID);
+  EXPECT_EQ(OperatorCode(ErrorOf(ErrorReason::kMissingParameter)), ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT_EQ(OperatorCode(ErrorOf(ErrorReason::kInvalidParameter)), ACLNN_ERR_PARAM_INVALID);
   EXPECT_EQ(OperatorCode(ErrorOf(ErrorReason::kDeviceNotFound)), ACLNN_ERR_RUNTIME_ERROR);
   EXPECT_EQ(OperatorCode(Failure(ACLNN_ERR_PARAM_NULLPTR, "")), ACLNN_ERR_PARAM_NULLPTR);
   EXPECT_EQ(OperatorCode(Failure(ACL_ERROR_RT_CONTEXT_NULL, "")), ACLNN_ERR_RUNTIME_ERROR);

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "client/acl/local_provider.h"
+#include "client/acl/local/local_provider.h"
 #include "core/base/op_error.h"
 
 namespace opserve::acl {

@@ -14,6 +14,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/run.h"
 #include "tests/support/signal.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -25,8 +26,8 @@ class AscendOperatorTest : public AscendFixture,
 
 void ExpectSame(const absl::StatusOr<std::vector<TestTensor>>& got,
                 const absl::StatusOr<std::vector<TestTensor>>& want) {
-  ASSERT_TRUE(want.ok()) << want.status();
-  ASSERT_TRUE(got.ok()) << got.status();
+  ASSERT_THAT(want, IsOk());
+  ASSERT_THAT(got, IsOk());
   ASSERT_EQ(got->size(), want->size());
   for (size_t i = 0; i < want->size(); ++i)
     EXPECT_TRUE(SameBits((*got)[i], (*want)[i])) << "output " << i;
@@ -63,12 +64,12 @@ class AscendExecutorTest : public AscendFixture {
   }
   StorageView Uploaded(const TestTensor& tensor) {
     StorageView view{*context_->Allocate(static_cast<int64_t>(tensor.bytes().size()))};
-    EXPECT_TRUE(device().Upload(All(view), Fragments(tensor.bytes())).ok());
+    EXPECT_THAT(device().Upload(All(view), Fragments(tensor.bytes())), IsOk());
     return view;
   }
   TestTensor Downloaded(const StorageView& view, const TensorDesc& desc) {
     TestTensor tensor(desc);
-    EXPECT_TRUE(device().Download(All(view), 0, {tensor.data(), tensor.bytes().size()}).ok());
+    EXPECT_THAT(device().Download(All(view), 0, {tensor.data(), tensor.bytes().size()}), IsOk());
     return tensor;
   }
 
@@ -76,7 +77,7 @@ class AscendExecutorTest : public AscendFixture {
   std::shared_ptr<Executor> Gradient(const TestTensor& self, const TensorDesc& out,
                                      const StorageView& target) {
     NamedCall call;
-    call.op = "L1LossBackward";
+    call.op = *FindOperator("L1LossBackward");
     const TestTensor ones = TestTensor::Full(DType::kFloat32, self.desc().shape, 1);
     call.inputs = {{"grad_output", ones.desc(), 0}, {"self", self.desc(), 1}};
     call.inputs.push_back({"target", ones.desc(), 0});
@@ -114,7 +115,7 @@ TEST_F(AscendExecutorTest, WritesViewsAndNothingBetween) {
   const auto stream = context_->CreateStream(Stream::OnFailure::kStop);
   for (int i = 0; i < 3; ++i) {
     const absl::Status status = RunOn(*stream, *executor->Begin(stream, std::nullopt));
-    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_THAT(status, IsOk());
   }
   const TestTensor after = Downloaded(target, before.desc());
   EXPECT_THAT(after.Values(), ElementsAre(-1, 0, 1, 1, -1, 0));
@@ -135,7 +136,7 @@ TEST_F(AscendExecutorTest, StreamsRunSideBySide) {
       const auto executor = Gradient(self, self.desc(), target);
       const auto stream = context_->CreateStream(Stream::OnFailure::kStop);
       for (int i = 0; i < 20; ++i)
-        ASSERT_TRUE(RunOn(*stream, *executor->Begin(stream, std::nullopt)).ok());
+        ASSERT_THAT(RunOn(*stream, *executor->Begin(stream, std::nullopt)), IsOk());
       const double want = n < 1 ? -1 : std::min(n - 1, 1);
       EXPECT_EQ(Downloaded(target, self.desc()).Values(), std::vector<double>(1000, want));
     });
@@ -147,7 +148,7 @@ class AscendTransferTest : public AscendExecutorTest {};
 
 TEST_F(AscendTransferTest, RowsGoWhereTheyBelong) {
   const StorageView view{*context_->Allocate(64)};
-  ASSERT_TRUE(device().Fill(All(view), std::vector<std::byte>(4, std::byte{7})).ok());
+  ASSERT_THAT(device().Fill(All(view), std::vector<std::byte>(4, std::byte{7})), IsOk());
   const MemoryRange rows = {
       .start = view.buffer->data() + 4, .row_bytes = 6, .rows = 3, .stride_bytes = 16};
   std::vector<std::byte> sent(18);
@@ -155,9 +156,9 @@ TEST_F(AscendTransferTest, RowsGoWhereTheyBelong) {
   Fragments pieces;
   pieces.Append(std::span(sent).first(5));
   pieces.Append(std::span(sent).subspan(5));
-  ASSERT_TRUE(device().Upload(rows, pieces).ok());
+  ASSERT_THAT(device().Upload(rows, pieces), IsOk());
   std::vector<std::byte> all(64);
-  ASSERT_TRUE(device().Download(All(view), 0, all).ok());
+  ASSERT_THAT(device().Download(All(view), 0, all), IsOk());
   for (size_t at = 0; at < 64; ++at) {
     const size_t row = at < 4 ? 3 : (at - 4) / 16;
     const size_t column = at < 4 ? 9 : (at - 4) % 16;
@@ -165,7 +166,7 @@ TEST_F(AscendTransferTest, RowsGoWhereTheyBelong) {
     EXPECT_EQ(all[at], want) << at;
   }
   std::vector<std::byte> part(7);
-  ASSERT_TRUE(device().Download(rows, 4, part).ok());
+  ASSERT_THAT(device().Download(rows, 4, part), IsOk());
   EXPECT_TRUE(std::equal(part.begin(), part.end(), sent.begin() + 4));
   EXPECT_FALSE(device().Download(rows, 12, part).ok()) << "there are 18 bytes";
 }
@@ -174,15 +175,15 @@ TEST_F(AscendTransferTest, CopiesBetweenUnlikeRowsAndFillsWithPatterns) {
   const StorageView view{*context_->Allocate(96)};
   const std::vector<std::byte> pattern = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
   std::byte* start = view.buffer->data();
-  ASSERT_TRUE(device().Fill(All(view), std::vector<std::byte>(1, std::byte{0})).ok());
-  ASSERT_TRUE(
-      device().Fill({.start = start, .row_bytes = 8, .rows = 3, .stride_bytes = 12}, pattern).ok());
-  ASSERT_TRUE(device()
-                  .Copy({.start = start, .row_bytes = 8, .rows = 3, .stride_bytes = 12},
-                        {.start = start + 48, .row_bytes = 12, .rows = 2, .stride_bytes = 24})
-                  .ok());
+  ASSERT_THAT(device().Fill(All(view), std::vector<std::byte>(1, std::byte{0})), IsOk());
+  ASSERT_THAT(
+      device().Fill({.start = start, .row_bytes = 8, .rows = 3, .stride_bytes = 12}, pattern),
+      IsOk());
+  ASSERT_THAT(device().Copy({.start = start, .row_bytes = 8, .rows = 3, .stride_bytes = 12},
+                            {.start = start + 48, .row_bytes = 12, .rows = 2, .stride_bytes = 24}),
+              IsOk());
   std::vector<std::byte> all(96);
-  ASSERT_TRUE(device().Download(All(view), 0, all).ok());
+  ASSERT_THAT(device().Download(All(view), 0, all), IsOk());
   for (size_t at = 0; at < 96; ++at) {
     const bool source = at < 36 && at % 12 < 8;
     const bool target = at >= 48 && (at - 48) % 24 < 12;
@@ -215,9 +216,9 @@ TEST_F(AscendExecutorTest, CallsThatWaitGiveTheBitsOfEachAlone) {
 TEST_F(AscendExecutorTest, MakesNoPieces) {
   const OpCase op_case = CallOf("Hardshrink", {Floats({1, 2})}, {0.5});
   const absl::StatusOr<Plan> plan = engine_->MakePlan(ToNamedCall(op_case));
-  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_THAT(plan, IsOk());
   const bool chunked[] = {true};
-  ExpectError(CheckPiecewise(*plan, chunked), ErrorReason::kParamInvalid, "device");
+  ExpectError(CheckPiecewise(*plan, chunked), kParamInvalid, "device");
 }
 
 }  // namespace

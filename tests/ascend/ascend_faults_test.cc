@@ -4,6 +4,7 @@
 #include "tests/support/calls.h"
 #include "tests/support/errors.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -19,9 +20,9 @@ class AscendFaultsTest : public AscendFixture {
   }
   void ExpectWorks() {
     const absl::StatusOr<std::vector<TestTensor>> outputs = testing::Run(*engine_, Small());
-    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    ASSERT_THAT(outputs, IsOk());
     EXPECT_THAT((*outputs)[0].Values(), ElementsAre(-1, 2));
-    EXPECT_TRUE(device().health().ok());
+    EXPECT_THAT(device().health(), IsOk());
     EXPECT_EQ(device().memory().stats().used_bytes, 0);
   }
   absl::Status RunWith(const char* faults) {
@@ -38,31 +39,31 @@ TEST_F(AscendFaultsTest, NoMemoryIsALimitOfResources) {
 
 TEST_F(AscendFaultsTest, ATransferThatFailsIsTheCallsError) {
   const absl::Status status = RunWith("memcpy:1");
-  ExpectError(status, ErrorReason::kRuntimeError, "device");
+  ExpectError(status, ErrorReason::kDeviceError, "device");
   EXPECT_THAT(status.message(), AllOf(HasSubstr("aclrtMemcpy gave 507015"), HasSubstr("memcpy")));
   ExpectWorks();
 }
 
 TEST_F(AscendFaultsTest, PhaseOneFails) {
   const absl::Status status = RunWith("phase1:1");
-  ExpectError(status, ErrorReason::kRuntimeError, "device");
+  ExpectError(status, ErrorReason::kDeviceError, "device");
   EXPECT_THAT(status.message(), AllOf(HasSubstr("aclnnL1LossBackwardGetWorkspaceSize gave 561103"),
                                       HasSubstr("injected fault: phase1")));
-  ExpectError(RunWith("phase1:1=161002"), ErrorReason::kParamInvalid, "device");
-  ExpectError(RunWith("phase1:1=161001"), ErrorReason::kParamNullptr, "device");
+  ExpectError(RunWith("phase1:1=161002"), kParamInvalid, "device");
+  ExpectError(RunWith("phase1:1=161001"), kParamNullptr, "device");
   ExpectWorks();
 }
 
 TEST_F(AscendFaultsTest, PhaseTwoFails) {
   const absl::Status status = RunWith("phase2:1");
-  ExpectError(status, ErrorReason::kRuntimeError, "device");
+  ExpectError(status, ErrorReason::kDeviceError, "device");
   EXPECT_THAT(status.message(), HasSubstr("aclnnL1LossBackward gave 361001"));
   ExpectWorks();
 }
 
 TEST_F(AscendFaultsTest, AKernelFailsAndTheDeviceAnswers) {
   const absl::Status status = RunWith("kernel:1");
-  ExpectError(status, ErrorReason::kRuntimeError, "device");
+  ExpectError(status, ErrorReason::kDeviceError, "device");
   EXPECT_THAT(status.message(), HasSubstr("aclrtSynchronizeStreamWithTimeout gave 507015"));
   ExpectWorks();
 }
@@ -73,7 +74,7 @@ TEST_F(AscendFaultsTest, BadDataIsOneCallsError) {
                              TestTensor::Of(DType::kInt64, {1, 1}, {7})},
                             {std::vector<int64_t>{2}, std::vector<int64_t>{1}, int64_t{0}, false});
   const absl::Status status = testing::Run(*engine_, bad).status();
-  ExpectError(status, ErrorReason::kRuntimeError, "device");
+  ExpectError(status, ErrorReason::kDeviceError, "device");
   EXPECT_THAT(status.message(), HasSubstr("targets"));
   ExpectWorks();
 }

@@ -10,6 +10,7 @@
 #include "core/engine/engine.h"
 #include "gtest/gtest.h"
 #include "tests/support/stand_in.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 
@@ -30,7 +31,7 @@ class AscendFixture : public ::testing::Test {
     options.memory_limit_bytes = kMemoryBytes;
     options.ascend_library_paths = {StandInFolder()};
     absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::Create(options);
-    EXPECT_TRUE(engine.ok()) << engine.status();
+    EXPECT_THAT(engine, IsOk());
     if (engine.ok()) engine_ = *std::move(engine);
   }
   void SetUp() override { ASSERT_NE(engine_, nullptr); }

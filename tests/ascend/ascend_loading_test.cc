@@ -10,6 +10,7 @@
 #include "tests/support/calls.h"
 #include "tests/support/errors.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -76,7 +77,7 @@ TEST(AscendLoadingTest, AnOperatorIsThereWhenBothItsPhasesAre) {
   const Folder folder("ascend_few");
   Link(folder, StandInFolder() + "/libascendcl.so", FewOperators());
   const absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::Create(OptionsWith(folder.path()));
-  ASSERT_TRUE(engine.ok()) << engine.status();
+  ASSERT_THAT(engine, IsOk());
   std::vector<std::string> names;
   for (const Operator* op : AllOperators()) {
     if ((*engine)->devices()[0]->FindKernel(*op) != nullptr) names.emplace_back(op->name);
@@ -91,7 +92,7 @@ class AscendOperatorsTest : public AscendFixture {};
 
 TEST_F(AscendOperatorsTest, AreThereWithBothPhases) {
   const auto library = AclLibrary::Open({StandInFolder()});
-  ASSERT_TRUE(library.ok()) << library.status();
+  ASSERT_THAT(library, IsOk());
   EXPECT_TRUE((*library)->FindOperator("CtcLossBackward").has_value());
   EXPECT_FALSE((*library)->FindOperator("Softmax").has_value());
 }
@@ -99,7 +100,7 @@ TEST_F(AscendOperatorsTest, AreThereWithBothPhases) {
 TEST_F(AscendOperatorsTest, EveryDeviceThatTheRuntimeSees) {
   EngineOptions options = OptionsWith(StandInFolder());
   const absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::Create(options);
-  ASSERT_TRUE(engine.ok()) << engine.status();
+  ASSERT_THAT(engine, IsOk());
   ASSERT_EQ((*engine)->devices().size(), 1u);
   EXPECT_EQ((*engine)->devices()[0]->info().name, "ascend:0");
   EXPECT_THAT((*engine)->devices()[0]->info().description, HasSubstr("opserve-host"));

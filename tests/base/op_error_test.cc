@@ -3,6 +3,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve {
 namespace {
@@ -14,7 +15,7 @@ TEST(OpErrorTest, SaysWhatWasWantedAndWhatCame) {
   EXPECT_EQ(std::string(status.message()), "SmoothL1LossBackward: beta: want >= 0, got -1");
   const std::optional<ErrorDetail> detail = GetErrorDetail(status);
   ASSERT_TRUE(detail.has_value());
-  EXPECT_EQ(detail->reason, ErrorReason::kParamInvalid);
+  EXPECT_EQ(detail->reason, ErrorReason::kInvalidParameter);
   EXPECT_EQ(detail->op, "SmoothL1LossBackward");
   EXPECT_EQ(detail->parameter, "beta");
   EXPECT_EQ(detail->want, ">= 0");
@@ -23,7 +24,7 @@ TEST(OpErrorTest, SaysWhatWasWantedAndWhatCame) {
 
 TEST(OpErrorTest, AnyTextSurvivesThePayload) {
   const std::string odd("5:\x00\xff:x", 6);
-  const ErrorDetail detail = {ErrorReason::kRuntimeError, odd, "", odd, "12:"};
+  const ErrorDetail detail = {ErrorReason::kDeviceError, odd, "", odd, "12:"};
   const std::optional<ErrorDetail> back = GetErrorDetail(MakeError(detail));
   ASSERT_TRUE(back.has_value());
   EXPECT_EQ(back->op, odd);
@@ -49,16 +50,16 @@ TEST(OpErrorTest, EveryReasonHasItsRow) {
     EXPECT_FALSE(info.when.empty());
     EXPECT_EQ(MakeError({.reason = info.reason}).code(), info.status_code);
   }
-  EXPECT_EQ(GetErrorReasonInfo(ErrorReason::kParamNullptr).aclnn_code, 161001);
-  EXPECT_EQ(GetErrorReasonInfo(ErrorReason::kParamInvalid).aclnn_code, 161002);
-  EXPECT_EQ(GetErrorReasonInfo(ErrorReason::kRuntimeError).aclnn_code, 361001);
+  EXPECT_EQ(GetErrorReasonInfo(ErrorReason::kMissingParameter).aclnn_code, 161001);
+  EXPECT_EQ(GetErrorReasonInfo(ErrorReason::kInvalidParameter).aclnn_code, 161002);
+  EXPECT_EQ(GetErrorReasonInfo(ErrorReason::kDeviceError).aclnn_code, 361001);
 }
 
 TEST(OpErrorTest, AnUnsharedCopyIsTheSameError) {
   const absl::Status status = InvalidParameter("beta", ">= 0", "-1");
   EXPECT_EQ(Unshared(status), status);
   EXPECT_EQ(GetErrorDetail(Unshared(status))->parameter, "beta");
-  EXPECT_TRUE(Unshared(absl::OkStatus()).ok());
+  EXPECT_THAT(Unshared(absl::OkStatus()), testing::IsOk());
 }
 
 TEST(OpErrorTest, ARefusalSaysWhenToTryAgain) {

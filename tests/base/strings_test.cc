@@ -23,5 +23,12 @@ TEST(StringsTest, TheNearestNameIsFoundWhenItIsNear) {
   EXPECT_EQ(NearestMatch("", names), "");
 }
 
+TEST(DidYouMeanTest, EndsASentenceOnlyWhereANameIsNear) {
+  const std::vector<std::string_view> names = {"mean", "sum"};
+  EXPECT_EQ(DidYouMean("maen", names), "; did you mean \"mean\"?");
+  EXPECT_EQ(DidYouMean("sun", names, '\''), "; did you mean 'sum'?");
+  EXPECT_EQ(DidYouMean("everything", names), "");
+}
+
 }  // namespace
 }  // namespace opserve

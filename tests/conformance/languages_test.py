@@ -23,7 +23,7 @@ except ImportError as error:
     toolchains.lacking(f"a Python package: {error}")
 
 REFUSED = "SmoothL1LossBackward: beta: want >= 0, got -1"
-REASON = "ACLNN_ERR_PARAM_INVALID 161002: "
+REASON = "OUT_OF_RANGE 161002: "
 SAMPLE_LINE = "grad_input -1 0 1 1 1 1 1 1\n"
 NOBODY = "localhost:1"
 

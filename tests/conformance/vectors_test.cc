@@ -12,6 +12,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/server/session_client.h"
 #include "tests/server/test_server.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -38,7 +39,7 @@ template <typename Message>
 Message MessageOf(const json& value) {
   Message message;
   const auto status = google::protobuf::util::JsonStringToMessage(value.dump(), &message);
-  EXPECT_TRUE(status.ok()) << value << ": " << status.ToString();
+  EXPECT_THAT(status, IsOk()) << value;
   return message;
 }
 
@@ -48,7 +49,7 @@ json JsonOf(const google::protobuf::Message& message) {
   options.always_print_primitive_fields = true;
   std::string text;
   const auto status = google::protobuf::util::MessageToJsonString(message, &text, options);
-  EXPECT_TRUE(status.ok()) << message.ShortDebugString() << ": " << status.ToString();
+  EXPECT_THAT(status, IsOk()) << message.ShortDebugString();
   return json::parse(text);
 }
 
@@ -107,6 +108,10 @@ TEST_P(UnaryVectorTest, IsAnsweredAsItSays) {
     Check(vector, tcp().Execute(MessageOf<v1::ExecuteRequest>(request)));
   } else if (method == "ExecuteBatch") {
     Check(vector, tcp().ExecuteBatch(MessageOf<v1::ExecuteBatchRequest>(request)));
+  } else if (method == "GetServerInfo") {
+    Check(vector, tcp().GetServerInfo());
+  } else if (method == "ListOperators") {
+    Check(vector, tcp().ListOperators(MessageOf<v1::ListOperatorsRequest>(request)));
   } else {
     ASSERT_EQ(method, "GetWorkspaceSize");
     Check(vector, tcp().GetWorkspaceSize(MessageOf<v1::GetWorkspaceSizeRequest>(request)));

@@ -5,6 +5,7 @@
 
 #include "core/base/op_error.h"
 #include "gtest/gtest.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve {
 namespace {
@@ -36,7 +37,7 @@ class AdmissionTest : public ::testing::Test {
 };
 
 TEST_F(AdmissionTest, ACallThatIsAloneIsAdmittedHoweverLarge) {
-  EXPECT_TRUE(Admit(Demand(1000, absl::Hours(1))).ok());
+  EXPECT_THAT(Admit(Demand(1000, absl::Hours(1))), testing::IsOk());
   EXPECT_EQ(admission.load().calls, 1);
   EXPECT_EQ(admission.load().bytes, 1000);
   places.clear();
@@ -46,20 +47,20 @@ TEST_F(AdmissionTest, ACallThatIsAloneIsAdmittedHoweverLarge) {
 }
 
 TEST_F(AdmissionTest, CallsAreBounded) {
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(Admit(Demand(1, absl::ZeroDuration())).ok());
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(Admit(Demand(1, absl::ZeroDuration())), testing::IsOk());
   const absl::Status status = Admit(Demand(1, absl::ZeroDuration()));
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(Parameter(status), "calls in flight");
   EXPECT_EQ(refusal, Refusal::kCalls);
   EXPECT_GE(GetErrorDetail(status)->retry_after, absl::Milliseconds(1));
   places.pop_back();
-  EXPECT_TRUE(Admit(Demand(1, absl::ZeroDuration())).ok());
+  EXPECT_THAT(Admit(Demand(1, absl::ZeroDuration())), testing::IsOk());
   EXPECT_EQ(refusal, Refusal::kNone);
 }
 
 TEST_F(AdmissionTest, BytesAreBounded) {
-  EXPECT_TRUE(Admit(Demand(60, absl::ZeroDuration())).ok());
-  EXPECT_TRUE(Admit(Demand(40, absl::ZeroDuration())).ok());
+  EXPECT_THAT(Admit(Demand(60, absl::ZeroDuration())), testing::IsOk());
+  EXPECT_THAT(Admit(Demand(40, absl::ZeroDuration())), testing::IsOk());
   const absl::Status status = Admit(Demand(1, absl::ZeroDuration()));
   EXPECT_EQ(Parameter(status), "bytes in flight");
   EXPECT_EQ(refusal, Refusal::kBytes);
@@ -67,7 +68,7 @@ TEST_F(AdmissionTest, BytesAreBounded) {
 }
 
 TEST_F(AdmissionTest, TheExpectedWaitIsBounded) {
-  EXPECT_TRUE(Admit(Demand(1, absl::Milliseconds(30))).ok());
+  EXPECT_THAT(Admit(Demand(1, absl::Milliseconds(30))), testing::IsOk());
   EXPECT_EQ(admission.load().expected_wait, absl::Milliseconds(15));  // two threads
   const absl::Status status = Admit(Demand(1, absl::Milliseconds(1)));
   EXPECT_EQ(Parameter(status), "queue");
@@ -76,16 +77,16 @@ TEST_F(AdmissionTest, TheExpectedWaitIsBounded) {
 }
 
 TEST_F(AdmissionTest, WhoComputesLongMayWaitAsLongBesides) {
-  EXPECT_TRUE(Admit(Demand(1, absl::Milliseconds(30))).ok());
-  EXPECT_TRUE(Admit(Demand(1, absl::Milliseconds(6))).ok());
+  EXPECT_THAT(Admit(Demand(1, absl::Milliseconds(30))), testing::IsOk());
+  EXPECT_THAT(Admit(Demand(1, absl::Milliseconds(6))), testing::IsOk());
   const absl::Status status = Admit(Demand(1, absl::Milliseconds(6)));
   EXPECT_EQ(refusal, Refusal::kWait);
   EXPECT_EQ(GetErrorDetail(status)->want, "a wait of at most 16ms");
-  EXPECT_TRUE(Admit(Demand(1, absl::Milliseconds(9))).ok());
+  EXPECT_THAT(Admit(Demand(1, absl::Milliseconds(9))), testing::IsOk());
 }
 
 TEST_F(AdmissionTest, ADeadlineThatTheWaitOutlastsIsRefused) {
-  EXPECT_TRUE(Admit(Demand(1, absl::Milliseconds(10))).ok());
+  EXPECT_THAT(Admit(Demand(1, absl::Milliseconds(10))), testing::IsOk());
   Admission::Demand demand = Demand(1, absl::Milliseconds(1));
   demand.deadline = kNow + absl::Milliseconds(4);
   const absl::Status status = Admit(demand);
@@ -93,11 +94,11 @@ TEST_F(AdmissionTest, ADeadlineThatTheWaitOutlastsIsRefused) {
   EXPECT_EQ(refusal, Refusal::kDeadline);
   EXPECT_EQ(GetErrorDetail(status)->retry_after, std::nullopt);
   demand.deadline = kNow + absl::Milliseconds(6);
-  EXPECT_TRUE(Admit(demand).ok());
+  EXPECT_THAT(Admit(demand), testing::IsOk());
 }
 
 TEST_F(AdmissionTest, WaitsThatWereLongerThanExpectedMakeItExpectMore) {
-  EXPECT_TRUE(Admit(Demand(1, absl::Milliseconds(10))).ok());
+  EXPECT_THAT(Admit(Demand(1, absl::Milliseconds(10))), testing::IsOk());
   const absl::Duration before = admission.load().expected_wait;
   for (int i = 0; i < 100; ++i) {
     absl::StatusOr<Admission::Place> place =
@@ -134,13 +135,13 @@ class SharedAdmissionTest : public AdmissionTest {
 };
 
 TEST_F(SharedAdmissionTest, OneClientsLongCallsKeepNoOtherOut) {
-  EXPECT_TRUE(AdmitTo(shared_, Of(kGreedy, 1, absl::Hours(100))).ok());
+  EXPECT_THAT(AdmitTo(shared_, Of(kGreedy, 1, absl::Hours(100))), testing::IsOk());
   EXPECT_EQ(AdmitTo(shared_, Of(kGreedy, 1, absl::Milliseconds(1))).code(),
             absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(refusal, Refusal::kWait);
-  EXPECT_TRUE(AdmitTo(shared_, Of(kOther, 1, absl::Milliseconds(8))).ok());
+  EXPECT_THAT(AdmitTo(shared_, Of(kOther, 1, absl::Milliseconds(8))), testing::IsOk());
   // Its own work, and as much of the other's, take their turns on two threads.
-  EXPECT_TRUE(AdmitTo(shared_, Of(kOther, 1, absl::Milliseconds(8))).ok());
+  EXPECT_THAT(AdmitTo(shared_, Of(kOther, 1, absl::Milliseconds(8))), testing::IsOk());
   EXPECT_EQ(AdmitTo(shared_, Of(kOther, 1, absl::Milliseconds(8))).code(),
             absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(refusal, Refusal::kWait);
@@ -148,20 +149,20 @@ TEST_F(SharedAdmissionTest, OneClientsLongCallsKeepNoOtherOut) {
 
 TEST_F(SharedAdmissionTest, NoClientHasAllCalls) {
   for (int i = 0; i < 4; ++i)
-    EXPECT_TRUE(AdmitTo(shared_, Of(kGreedy, 1, absl::ZeroDuration())).ok());
+    EXPECT_THAT(AdmitTo(shared_, Of(kGreedy, 1, absl::ZeroDuration())), testing::IsOk());
   const absl::Status status = AdmitTo(shared_, Of(kGreedy, 1, absl::ZeroDuration()));
   EXPECT_EQ(refusal, Refusal::kCalls);
   EXPECT_EQ(GetErrorDetail(status)->want, "at most 4 calls of one client, of 8");
-  EXPECT_TRUE(AdmitTo(shared_, Of(kOther, 1, absl::ZeroDuration())).ok());
+  EXPECT_THAT(AdmitTo(shared_, Of(kOther, 1, absl::ZeroDuration())), testing::IsOk());
 }
 
 TEST_F(SharedAdmissionTest, NoClientHasAllBytes) {
-  EXPECT_TRUE(AdmitTo(shared_, Of(kGreedy, 50, absl::ZeroDuration())).ok());
+  EXPECT_THAT(AdmitTo(shared_, Of(kGreedy, 50, absl::ZeroDuration())), testing::IsOk());
   const absl::Status status = AdmitTo(shared_, Of(kGreedy, 1, absl::ZeroDuration()));
   EXPECT_EQ(refusal, Refusal::kBytes);
   EXPECT_EQ(GetErrorDetail(status)->want,
             "at most 0 bytes more, of 100 for inputs, outputs and workspaces");
-  EXPECT_TRUE(AdmitTo(shared_, Of(kOther, 25, absl::ZeroDuration())).ok());
+  EXPECT_THAT(AdmitTo(shared_, Of(kOther, 25, absl::ZeroDuration())), testing::IsOk());
   places_.clear();
   EXPECT_EQ(shared_.load().bytes, 0);
 }
@@ -174,12 +175,12 @@ TEST_F(SharedAdmissionTest, WorkOnStreamsIsWaitedFor) {
 }
 
 TEST_F(AdmissionTest, OneWaitDoesNotSpoilTheEstimates) {
-  EXPECT_TRUE(Admit(Demand(1, absl::Milliseconds(10))).ok());
+  EXPECT_THAT(Admit(Demand(1, absl::Milliseconds(10))), testing::IsOk());
   const absl::Duration before = admission.load().expected_wait;
   {
     absl::StatusOr<Admission::Place> place =
         admission.Admit(Demand(1, absl::ZeroDuration()), refusal);
-    ASSERT_TRUE(place.ok());
+    ASSERT_THAT(place, testing::IsOk());
     place->Start(kNow + absl::Hours(1));
   }
   EXPECT_LT(admission.load().expected_wait, 1.2 * before);

@@ -8,6 +8,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve {
 namespace {
@@ -16,6 +17,8 @@ using testing::CallOf;
 using testing::ExpectError;
 using testing::FakeClock;
 using testing::Floats;
+using testing::kParamInvalid;
+using testing::kParamNullptr;
 using testing::OpCase;
 using testing::TestTensor;
 
@@ -87,9 +90,9 @@ class CallSeriesTest : public ::testing::Test {
 TEST_F(CallSeriesTest, RunsAllAndCountsThem) {
   {
     const absl::StatusOr<SeriesOutputs> outputs = engine_->RunSeries(SeriesOf(50));
-    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    ASSERT_THAT(outputs, testing::IsOk());
     for (size_t i = 0; i < calls_.size(); ++i) {
-      EXPECT_TRUE(calls_[i].status.ok()) << calls_[i].status;
+      EXPECT_THAT(calls_[i].status, testing::IsOk());
       ExpectOutput(*outputs, i);
     }
   }
@@ -98,6 +101,9 @@ TEST_F(CallSeriesTest, RunsAllAndCountsThem) {
   EXPECT_EQ(counted.failed_calls, 0);
   EXPECT_EQ(counted.input_bytes, 50 * plan_.call.input_bytes());
   EXPECT_EQ(counted.output_bytes, 50 * plan_.call.output_bytes());
+  ASSERT_EQ(counted.operators.size(), 1u);
+  EXPECT_EQ(counted.operators[0].op, plan_.call.op->name);
+  EXPECT_EQ(counted.operators[0].calls, 50);
   EXPECT_EQ(used_bytes(), 0);
 }
 
@@ -115,7 +121,7 @@ TEST_F(CallSeriesTest, InputsLieInPiecesAtAnyAddress) {
   moved_series.storages = storages_;
   moved_series.calls = calls_;
   const absl::StatusOr<SeriesOutputs> outputs = engine_->RunSeries(std::move(moved_series));
-  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  ASSERT_THAT(outputs, testing::IsOk());
   for (size_t i = 0; i < calls_.size(); ++i) ExpectOutput(*outputs, i);
 }
 
@@ -124,11 +130,11 @@ TEST_F(CallSeriesTest, CallsFailByThemselves) {
   storages_[1 * kInputs + 2] = Fragments(std::span(cases_[1].inputs[2]->bytes()).first(16));
   calls_[4].storages = calls_[4].storages.first(2);
   const absl::StatusOr<SeriesOutputs> outputs = engine_->RunSeries(std::move(series));
-  ASSERT_TRUE(outputs.ok()) << outputs.status();
-  ExpectError(calls_[1].status, ErrorReason::kParamInvalid, "target");
-  ExpectError(calls_[4].status, ErrorReason::kParamNullptr, "target");
+  ASSERT_THAT(outputs, testing::IsOk());
+  ExpectError(calls_[1].status, kParamInvalid, "target");
+  ExpectError(calls_[4].status, kParamNullptr, "target");
   for (const size_t i : {0, 2, 3, 5}) {
-    EXPECT_TRUE(calls_[i].status.ok()) << calls_[i].status;
+    EXPECT_THAT(calls_[i].status, testing::IsOk());
     ExpectOutput(*outputs, i);
   }
   EXPECT_EQ(engine_->statistics().failed_calls, 2);
@@ -138,12 +144,12 @@ TEST_F(CallSeriesTest, CallsFailByThemselves) {
 TEST_F(CallSeriesTest, ExpiredAndCancelledOnesDoNotRun) {
   CallSeries late = SeriesOf(3);
   late.deadline = clock_.Now() - absl::Nanoseconds(1);
-  ASSERT_TRUE(engine_->RunSeries(std::move(late)).ok());
+  ASSERT_THAT(engine_->RunSeries(std::move(late)), testing::IsOk());
   for (const CallSeries::Call& call : calls_)
     EXPECT_EQ(call.status.code(), absl::StatusCode::kDeadlineExceeded);
   CallSeries gone = SeriesOf(3);
   gone.cancelled = [] { return true; };
-  ASSERT_TRUE(engine_->RunSeries(std::move(gone)).ok());
+  ASSERT_THAT(engine_->RunSeries(std::move(gone)), testing::IsOk());
   for (const CallSeries::Call& call : calls_)
     EXPECT_EQ(call.status.code(), absl::StatusCode::kCancelled);
   EXPECT_EQ(engine_->statistics().expired_calls, 3);
@@ -153,8 +159,8 @@ TEST_F(CallSeriesTest, ExpiredAndCancelledOnesDoNotRun) {
 
 TEST_F(CallSeriesTest, NoneBeginsWithoutMemoryForAll) {
   const absl::StatusOr<PooledBuffer> most = engine_->devices()[0]->memory().Acquire(896 << 10);
-  ASSERT_TRUE(most.ok()) << most.status();
-  ASSERT_TRUE(engine_->RunSeries(SeriesOf(100)).ok());
+  ASSERT_THAT(most, testing::IsOk());
+  ASSERT_THAT(engine_->RunSeries(SeriesOf(100)), testing::IsOk());
   const absl::Status status = engine_->RunSeries(SeriesOf(4000)).status();
   ExpectError(status, ErrorReason::kResourceLimit, "memory limit");
   EXPECT_EQ(engine_->statistics().inline_calls, 100);

@@ -14,6 +14,7 @@
 #include "tests/support/fake_clock.h"
 #include "tests/support/manual_device.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -83,9 +84,9 @@ class ConcatenationTest : public ::testing::Test {
   // The same bits as by itself, on the CPU.
   static void ExpectRight(Pending& pending) {
     const absl::StatusOr<Outputs>& outputs = pending.Wait();
-    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    ASSERT_THAT(outputs, IsOk());
     const auto alone = AllOutputs(pending.op_case);
-    ASSERT_TRUE(alone.ok()) << alone.status();
+    ASSERT_THAT(alone, IsOk());
     ASSERT_EQ(outputs->size(), alone->size());
     for (size_t i = 0; i < alone->size(); ++i) {
       const std::vector<std::byte>& want = (*alone)[i].bytes();
@@ -220,14 +221,36 @@ TEST_F(ConcatenationTest, CancelledAndExpiredOnesAreDroppedBefore) {
   ExpectNothingLeft();
 }
 
+TEST_F(ConcatenationTest, JoinedCallsAreCountedByTheirOperator) {
+  HoldTheWorker();
+  for (int64_t elements = 8; elements < 11; ++elements) Add(Gradient(elements));
+  clock_.Advance(absl::Seconds(1));
+  device().Release(Work::kKernel);
+  for (const auto& pending : pending_) EXPECT_THAT(pending->Wait(), IsOk());
+  EXPECT_EQ(launches(), 2);
+  const EngineStatistics counted = made_.engine->statistics();
+  EXPECT_EQ(counted.queued_calls, 4);
+  ASSERT_EQ(counted.operators.size(), 2u);
+  EXPECT_EQ(counted.operators[0].op, "L1LossBackward");
+  EXPECT_EQ(counted.operators[0].calls, 1);
+  EXPECT_EQ(counted.operators[0].queue_wait, absl::ZeroDuration());
+  const OperatorStatistics& joined = counted.operators[1];
+  EXPECT_EQ(joined.op, "HardshrinkBackward");
+  EXPECT_EQ(joined.calls, 3);
+  EXPECT_EQ(joined.queue_wait, absl::Seconds(3));
+  EXPECT_EQ(joined.input_bytes, 2 * 4 * (8 + 9 + 10));
+  EXPECT_EQ(joined.output_bytes, 4 * (8 + 9 + 10));
+  ExpectNothingLeft();
+}
+
 TEST_F(ConcatenationTest, AFailureIsThatOfTheCallWhichFailsByItself) {
   HoldTheWorker();
   const std::array calls = {&Add(Gradient(8)), &Add(Gradient(9)), &Add(Gradient(10)),
                             &Add(Gradient(11))};
   for (int i = 0; i < 3; ++i) device().FailNext(Work::kKernel);  // the held, all, the first alone
   device().Release(Work::kKernel);
-  ExpectError(pending_.front()->Wait().status(), ErrorReason::kRuntimeError, "device");
-  ExpectError(calls[0]->Wait().status(), ErrorReason::kRuntimeError, "device");
+  ExpectError(pending_.front()->Wait().status(), ErrorReason::kDeviceError, "device");
+  ExpectError(calls[0]->Wait().status(), ErrorReason::kDeviceError, "device");
   for (size_t i = 1; i < calls.size(); ++i) ExpectRight(*calls[i]);
   EXPECT_EQ(launches(), 1 + 1 + 4);
   EXPECT_EQ(made_.engine->statistics().failed_calls, 2);
@@ -245,7 +268,7 @@ TEST_F(ConcatenationTest, ABadCallIsRefusedAndNotJoined) {
   absl::Status refused;
   shot.done = [&](const absl::StatusOr<Outputs>& outputs) { refused = outputs.status(); };
   made_.engine->Submit(std::move(shot));
-  ExpectError(refused, ErrorReason::kParamInvalid, "self");
+  ExpectError(refused, kParamInvalid, "self");
   device().Release(Work::kKernel);
   ExpectRight(good);
   ExpectNothingLeft();

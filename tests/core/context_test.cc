@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/signal.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve {
 namespace {
@@ -48,7 +49,7 @@ class ContextTest : public ::testing::Test {
 TEST_F(ContextTest, MemoryIsCountedUntilTheLastUserLetsGo) {
   const auto context = MakeContext();
   auto buffer = context->Allocate(1000);
-  ASSERT_TRUE(buffer.ok()) << buffer.status();
+  ASSERT_THAT(buffer, testing::IsOk());
   EXPECT_EQ((*buffer)->size_bytes(), 1000);
   EXPECT_EQ(budget_->stats().used_bytes, 1000);
   std::shared_ptr<DeviceBuffer> other = *buffer;
@@ -64,13 +65,13 @@ TEST_F(ContextTest, TheBudgetIsABoundOverAllContexts) {
   const auto first = MakeContext();
   const auto second = MakeContext();
   const auto most = first->Allocate(kBudgetBytes - 10);
-  ASSERT_TRUE(most.ok());
+  ASSERT_THAT(most, testing::IsOk());
   for (const int64_t bytes : {int64_t{11}, std::numeric_limits<int64_t>::max()}) {
     const absl::Status status = second->Allocate(bytes).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
     EXPECT_EQ(GetErrorDetail(status)->parameter, "size_bytes");
   }
-  EXPECT_TRUE(second->Allocate(10).ok());
+  EXPECT_THAT(second->Allocate(10), testing::IsOk());
   EXPECT_EQ(second->Allocate(-1).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
@@ -84,14 +85,14 @@ TEST_F(ContextTest, WhatTheDeviceHasNotIsNotTakenFromTheBudget) {
 
 TEST_F(ContextTest, SynchronizeWaitsForAllStreamsAndTellsTheFirstFailure) {
   const auto context = MakeContext();
-  EXPECT_TRUE(Synchronize(*context).status.ok());  // no streams
+  EXPECT_THAT(Synchronize(*context).status, testing::IsOk());  // no streams
   const auto first = context->CreateStream(Stream::OnFailure::kStop);
   const auto second = context->CreateStream(Stream::OnFailure::kStop);
   const auto third = context->CreateStream(Stream::OnFailure::kStop);
   second->Enqueue(Fail(5));
   third->Enqueue(Fail(6));
   EXPECT_EQ(Synchronize(*context).command, 5u);
-  EXPECT_TRUE(Synchronize(*context).status.ok());
+  EXPECT_THAT(Synchronize(*context).status, testing::IsOk());
 }
 
 TEST_F(ContextTest, AStreamIsDestroyedByItsOwnContext) {
@@ -99,7 +100,7 @@ TEST_F(ContextTest, AStreamIsDestroyedByItsOwnContext) {
   const auto other = MakeContext();
   const auto stream = context->CreateStream(Stream::OnFailure::kStop);
   EXPECT_EQ(GetErrorDetail(other->DestroyStream(stream))->parameter, "stream");
-  EXPECT_TRUE(context->DestroyStream(stream).ok());
+  EXPECT_THAT(context->DestroyStream(stream), testing::IsOk());
   EXPECT_FALSE(context->DestroyStream(stream).ok());
   absl::Status late;
   stream->Enqueue({.id = 1,

@@ -7,6 +7,7 @@
 #include "tests/support/calls.h"
 #include "tests/support/errors.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -39,7 +40,7 @@ class ControlMemoryTest : public ExecutorFixture {
     BufferCall call =
         OnBuffers(CtcCase(10), [this](const TestTensor& tensor) { return Uploaded(tensor); });
     auto executor = Create(call, Executor::Use::kRepeatable);
-    EXPECT_TRUE(executor.ok()) << executor.status();
+    EXPECT_THAT(executor, IsOk());
     return *std::move(executor);
   }
 
@@ -80,7 +81,7 @@ TEST_F(ControlMemoryTest, ABudgetWithoutRoomForItRefuses) {
   const int64_t left = plan.call.output_bytes() + static_cast<int64_t>(plan.control_bytes) - 1;
   const StorageView rest = Allocate(kBudgetBytes - used() - left);
   auto execution = executor->Begin(stream_, workspace);
-  ASSERT_TRUE(execution.ok()) << execution.status();
+  ASSERT_THAT(execution, IsOk());
   const auto [status, outputs] = RunOn(*stream_, *std::move(execution));
   ExpectError(status, ErrorReason::kResourceLimit, "control memory");
   EXPECT_TRUE(outputs.empty());

@@ -1,24 +1,25 @@
 #include "core/base/op_error.h"
 #include "core/engine/engine.h"
 #include "gtest/gtest.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve {
 namespace {
 
 TEST(DeviceSpecTest, ReadsOptions) {
   const absl::StatusOr<DeviceSpec> plain = ParseDeviceSpec("cpu");
-  ASSERT_TRUE(plain.ok());
+  ASSERT_THAT(plain, testing::IsOk());
   EXPECT_EQ(plain->threads, 0);
   EXPECT_EQ(plain->profile, Profile::kHost);
   const absl::StatusOr<DeviceSpec> full = ParseDeviceSpec("cpu,threads=3,profile=atlas-training");
-  ASSERT_TRUE(full.ok()) << full.status();
+  ASSERT_THAT(full, testing::IsOk());
   EXPECT_EQ(full->threads, 3);
   EXPECT_EQ(full->profile, Profile::kAtlasTraining);
 }
 
 TEST(DeviceSpecTest, ReadsNpus) {
   const absl::StatusOr<DeviceSpec> all = ParseDeviceSpec("ascend,threads=8,profile=atlas-a2");
-  ASSERT_TRUE(all.ok()) << all.status();
+  ASSERT_THAT(all, testing::IsOk());
   EXPECT_EQ(all->kind, "ascend");
   EXPECT_EQ(all->profile, Profile::kAtlasA2);
   EXPECT_TRUE(all->ids.empty());

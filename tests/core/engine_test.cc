@@ -5,11 +5,13 @@
 #include <optional>
 #include <vector>
 
+#include "core/op/op_table.h"
 #include "gtest/gtest.h"
 #include "tests/support/calls.h"
 #include "tests/support/errors.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve {
 namespace {
@@ -18,6 +20,8 @@ using testing::CallOf;
 using testing::ExpectError;
 using testing::FakeClock;
 using testing::Floats;
+using testing::kParamInvalid;
+using testing::kParamNullptr;
 using testing::OpCase;
 using testing::TestTensor;
 
@@ -60,7 +64,7 @@ TEST_F(EngineTest, RunsSmallAndLargeCalls) {
   for (const int64_t count : {0, 1, 1000, 300'000}) {
     const OpCase op_case = Sample(count);
     const absl::StatusOr<Outputs> outputs = Submit(ShotOf(op_case));
-    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    ASSERT_THAT(outputs, testing::IsOk());
     ASSERT_EQ(outputs->size(), 1u);
     EXPECT_EQ((*outputs)[0].name, "grad_input");
     const auto* values = reinterpret_cast<const float*>((*outputs)[0].bytes.data());
@@ -81,7 +85,7 @@ TEST_F(EngineTest, GathersPiecesAtAnyAddress) {
         std::span(moved).subspan(at, std::min<size_t>(60'001, moved.size() - at)));
   }
   const absl::StatusOr<Outputs> outputs = Submit(std::move(shot));
-  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  ASSERT_THAT(outputs, testing::IsOk());
   const auto* values = reinterpret_cast<const float*>((*outputs)[0].bytes.data());
   for (int64_t i = 0; i < 300'001; ++i) ASSERT_EQ(values[i], 2.0f) << i;
 }
@@ -90,7 +94,7 @@ TEST_F(EngineTest, GathersPiecesAtAnyAddress) {
 TEST_F(EngineTest, SumsOfBroadcastInputsAreNotTiny) {
   const auto plan_of = [this](int64_t rows, int64_t columns) {
     NamedCall call;
-    call.op = "L1Loss";
+    call.op = *FindOperator("L1Loss");
     call.inputs = {{"self", TensorDesc::Dense(DType::kFloat32, Dims{rows, 1})},
                    {"target", TensorDesc::Dense(DType::kFloat32, Dims{1, columns})}};
     call.attributes = {{"reduction", int64_t{2}}};
@@ -106,7 +110,7 @@ TEST_F(EngineTest, SumsOfBroadcastInputsAreNotTiny) {
 TEST_F(EngineTest, RepeatedElementsTakeLessTimeThanAsManyOfTheirOwn) {
   const auto time_of = [this](const Dims& strides) {
     NamedCall call;
-    call.op = "L1Loss";
+    call.op = *FindOperator("L1Loss");
     TensorDesc desc = TensorDesc::Dense(DType::kFloat32, Dims{4096, 4096});
     desc.strides = strides;
     call.inputs = {{"self", desc}, {"target", desc}};
@@ -124,12 +128,12 @@ TEST_F(EngineTest, BytesMustMatchTheShape) {
     const OpCase op_case = Sample(count);
     OneShot shot = ShotOf(op_case);
     shot.storages[2] = Fragments(std::span(op_case.inputs[2]->bytes()).first(16));
-    ExpectError(Submit(std::move(shot)).status(), ErrorReason::kParamInvalid, "target");
+    ExpectError(Submit(std::move(shot)).status(), kParamInvalid, "target");
     shot = ShotOf(op_case);
     Plan plan = *shot.plan;
     plan.storages[1] = -1;
     shot.plan = std::move(plan);
-    ExpectError(Submit(std::move(shot)).status(), ErrorReason::kParamNullptr, "self");
+    ExpectError(Submit(std::move(shot)).status(), kParamNullptr, "self");
   }
   EXPECT_EQ(used_bytes(), 0);
 }
@@ -141,7 +145,7 @@ TEST_F(EngineTest, TheMemoryLimitRefusesByName) {
   ExpectError(status, ErrorReason::kResourceLimit, "memory limit");
   EXPECT_EQ(used_bytes(), 0);
   const OpCase small = Sample(8);
-  EXPECT_TRUE(Submit(ShotOf(small)).ok());
+  EXPECT_THAT(Submit(ShotOf(small)), testing::IsOk());
 }
 
 TEST_F(EngineTest, ExpiredAndCancelledCallsDoNotRun) {
@@ -184,8 +188,8 @@ TEST_F(EngineTest, ADeadlineStopsACallThatRuns) {
 TEST_F(EngineTest, StatisticsCountWhatRan) {
   const OpCase tiny = Sample(8);
   const OpCase large = Sample(300'000);
-  ASSERT_TRUE(Submit(ShotOf(tiny)).ok());
-  ASSERT_TRUE(Submit(ShotOf(large)).ok());
+  ASSERT_THAT(Submit(ShotOf(tiny)), testing::IsOk());
+  ASSERT_THAT(Submit(ShotOf(large)), testing::IsOk());
   OneShot bad = ShotOf(tiny);
   Plan plan = *bad.plan;
   plan.storages[1] = -1;
@@ -200,11 +204,67 @@ TEST_F(EngineTest, StatisticsCountWhatRan) {
   EXPECT_EQ(statistics.bytes_in_flight, 0);
 }
 
+// Else the mean wait of those that do would be less than it is.
+TEST_F(EngineTest, OnlyCallsThatWaitForAWorkerAreQueued) {
+  const OpCase large = Sample(300'000);
+  OneShot here = ShotOf(large);
+  absl::Status ended = absl::UnknownError("not called");
+  here.done = [&ended](const absl::StatusOr<Outputs>& outputs) { ended = outputs.status(); };
+  engine_->RunHere(std::move(here));
+  EXPECT_THAT(ended, testing::IsOk());
+  EXPECT_EQ(engine_->statistics().inline_calls, 1);
+  EXPECT_EQ(engine_->statistics().queued_calls, 0);
+  ASSERT_THAT(Submit(ShotOf(large)), testing::IsOk());
+  EXPECT_EQ(engine_->statistics().inline_calls, 1);
+  EXPECT_EQ(engine_->statistics().queued_calls, 1);
+}
+
+TEST_F(EngineTest, CallsAreCountedByOperator) {
+  const OpCase tiny = Sample(8);
+  const OpCase large = Sample(300'000);
+  for (const OpCase* gradient : {&tiny, &large, &tiny}) Submit(ShotOf(*gradient)).IgnoreError();
+  const OpCase loss = CallOf("L1Loss", {Floats({1, 2}), Floats({3, 5})}, {int64_t{0}});
+  OneShot bad = ShotOf(loss);
+  bad.storages.pop_back();
+  EXPECT_FALSE(Submit(std::move(bad)).ok());
+  OneShot gone = ShotOf(loss);
+  gone.cancelled = [] { return true; };
+  EXPECT_FALSE(Submit(std::move(gone)).ok());
+  OneShot slow = ShotOf(loss);
+  slow.cancelled = [this] {
+    clock_.Advance(absl::Seconds(2));
+    return false;
+  };
+  EXPECT_THAT(Submit(std::move(slow)), testing::IsOk());
+
+  const EngineStatistics all = engine_->statistics();
+  ASSERT_EQ(all.operators.size(), 2u);
+  const OperatorStatistics& losses = all.operators[0];
+  const OperatorStatistics& gradients = all.operators[1];
+  EXPECT_EQ(losses.op, "L1Loss");
+  EXPECT_EQ(losses.calls, 3);
+  EXPECT_EQ(losses.failed_calls, 1);
+  EXPECT_EQ(losses.input_bytes, 8 + 16 + 16);
+  EXPECT_EQ(losses.output_bytes, 8);
+  EXPECT_GE(losses.execution, absl::Seconds(2));
+  EXPECT_EQ(gradients.op, "L1LossBackward");
+  EXPECT_EQ(gradients.calls, 3);
+  EXPECT_EQ(gradients.failed_calls, 0);
+  EXPECT_EQ(gradients.output_bytes, 4 * (2 * 8 + 300'000));
+  EXPECT_EQ(gradients.execution, absl::ZeroDuration());
+  EXPECT_EQ(all.inline_calls + all.queued_calls, 6);
+  EXPECT_EQ(all.failed_calls, 1);
+  EXPECT_EQ(all.cancelled_calls, 1);
+  EXPECT_EQ(all.input_bytes, losses.input_bytes + gradients.input_bytes);
+  EXPECT_EQ(all.output_bytes, losses.output_bytes + gradients.output_bytes);
+  EXPECT_EQ(all.execution, losses.execution + gradients.execution);
+}
+
 TEST_F(EngineTest, APlanIsForOneOfTheDevices) {
   const OpCase op_case = Sample(8);
   NamedCall call = ToNamedCall(op_case);
   call.device = "cpu:0";
-  EXPECT_TRUE(engine_->MakePlan(call).ok());
+  EXPECT_THAT(engine_->MakePlan(call), testing::IsOk());
   call.device = "npu:7";
   const absl::Status status = engine_->MakePlan(call).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
@@ -213,12 +273,12 @@ TEST_F(EngineTest, APlanIsForOneOfTheDevices) {
 
 TEST_F(EngineTest, PlanningAHugeCallIsPureAndQuick) {
   NamedCall call;
-  call.op = "L1Loss";
+  call.op = *FindOperator("L1Loss");
   for (const char* name : {"self", "target"}) {
     call.inputs.push_back({name, TensorDesc::Dense(DType::kFloat32, Dims{int64_t{1} << 58}), -1});
   }
   const absl::StatusOr<Plan> plan = engine_->MakePlan(call);
-  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_THAT(plan, testing::IsOk());
   EXPECT_GT(plan->workspace_bytes, 0u);
 }
 
@@ -227,7 +287,7 @@ NamedCall RepeatedSum(int64_t elements) {
   TensorDesc desc = TensorDesc::Dense(DType::kFloat32, Dims{elements});
   desc.strides = {0};
   NamedCall call;
-  call.op = "L1Loss";
+  call.op = *FindOperator("L1Loss");
   call.inputs = {{"self", desc}, {"target", desc}};
   call.attributes = {{"reduction", int64_t{2}}};
   return call;
@@ -237,7 +297,7 @@ TEST(MaxCallTimeTest, LongerCallsAreNotPlanned) {
   EngineOptions options;
   options.max_call_time = absl::Seconds(60);
   const std::unique_ptr<Engine> engine = *Engine::Create(options);
-  EXPECT_TRUE(engine->MakePlan(RepeatedSum(int64_t{1} << 30)).ok());
+  EXPECT_THAT(engine->MakePlan(RepeatedSum(int64_t{1} << 30)), testing::IsOk());
   const absl::Status status = engine->MakePlan(RepeatedSum(int64_t{1} << 45)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   ExpectError(status, ErrorReason::kResourceLimit, "max_call_time");
@@ -251,7 +311,7 @@ TEST(MaxCallTimeTest, LongerCallsAreNotPlanned) {
 
 TEST(MaxCallTimeTest, ThereIsNoneUnlessItIsSaid) {
   const std::unique_ptr<Engine> engine = *Engine::Create(EngineOptions());
-  EXPECT_TRUE(engine->MakePlan(RepeatedSum(int64_t{1} << 55)).ok());
+  EXPECT_THAT(engine->MakePlan(RepeatedSum(int64_t{1} << 55)), testing::IsOk());
 }
 
 TEST(EngineCreateTest, RefusesWhatCannotWork) {

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "core/engine/executor.h"
+#include "core/op/op_table.h"
 #include "gtest/gtest.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/manual_device.h"
 #include "tests/support/signal.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/test_tensor.h"
 
 namespace opserve::testing {
@@ -19,7 +21,7 @@ namespace opserve::testing {
 // A call that grows by the tensor.
 class BufferCall {
  public:
-  explicit BufferCall(std::string_view op) { named_.op = op; }
+  explicit BufferCall(std::string_view op) { named_.op = *FindOperator(op); }
 
   BufferCall& Input(std::string_view name, const TensorDesc& desc, StorageView view) {
     named_.inputs.push_back({name, desc, Add(std::move(view))});
@@ -58,15 +60,15 @@ class ExecutorFixture : public ::testing::Test {
   StorageView Allocate(int64_t bytes) { return {*context_->Allocate(bytes)}; }
   StorageView Uploaded(const std::vector<std::byte>& bytes) {
     StorageView view = Allocate(static_cast<int64_t>(bytes.size()));
-    EXPECT_TRUE(manual_.device->Upload(All(view), Fragments(bytes)).ok());
+    EXPECT_THAT(manual_.device->Upload(All(view), Fragments(bytes)), IsOk());
     return view;
   }
   StorageView Uploaded(const TestTensor& tensor) { return Uploaded(tensor.bytes()); }
   // All of the view, to the buffer's end.
   std::vector<std::byte> Bytes(const StorageView& view) {
-    const MemoryRange region = All(view);
-    std::vector<std::byte> bytes(static_cast<size_t>(region.row_bytes));
-    EXPECT_TRUE(manual_.device->Download(region, 0, bytes).ok());
+    const MemoryRange range = All(view);
+    std::vector<std::byte> bytes(static_cast<size_t>(range.row_bytes));
+    EXPECT_THAT(manual_.device->Download(range, 0, bytes), IsOk());
     return bytes;
   }
   TestTensor Downloaded(const TensorDesc& desc, const StorageView& view) {
@@ -104,10 +106,10 @@ class ExecutorFixture : public ::testing::Test {
   std::vector<ExecutedOutput> Execute(Executor& executor,
                                       std::optional<StorageView> workspace = {}) {
     absl::StatusOr<Execution> execution = executor.Begin(stream_, std::move(workspace));
-    EXPECT_TRUE(execution.ok()) << execution.status();
+    EXPECT_THAT(execution, IsOk());
     if (!execution.ok()) return {};
     auto [status, outputs] = RunOn(*stream_, *std::move(execution));
-    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_THAT(status, IsOk());
     return std::move(outputs);
   }
 

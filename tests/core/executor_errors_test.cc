@@ -7,6 +7,7 @@
 #include "tests/support/calls.h"
 #include "tests/support/errors.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -20,11 +21,11 @@ TensorDesc FloatsOf(int64_t count) { return TensorDesc::Dense(kF32, Dims{count})
 
 class ExecutorErrorsTest : public ExecutorFixture {
  protected:
-  void ExpectRefused(BufferCall& call, ErrorReason reason, std::string_view parameter) {
-    ExpectError(Create(call).status(), reason, parameter);
+  void ExpectRefused(BufferCall& call, int32_t code, std::string_view parameter) {
+    ExpectError(Create(call).status(), code, parameter);
   }
   void ExpectInvalid(BufferCall& call, std::string_view parameter) {
-    ExpectRefused(call, ErrorReason::kParamInvalid, parameter);
+    ExpectRefused(call, kParamInvalid, parameter);
   }
 
   // Hardshrink of `self` to `out`.
@@ -48,11 +49,9 @@ class ExecutorErrorsTest : public ExecutorFixture {
 };
 
 TEST_F(ExecutorErrorsTest, PlansErrorsComeFirst) {
-  BufferCall unknown("L2Loss");
-  EXPECT_EQ(Create(unknown).status().code(), absl::StatusCode::kNotFound);
   BufferCall missing("Hardshrink");
   missing.Attribute("lambd", 0.5);
-  ExpectRefused(missing, ErrorReason::kParamNullptr, "self");
+  ExpectRefused(missing, kParamNullptr, "self");
   BufferCall shape = SmallCall(4);
   shape.Output("grad_input", FloatsOf(5), Allocate(20));
   ExpectInvalid(shape, "grad_input");
@@ -61,7 +60,7 @@ TEST_F(ExecutorErrorsTest, PlansErrorsComeFirst) {
 TEST_F(ExecutorErrorsTest, TheDeviceIsTheContexts) {
   BufferCall call = SmallCall(4);
   call.named().device = "manual:0";
-  EXPECT_TRUE(Create(call).ok());
+  EXPECT_THAT(Create(call), IsOk());
   call.named().device = "cpu:0";
   ExpectInvalid(call, "device");
   const std::unique_ptr<Engine> engine = MakeEngine(1);
@@ -75,11 +74,11 @@ TEST_F(ExecutorErrorsTest, TheDeviceIsTheContexts) {
 TEST_F(ExecutorErrorsTest, TensorsNeedStorages) {
   BufferCall call = SmallCall(4);
   call.named().inputs[1].storage = -1;
-  ExpectRefused(call, ErrorReason::kParamNullptr, "self");
+  ExpectRefused(call, kParamNullptr, "self");
   call.named().inputs[1].storage = 3;
-  ExpectRefused(call, ErrorReason::kParamNullptr, "self");
+  ExpectRefused(call, kParamNullptr, "self");
   BufferCall null = Shrink(FloatsOf(4), Allocate(16), FloatsOf(4), {});
-  ExpectRefused(null, ErrorReason::kParamNullptr, "out");
+  ExpectRefused(null, kParamNullptr, "out");
 }
 
 TEST_F(ExecutorErrorsTest, BuffersAreTheContexts) {
@@ -110,7 +109,7 @@ TEST_F(ExecutorErrorsTest, ViewsLieInsideTheirBuffers) {
   ExpectInvalid(strided, "out");
   // May end before the buffer does.
   BufferCall fits = Shrink(FloatsOf(4), at(in, 44), wide, Allocate(77));
-  EXPECT_TRUE(Create(fits).ok());
+  EXPECT_THAT(Create(fits), IsOk());
   far.storage_offset = std::numeric_limits<int64_t>::max() / 4 - 4;
   BufferCall overflow = Shrink(far, at(in, 64), FloatsOf(4), Allocate(16));
   ExpectInvalid(overflow, "self");
@@ -123,7 +122,7 @@ TEST_F(ExecutorErrorsTest, ViewsAreAlignedToTheirElements) {
   ExpectInvalid(call, "self");
   const TensorDesc halves = TensorDesc::Dense(DType::kFloat16, Dims{4});
   BufferCall fits = Shrink(halves, odd, halves, Allocate(16));
-  EXPECT_TRUE(Create(fits).ok());
+  EXPECT_THAT(Create(fits), IsOk());
 }
 
 TEST_F(ExecutorErrorsTest, OutputsOverlapNothing) {
@@ -134,14 +133,14 @@ TEST_F(ExecutorErrorsTest, OutputsOverlapNothing) {
   ExpectInvalid(input, "out");
   later.offset_bytes = 16;
   BufferCall beside = Shrink(FloatsOf(4), memory, FloatsOf(4), later);
-  EXPECT_TRUE(Create(beside).ok());
+  EXPECT_THAT(Create(beside), IsOk());
   // Halves of the rows of one matrix.
   TensorDesc columns = TensorDesc::Dense(kF32, Dims{4, 2});
   columns.strides = {4, 1};
   TensorDesc others = columns;
   others.storage_offset = 2;
   BufferCall interleaved = Shrink(columns, memory, others, memory);
-  EXPECT_TRUE(Create(interleaved).ok());
+  EXPECT_THAT(Create(interleaved), IsOk());
   TensorDesc itself = TensorDesc::Dense(kF32, Dims{2, 2});
   itself.strides = {1, 1};
   BufferCall folded = Shrink(TensorDesc::Dense(kF32, Dims{2, 2}), Allocate(16), itself, memory);
@@ -163,7 +162,7 @@ TEST_F(ExecutorErrorsTest, SetTensorsIsAllOrNothing) {
   BufferCall once = SmallCall(4);
   const std::pair<std::string, StorageView> good = {"self", Allocate(16)};
   const auto consumed = *Create(once);
-  ExpectError(consumed->SetTensors({&good, 1}), ErrorReason::kParamInvalid, "executor");
+  ExpectError(consumed->SetTensors({&good, 1}), kParamInvalid, "executor");
   BufferCall call = SmallCall(4);
   const auto executor = *Create(call, Use::kRepeatable);
   const std::pair<std::string, StorageView> bad[] = {{"selv", Allocate(16)},
@@ -173,10 +172,10 @@ TEST_F(ExecutorErrorsTest, SetTensorsIsAllOrNothing) {
                                                      {"target", {*other_->Allocate(16)}}};
   for (const auto& other : bad) {
     const std::pair<std::string, StorageView> tensors[] = {good, other};
-    ExpectError(executor->SetTensors(tensors), ErrorReason::kParamInvalid, other.first);
+    ExpectError(executor->SetTensors(tensors), kParamInvalid, other.first);
   }
   const std::pair<std::string, StorageView> null[] = {good, {"target", {}}};
-  ExpectError(executor->SetTensors(null), ErrorReason::kParamNullptr, "target");
+  ExpectError(executor->SetTensors(null), kParamNullptr, "target");
   const auto outputs = Execute(*executor);
   EXPECT_EQ(Downloaded(outputs[0].desc, outputs[0].storage).Values(), std::vector<double>(4, 3.0));
 }
@@ -186,31 +185,30 @@ TEST_F(ExecutorErrorsTest, SetTensorsChecksForOverlaps) {
   BufferCall call = Shrink(FloatsOf(4), Allocate(16), FloatsOf(4), Allocate(16));
   const auto executor = *Create(call, Use::kRepeatable);
   const std::pair<std::string, StorageView> both[] = {{"self", memory}, {"out", memory}};
-  ExpectError(executor->SetTensors(both), ErrorReason::kParamInvalid, "out");
-  EXPECT_TRUE(executor->SetTensors({both, 1}).ok());
-  ExpectError(executor->SetTensors({both + 1, 1}), ErrorReason::kParamInvalid, "out");
+  ExpectError(executor->SetTensors(both), kParamInvalid, "out");
+  EXPECT_THAT(executor->SetTensors({both, 1}), IsOk());
+  ExpectError(executor->SetTensors({both + 1, 1}), kParamInvalid, "out");
 }
 
 TEST_F(ExecutorErrorsTest, AnExecutorIsConsumedWhateverBecomesOfIt) {
   BufferCall call = SmallCall(4);
   auto executor = *Create(call);
   Execute(*executor);
-  ExpectError(executor->Begin(stream_, {}).status(), ErrorReason::kParamInvalid, "executor");
+  ExpectError(executor->Begin(stream_, {}).status(), kParamInvalid, "executor");
   BufferCall sum = Sum(Allocate(32));
   executor = *Create(sum);
-  ExpectError(executor->Begin(stream_, StorageView()).status(), ErrorReason::kParamNullptr,
-              "workspace");
-  ExpectError(executor->Begin(stream_, {}).status(), ErrorReason::kParamInvalid, "executor");
+  ExpectError(executor->Begin(stream_, StorageView()).status(), kParamNullptr, "workspace");
+  ExpectError(executor->Begin(stream_, {}).status(), kParamInvalid, "executor");
 }
 
 TEST_F(ExecutorErrorsTest, StreamsAreTheContexts) {
   BufferCall call = SmallCall(4);
   const auto executor = *Create(call, Use::kRepeatable);
   const auto foreign = other_->CreateStream(Stream::OnFailure::kStop);
-  ExpectError(executor->Begin(foreign, {}).status(), ErrorReason::kParamInvalid, "executor");
-  ExpectError(executor->Begin(nullptr, {}).status(), ErrorReason::kParamNullptr, "stream");
-  ASSERT_TRUE(context_->DestroyStream(stream_).ok());
-  ExpectError(executor->Begin(stream_, {}).status(), ErrorReason::kParamInvalid, "executor");
+  ExpectError(executor->Begin(foreign, {}).status(), kParamInvalid, "executor");
+  ExpectError(executor->Begin(nullptr, {}).status(), kParamNullptr, "stream");
+  ASSERT_THAT(context_->DestroyStream(stream_), IsOk());
+  ExpectError(executor->Begin(stream_, {}).status(), kParamInvalid, "executor");
 }
 
 TEST_F(ExecutorErrorsTest, ARepeatableOneIsOnOneStreamAtATime) {
@@ -220,12 +218,12 @@ TEST_F(ExecutorErrorsTest, ARepeatableOneIsOnOneStreamAtATime) {
   auto first = executor->Begin(stream_, {});
   auto second = executor->Begin(stream_, {});
   ASSERT_TRUE(first.ok() && second.ok());
-  ExpectError(executor->Begin(other, {}).status(), ErrorReason::kParamInvalid, "executor");
-  EXPECT_TRUE(RunOn(*stream_, *std::move(first)).first.ok());
-  ExpectError(executor->Begin(other, {}).status(), ErrorReason::kParamInvalid, "executor");
+  ExpectError(executor->Begin(other, {}).status(), kParamInvalid, "executor");
+  EXPECT_THAT(RunOn(*stream_, *std::move(first)).first, IsOk());
+  ExpectError(executor->Begin(other, {}).status(), kParamInvalid, "executor");
   // Dropped without having run.
   second = absl::CancelledError();
-  EXPECT_TRUE(executor->Begin(other, {}).ok());
+  EXPECT_THAT(executor->Begin(other, {}), IsOk());
 }
 
 TEST_F(ExecutorErrorsTest, WorkspacesAreChecked) {
@@ -234,22 +232,21 @@ TEST_F(ExecutorErrorsTest, WorkspacesAreChecked) {
   const auto executor = *Create(call, Use::kRepeatable);
   const auto bytes = static_cast<int64_t>(executor->plan().workspace_bytes);
   ASSERT_GT(bytes, 0);
-  const auto refuse = [&](StorageView view, int64_t offset, ErrorReason reason) {
+  const auto refuse = [&](StorageView view, int64_t offset, int32_t code) {
     view.offset_bytes = offset;
     const absl::Status status = executor->Begin(stream_, view).status();
-    ExpectError(status, reason, "workspace");
+    ExpectError(status, code, "workspace");
     return GetErrorDetail(status);
   };
-  refuse({}, 0, ErrorReason::kParamNullptr);
-  const std::optional<ErrorDetail> small =
-      refuse(Allocate(bytes - 1), 0, ErrorReason::kParamInvalid);
+  refuse({}, 0, kParamNullptr);
+  const std::optional<ErrorDetail> small = refuse(Allocate(bytes - 1), 0, kParamInvalid);
   EXPECT_EQ(small->want, ">= " + std::to_string(bytes) + " bytes");
   EXPECT_EQ(small->got, std::to_string(bytes - 1));
-  refuse(Allocate(bytes + 64), 8, ErrorReason::kParamInvalid);
-  refuse(Allocate(bytes), -64, ErrorReason::kParamInvalid);
-  refuse(Allocate(bytes), 4096, ErrorReason::kParamInvalid);
-  refuse({*other_->Allocate(bytes)}, 0, ErrorReason::kParamInvalid);
-  refuse(tensors, 0, ErrorReason::kParamInvalid);
+  refuse(Allocate(bytes + 64), 8, kParamInvalid);
+  refuse(Allocate(bytes), -64, kParamInvalid);
+  refuse(Allocate(bytes), 4096, kParamInvalid);
+  refuse({*other_->Allocate(bytes)}, 0, kParamInvalid);
+  refuse(tensors, 0, kParamInvalid);
   StorageView beside = tensors;
   beside.offset_bytes = 64;
   EXPECT_EQ(Execute(*executor, beside).size(), 1u);
@@ -262,10 +259,10 @@ TEST_F(ExecutorErrorsTest, WorkspacesOverlapNoGivenOutput) {
   call.Output("out", TensorDesc::Dense(kF32, Dims{}), memory);
   const auto executor = *Create(call, Use::kRepeatable);
   ASSERT_GT(executor->plan().workspace_bytes, 0u);
-  ExpectError(executor->Begin(stream_, memory).status(), ErrorReason::kParamInvalid, "workspace");
+  ExpectError(executor->Begin(stream_, memory).status(), kParamInvalid, "workspace");
   StorageView beside = memory;
   beside.offset_bytes = 64;
-  EXPECT_TRUE(executor->Begin(stream_, beside).ok());
+  EXPECT_THAT(executor->Begin(stream_, beside), IsOk());
 }
 
 TEST_F(ExecutorErrorsTest, TheBudgetBoundsWhatAnExecutionMakes) {
@@ -284,7 +281,7 @@ TEST_F(ExecutorErrorsTest, WhatTheDataOrTheDeviceSaysEndsTheRun) {
   const int64_t before = budget_->stats().used_bytes;
   manual_.device->FailNext(Work::kKernel);
   const auto [status, outputs] = RunOn(*stream_, *executor->Begin(stream_, {}));
-  ExpectError(status, ErrorReason::kRuntimeError, "device");
+  ExpectError(status, ErrorReason::kDeviceError, "device");
   EXPECT_TRUE(outputs.empty());
   EXPECT_EQ(budget_->stats().used_bytes, before);
   EXPECT_EQ(Execute(*executor).size(), 1u);
@@ -299,7 +296,7 @@ TEST_F(ExecutorErrorsTest, AOneShotCallHasNoOutputsOfTheCallers) {
   absl::Status status;
   shot.done = [&](const absl::StatusOr<Outputs>& outputs) { status = outputs.status(); };
   manual_.engine->Submit(std::move(shot));
-  ExpectError(status, ErrorReason::kParamInvalid, "out");
+  ExpectError(status, kParamInvalid, "out");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "core/engine/executor.h"
 
 #include <algorithm>
+#include <atomic>
 #include <future>
 #include <thread>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "tests/support/compare.h"
 #include "tests/support/errors.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -59,6 +61,40 @@ TEST_F(ExecutorTest, WritesWhereItIsTold) {
   EXPECT_GT(budget_->stats().used_bytes, before);
 }
 
+TEST_F(ExecutorTest, AnOutputThatIsNotGivenIsMadeWhateverStorageItNames) {
+  BufferCall call = SmallCall(5);
+  StorageView other = Uploaded(std::vector<std::byte>(64, std::byte{0x5A}));
+  other.offset_bytes = 4;
+  call.Output("grad_input", TensorDesc::Dense(DType::kFloat32, Dims{5}), other);
+  call.named().outputs.back().given.reset();
+  const auto executor = *Create(call);
+  const std::vector<ExecutedOutput> outputs = Execute(*executor);
+  ASSERT_EQ(outputs.size(), 1u);
+  EXPECT_TRUE(outputs[0].made);
+  EXPECT_EQ(outputs[0].storage.offset_bytes, 0);
+  EXPECT_NE(outputs[0].storage.buffer, other.buffer);
+  EXPECT_EQ(Downloaded(outputs[0].desc, outputs[0].storage).Values(), std::vector<double>(5, 3.0));
+  EXPECT_EQ(Bytes(other), std::vector<std::byte>(60, std::byte{0x5A}));
+}
+
+TEST_F(ExecutorTest, ExecutionsAreCounted) {
+  BufferCall call = SmallCall(5);
+  const auto executor = *Create(call, Use::kRepeatable);
+  for (int i = 0; i < 3; ++i) Execute(*executor);
+  manual_.device->FailNext(Work::kKernel);
+  EXPECT_FALSE(RunOn(*stream_, *executor->Begin(stream_, {})).first.ok());
+  const EngineStatistics counted = manual_.engine->statistics();
+  // None of them waited for a worker by itself.
+  EXPECT_EQ(counted.inline_calls, 4);
+  EXPECT_EQ(counted.queued_calls, 0);
+  ASSERT_EQ(counted.operators.size(), 1u);
+  EXPECT_EQ(counted.operators[0].op, "L1LossBackward");
+  EXPECT_EQ(counted.operators[0].calls, 4);
+  EXPECT_EQ(counted.operators[0].failed_calls, 1);
+  EXPECT_EQ(counted.operators[0].input_bytes, 4 * 3 * 20);
+  EXPECT_EQ(counted.operators[0].output_bytes, 3 * 20);
+}
+
 // Every operator, inputs and outputs scattered in buffers, gives the bits of the one-shot call.
 class ExecutorOfTest : public ExecutorFixture,
                        public ::testing::WithParamInterface<const Operator*> {
@@ -90,10 +126,10 @@ TEST_P(ExecutorOfTest, GivesTheBitsOfAOneShotCall) {
     SCOPED_TRACE(cases[n].label);
     const OpCall planned = *PlanCase(cases[n]);
     const auto want = testing::Run(*host, cases[n]);
-    ASSERT_TRUE(want.ok()) << want.status();
+    ASSERT_THAT(want, IsOk());
     for (const bool given : {false, true}) {
       const auto executor = CreateFor(cases[n], planned, given);
-      ASSERT_TRUE(executor.ok()) << executor.status();
+      ASSERT_THAT(executor, IsOk());
       const std::vector<ExecutedOutput> outputs = Execute(**executor);
       ASSERT_EQ(outputs.size(), want->size());
       for (size_t i = 0; i < outputs.size(); ++i) {
@@ -183,7 +219,7 @@ TEST_F(ExecutorTest, ARepeatableOneRunsAgainAndOnOtherTensors) {
   }
   const std::pair<std::string, StorageView> other[] = {
       {"grad_output", Uploaded(Floats({1, 2, 3, 4}))}};
-  ASSERT_TRUE(executor->SetTensors(other).ok());
+  ASSERT_THAT(executor->SetTensors(other), IsOk());
   const auto outputs = Execute(*executor);
   EXPECT_EQ(Downloaded(outputs[0].desc, outputs[0].storage).Values(),
             (std::vector<double>{1, 2, 3, 4}));
@@ -194,13 +230,13 @@ TEST_F(ExecutorTest, WhatWasBegunKeepsItsTensors) {
   call.Output("grad_input", TensorDesc::Dense(DType::kFloat32, Dims{2}), Uploaded(Floats({0, 0})));
   const auto executor = *Create(call, Use::kRepeatable);
   absl::StatusOr<Execution> begun = executor->Begin(stream_, {});
-  ASSERT_TRUE(begun.ok());
+  ASSERT_THAT(begun, IsOk());
   const StorageView target = Uploaded(Floats({7, 7}));
   const std::pair<std::string, StorageView> other[] = {{"grad_input", target},
                                                        {"self", Uploaded(Floats({0, 0}))}};
-  ASSERT_TRUE(executor->SetTensors(other).ok());
+  ASSERT_THAT(executor->SetTensors(other), IsOk());
   const auto [status, outputs] = RunOn(*stream_, *std::move(begun));
-  ASSERT_TRUE(status.ok()) << status;
+  ASSERT_THAT(status, IsOk());
   EXPECT_EQ(Downloaded(outputs[0].desc, outputs[0].storage).Values(), (std::vector<double>{3, 3}));
   EXPECT_EQ(Downloaded(outputs[0].desc, target).Values(), (std::vector<double>{7, 7}));
   Execute(*executor);
@@ -212,15 +248,15 @@ TEST_F(ExecutorTest, MemoryLivesUntilTheWorkHasEnded) {
   auto executor = *Create(call);
   manual_.device->Hold(Work::kKernel);
   absl::StatusOr<Execution> begun = executor->Begin(stream_, {});
-  ASSERT_TRUE(begun.ok());
+  ASSERT_THAT(begun, IsOk());
   auto result = std::async(std::launch::async, [&] { return RunOn(*stream_, *std::move(begun)); });
   manual_.device->AwaitHeld(Work::kKernel);
   executor.reset();
-  call = BufferCall("");
+  call = BufferCall("L1Loss");
   EXPECT_EQ(budget_->stats().used_bytes, 4 * 16);
   manual_.device->Release(Work::kKernel);
   auto [status, outputs] = result.get();
-  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_THAT(status, IsOk());
   EXPECT_EQ(budget_->stats().used_bytes, 16);
   outputs.clear();
   EXPECT_EQ(budget_->stats().used_bytes, 0);
@@ -231,7 +267,7 @@ TEST_F(ExecutorTest, AnAbandonedStreamStopsTheKernel) {
   const auto executor = *Create(call);
   manual_.device->Hold(Work::kKernel);
   absl::StatusOr<Execution> begun = executor->Begin(stream_, {});
-  ASSERT_TRUE(begun.ok());
+  ASSERT_THAT(begun, IsOk());
   auto result = std::async(std::launch::async, [&] { return RunOn(*stream_, *std::move(begun)); });
   manual_.device->AwaitHeld(Work::kKernel);
   stream_->Abandon();
@@ -239,11 +275,32 @@ TEST_F(ExecutorTest, AnAbandonedStreamStopsTheKernel) {
   EXPECT_EQ(result.get().first.code(), absl::StatusCode::kCancelled);
 }
 
+TEST_F(ExecutorTest, WhoNeedsItNoLongerStopsTheKernel) {
+  BufferCall call = SmallCall(4);
+  const auto executor = *Create(call, Use::kRepeatable);
+  const int64_t kernels = manual_.device->begun(Work::kKernel);
+  std::atomic<int> asked = 0;
+  // Before it begins; then the kernel, for its first chunk.
+  for (const int answers : {0, 1}) {
+    asked = 0;
+    absl::StatusOr<Execution> execution = executor->Begin(stream_, {});
+    ASSERT_THAT(execution, IsOk());
+    const absl::Status status = execution->Run([&] {
+      return asked++ < answers ? absl::OkStatus()
+                               : MakeError({.reason = ErrorReason::kDeadlineExceeded});
+    });
+    EXPECT_EQ(GetErrorDetail(status)->reason, ErrorReason::kDeadlineExceeded);
+    EXPECT_EQ(GetErrorDetail(status)->op, "L1LossBackward");
+    EXPECT_TRUE(execution->TakeOutputs().empty());
+    EXPECT_EQ(manual_.device->begun(Work::kKernel), kernels + answers);
+  }
+}
+
 TEST_F(ExecutorTest, WithoutItsContextItDoesNotRun) {
   BufferCall call = SmallCall(4);
   auto executor = *Create(call);
   absl::StatusOr<Execution> begun = executor->Begin(stream_, {});
-  ASSERT_TRUE(begun.ok());
+  ASSERT_THAT(begun, IsOk());
   executor.reset();
   context_.reset();
   EXPECT_EQ(begun->Run().code(), absl::StatusCode::kCancelled);
@@ -262,7 +319,7 @@ TEST_F(ExecutorTest, ManyRunAtOnce) {
                                               call.storages(), Use::kRepeatable);
       for (int i = 0; i < 25; ++i) {
         auto [status, outputs] = RunOn(*stream, *executor->Begin(stream, {}));
-        ASSERT_TRUE(status.ok()) << status;
+        ASSERT_THAT(status, IsOk());
         EXPECT_EQ(Downloaded(outputs[0].desc, outputs[0].storage).Values(),
                   std::vector<double>(kCount, 3.0));
       }
@@ -281,7 +338,7 @@ TEST_F(ExecutorTest, RebindingBesideRunningIsAllOrNothing) {
     for (int i = 0; i < 200; ++i) {
       const StorageView& view = i % 2 == 0 ? zeros : threes;
       const std::pair<std::string, StorageView> both[] = {{"grad_output", view}, {"self", view}};
-      EXPECT_TRUE(executor->SetTensors(both).ok());
+      EXPECT_THAT(executor->SetTensors(both), IsOk());
     }
   });
   for (int i = 0; i < 50; ++i) {

@@ -15,6 +15,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/unreadable_device.h"
 
 namespace opserve::testing {
@@ -38,29 +39,29 @@ TEST(ManualDeviceTest, AddressesOfTheHostAreRefused) {
   FakeClock clock;
   ManualDevice device({}, clock);
   std::vector<std::byte> host(64);
-  const MemoryRange region{.start = host.data(), .row_bytes = 64};
+  const MemoryRange range{.start = host.data(), .row_bytes = 64};
   const Fragments bytes(host);
-  EXPECT_EQ(GetErrorDetail(device.Upload(region, bytes))->reason, ErrorReason::kInner);
-  EXPECT_EQ(GetErrorDetail(device.Download(region, 0, host))->reason, ErrorReason::kInner);
-  EXPECT_EQ(GetErrorDetail(device.Copy(region, region))->reason, ErrorReason::kInner);
-  EXPECT_EQ(GetErrorDetail(device.Fill(region, bytes.pieces()[0].first(1)))->reason,
-            ErrorReason::kInner);
+  EXPECT_EQ(GetErrorDetail(device.Upload(range, bytes))->reason, ErrorReason::kInternal);
+  EXPECT_EQ(GetErrorDetail(device.Download(range, 0, host))->reason, ErrorReason::kInternal);
+  EXPECT_EQ(GetErrorDetail(device.Copy(range, range))->reason, ErrorReason::kInternal);
+  EXPECT_EQ(GetErrorDetail(device.Fill(range, bytes.pieces()[0].first(1)))->reason,
+            ErrorReason::kInternal);
 }
 
 TEST(ManualDeviceTest, WorkIsHeldAndFailsAsItIsTold) {
   FakeClock clock;
   ManualDevice device({}, clock);
   const PooledBuffer buffer = *device.memory().Acquire(64);
-  const MemoryRange region{.start = buffer.data(), .row_bytes = 64};
+  const MemoryRange range{.start = buffer.data(), .row_bytes = 64};
   const std::array pattern = {std::byte{7}};
   device.Hold(Work::kFill);
   device.FailNext(Work::kFill);
-  auto held = std::async(std::launch::async, [&] { return device.Fill(region, pattern); });
+  auto held = std::async(std::launch::async, [&] { return device.Fill(range, pattern); });
   device.AwaitHeld(Work::kFill);
   EXPECT_EQ(device.begun(Work::kFill), 0);
   device.Release(Work::kFill);
-  EXPECT_EQ(GetErrorDetail(held.get())->reason, ErrorReason::kRuntimeError);
-  EXPECT_TRUE(device.Fill(region, pattern).ok());
+  EXPECT_EQ(GetErrorDetail(held.get())->reason, ErrorReason::kDeviceError);
+  EXPECT_THAT(device.Fill(range, pattern), IsOk());
   EXPECT_EQ(device.begun(Work::kFill), 2);
 }
 
@@ -99,10 +100,10 @@ TEST_P(OneShotOnADeviceTest, ADeviceThatFailsIsTheCallsError) {
   const OpCase op_case = CasesOf(*GetParam())[0];
   for (const Work kind : {Work::kUpload, Work::kKernel, Work::kDownload}) {
     manual_.device->FailNext(kind);
-    ExpectError(testing::Run(*manual_.engine, op_case).status(), ErrorReason::kRuntimeError,
+    ExpectError(testing::Run(*manual_.engine, op_case).status(), ErrorReason::kDeviceError,
                 "device");
   }
-  EXPECT_TRUE(testing::Run(*manual_.engine, op_case).ok());
+  EXPECT_THAT(testing::Run(*manual_.engine, op_case), IsOk());
   EXPECT_EQ(manual_.device->memory().stats().used_bytes, 0);
 }
 
@@ -123,7 +124,7 @@ TEST(ManualEngineTest, SubmitDoesNotBlock) {
   manual.engine->Submit(std::move(shot));
   manual.device->AwaitHeld(Work::kUpload);
   manual.device->Release(Work::kUpload);
-  EXPECT_TRUE(ended.get_future().get().ok());
+  EXPECT_THAT(ended.get_future().get(), IsOk());
 }
 
 }  // namespace

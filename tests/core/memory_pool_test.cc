@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/seed.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve {
 namespace {
@@ -81,7 +82,7 @@ TEST(MemoryPoolTest, NeverExceedsItsLimit) {
   EXPECT_EQ(pool.Acquire(SIZE_MAX).status().code(), absl::StatusCode::kResourceExhausted);
   a->Release();
   // What is cached makes room for another size.
-  EXPECT_TRUE(pool.Acquire(64).ok());
+  EXPECT_THAT(pool.Acquire(64), testing::IsOk());
   EXPECT_LE(source.live, 4096);
 }
 
@@ -152,7 +153,7 @@ TEST(MemoryPoolTest, ManyThreadsShareIt) {
       testing::Rng rng(t);
       for (int i = 0; i < 500; ++i) {
         const absl::StatusOr<PooledBuffer> lease = pool.Acquire(1 + rng() % 5000);
-        ASSERT_TRUE(lease.ok());
+        ASSERT_THAT(lease, testing::IsOk());
         std::memset(lease->data(), static_cast<int>(t), lease->size());
         if (i % 50 == 0) pool.TrimIdle(absl::ZeroDuration());
         for (size_t k = 0; k < lease->size(); ++k)
@@ -235,7 +236,7 @@ TEST(MemoryPoolTest, NoClientHoldsAll) {
   EXPECT_EQ(pool.Acquire(64).status().code(), absl::StatusCode::kResourceExhausted);
   leases.clear();
   EXPECT_EQ(pool.stats().used_bytes, 0);
-  EXPECT_TRUE(pool.Acquire(512 << 10, second).ok());
+  EXPECT_THAT(pool.Acquire(512 << 10, second), testing::IsOk());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "tests/core/executor_calls.h"
 #include "tests/support/calls.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -40,7 +41,7 @@ TEST_F(NothingWantedTest, ThePlanTakesNothing) {
   for (const OpCase& op_case : CallsOfNothing()) {
     SCOPED_TRACE(op_case.op->name);
     const absl::StatusOr<Plan> plan = manual_.engine->MakePlan(ToNamedCall(op_case));
-    ASSERT_TRUE(plan.ok()) << plan.status();
+    ASSERT_THAT(plan, IsOk());
     EXPECT_TRUE(plan->call.makes_nothing());
     EXPECT_EQ(plan->workspace_bytes, 0u);
     EXPECT_EQ(plan->control_bytes, 0u);
@@ -54,7 +55,7 @@ TEST_F(NothingWantedTest, OneShotCallsBringNothingToTheDevice) {
   for (const OpCase& op_case : CallsOfNothing()) {
     SCOPED_TRACE(op_case.op->name);
     const auto outputs = testing::Run(*manual_.engine, op_case);
-    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    ASSERT_THAT(outputs, IsOk());
     for (const TestTensor& output : *outputs) EXPECT_EQ(output.count(), 0);
   }
   EXPECT_EQ(manual_.device->begun(Work::kKernel), 0);
@@ -75,10 +76,29 @@ TEST_F(NothingWantedTest, ExecutionsRunNoKernel) {
                  Allocate(static_cast<int64_t>(input.bytes().size())));
     }
     const auto executor = Create(call);
-    ASSERT_TRUE(executor.ok()) << executor.status();
+    ASSERT_THAT(executor, IsOk());
     EXPECT_EQ(Execute(**executor).size(), op_case.op->outputs.size());
   }
   EXPECT_EQ(manual_.device->begun(Work::kKernel), 0);
+}
+
+TEST_F(NothingWantedTest, RepeatedInputsAreCountedByTheirMemory) {
+  constexpr int64_t kHuge = int64_t{1} << 57;
+  const auto repeated = [](const Dims& shape) {
+    TensorDesc desc = TensorDesc::Dense(DType::kFloat32, shape);
+    desc.strides.assign(shape.size(), 0);
+    return desc;
+  };
+  BufferCall call("GroupNormBackward");
+  for (const char* name : {"grad_out", "input"})
+    call.Input(name, repeated({1, 2, kHuge}), Allocate(4));
+  for (const char* name : {"mean", "rstd"}) call.Input(name, repeated({1, 1}), Allocate(4));
+  call.Attribute("N", int64_t{1}).Attribute("C", int64_t{2}).Attribute("HxW", kHuge);
+  call.Attribute("group", int64_t{1}).Attribute("output_mask", std::vector<bool>(3, false));
+  const auto executor = Create(call, Executor::Use::kRepeatable);
+  ASSERT_THAT(executor, IsOk());
+  for (int i = 0; i < 5; ++i) Execute(**executor);
+  EXPECT_EQ(manual_.engine->statistics().input_bytes, 5 * 4 * 4);
 }
 
 // Inputs in memory that nobody may read: a kernel would fault.
@@ -86,7 +106,7 @@ TEST(NothingWantedOnTheHostTest, ASeriesRunsNoKernel) {
   const std::unique_ptr<Engine> engine = MakeEngine(1);
   const OpCase op_case = NormGradient({false, false, false});
   const absl::StatusOr<Plan> plan = engine->MakePlan(ToNamedCall(op_case));
-  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_THAT(plan, IsOk());
   ASSERT_TRUE(RunsInline(*plan));
   constexpr size_t kPage = 4096;
   void* page = ::mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -100,15 +120,15 @@ TEST(NothingWantedOnTheHostTest, ASeriesRunsNoKernel) {
   std::vector<CallSeries::Call> calls(2);
   for (CallSeries::Call& call : calls) call.storages = indices;
   const auto outputs = engine->RunSeries({.plan = &*plan, .storages = storages, .calls = calls});
-  ASSERT_TRUE(outputs.ok()) << outputs.status();
-  for (const CallSeries::Call& call : calls) EXPECT_TRUE(call.status.ok()) << call.status;
+  ASSERT_THAT(outputs, IsOk());
+  for (const CallSeries::Call& call : calls) EXPECT_THAT(call.status, IsOk());
   ::munmap(page, kPage);
 }
 
 TEST(NothingWantedOnTheHostTest, WhatIsOwedIsStillMade) {
   const std::unique_ptr<Engine> engine = MakeEngine(1);
   const auto gradients = testing::Run(*engine, NormGradient({true, true, true}, 0));
-  ASSERT_TRUE(gradients.ok()) << gradients.status();
+  ASSERT_THAT(gradients, IsOk());
   EXPECT_EQ((*gradients)[0].count(), 0);
   EXPECT_EQ((*gradients)[1].Values(), std::vector<double>(kChannels, 0));
   EXPECT_EQ((*gradients)[2].Values(), std::vector<double>(kChannels, 0));

@@ -10,12 +10,13 @@
 
 #include "core/op/op_table.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/calls.h"
 #include "tests/support/errors.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/manual_device.h"
+#include "tests/support/operator_test.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -31,12 +32,10 @@ std::vector<const Operator*> PiecewiseOperators() {
   return found;
 }
 
-std::vector<AttributeValue> AttributesOf(const Operator& op) {
-  // A gradient's 1/n must be that of the whole call.
-  const bool backward = op.name.ends_with("Backward");
-  if (op.name.starts_with("SmoothL1")) return {int64_t{backward ? 1 : 0}, 0.7};
-  if (op.name.starts_with("L1")) return {int64_t{backward ? 1 : 0}};
-  return {0.5};
+// Of the reductions of a gradient the mean, whose 1/n must be that of the whole call.
+const std::vector<AttributeValue>& AttributesOf(const Operator& op) {
+  const std::vector<LabelledAttributes>& lists = TestOf(op).measured;
+  return lists[lists.size() > 1 && op.name.ends_with("Backward") ? 1 : 0].values;
 }
 
 TestTensor RandomWithSpecials(DType dtype, const Dims& shape, Rng& rng) {
@@ -75,7 +74,7 @@ class PiecewiseTest : public ::testing::TestWithParam<const Operator*> {
 
   static Plan PlanOf(Engine& engine, const OpCase& op_case) {
     absl::StatusOr<Plan> plan = engine.MakePlan(ToNamedCall(op_case));
-    EXPECT_TRUE(plan.ok()) << plan.status();
+    EXPECT_THAT(plan, IsOk());
     return *std::move(plan);
   }
 
@@ -105,7 +104,7 @@ class PiecewiseTest : public ::testing::TestWithParam<const Operator*> {
   }
 
   // Runs the call in pieces that are cut at random.
-  std::vector<std::byte> RunInPieces(const Plan& plan, const PieceCase& piece) {
+  std::vector<std::byte> RunInPieces(Engine& engine, const Plan& plan, const PieceCase& piece) {
     std::vector<std::byte> made;
     for (int64_t begin = 0; begin < kCount;) {
       const int64_t most = rng_() % 2 == 0 ? 100 : kCount;
@@ -114,8 +113,8 @@ class PiecewiseTest : public ::testing::TestWithParam<const Operator*> {
       const ElementRange range{begin, count};
       std::vector<std::vector<std::byte>> memory;
       const absl::StatusOr<PooledBuffer> bytes =
-          RunPiece(plan, range, SpanOf(piece.chunked), InputsOf(piece, range, memory));
-      EXPECT_TRUE(bytes.ok()) << bytes.status();
+          engine.RunPiece(plan, range, SpanOf(piece.chunked), InputsOf(piece, range, memory));
+      EXPECT_THAT(bytes, IsOk());
       if (!bytes.ok()) return {};
       made.insert(made.end(), bytes->data(), bytes->data() + bytes->size());
       begin += count;
@@ -125,10 +124,10 @@ class PiecewiseTest : public ::testing::TestWithParam<const Operator*> {
 
   void ExpectTheBitsOfTheWhole(Engine& engine, const PieceCase& piece) {
     const Plan plan = PlanOf(engine, piece.op_case);
-    ASSERT_TRUE(CheckPiecewise(plan, SpanOf(piece.chunked)).ok());
+    ASSERT_THAT(CheckPiecewise(plan, SpanOf(piece.chunked)), IsOk());
     const auto whole = testing::Run(*host_, piece.op_case);
-    ASSERT_TRUE(whole.ok()) << whole.status();
-    EXPECT_TRUE(RunInPieces(plan, piece) == whole->front().bytes());
+    ASSERT_THAT(whole, IsOk());
+    EXPECT_TRUE(RunInPieces(engine, plan, piece) == whole->front().bytes());
   }
 
   // Which inputs are chunked, in all ways that leave the output's shape to one of them.
@@ -179,17 +178,17 @@ TEST_P(PiecewiseTest, RefusesWhatCannotBeChunked) {
   const PieceCase piece = MakeCase(DType::kFloat32, Choices().back(), {});
   const Plan plan = PlanOf(*host_, piece.op_case);
   const Flags none(piece.chunked.size(), false);
-  ExpectError(CheckPiecewise(plan, SpanOf(none)), ErrorReason::kParamInvalid, "chunked");
-  ExpectError(CheckPiecewise(plan, {}), ErrorReason::kParamInvalid, "chunked");
+  ExpectError(CheckPiecewise(plan, SpanOf(none)), kParamInvalid, "chunked");
+  ExpectError(CheckPiecewise(plan, {}), kParamInvalid, "chunked");
   PieceCase view = piece;
   view.op_case = Scattered(piece.op_case);
-  ExpectError(CheckPiecewise(PlanOf(*host_, view.op_case), SpanOf(view.chunked)),
-              ErrorReason::kParamInvalid, GetParam()->inputs[0].name);
+  ExpectError(CheckPiecewise(PlanOf(*host_, view.op_case), SpanOf(view.chunked)), kParamInvalid,
+              GetParam()->inputs[0].name);
   if (GetParam()->inputs.size() < 2) return;
   PieceCase row = piece;
   row.op_case.inputs[1] = TestTensor::Full(DType::kFloat32, {kColumns}, 1);
-  ExpectError(CheckPiecewise(PlanOf(*host_, row.op_case), SpanOf(row.chunked)),
-              ErrorReason::kParamInvalid, GetParam()->inputs[1].name);
+  ExpectError(CheckPiecewise(PlanOf(*host_, row.op_case), SpanOf(row.chunked)), kParamInvalid,
+              GetParam()->inputs[1].name);
 }
 
 TEST_P(PiecewiseTest, RefusesBytesThatAreNotTheRanges) {
@@ -198,28 +197,31 @@ TEST_P(PiecewiseTest, RefusesBytesThatAreNotTheRanges) {
   std::vector<std::vector<std::byte>> memory;
   const std::vector<Fragments> ten = InputsOf(piece, {0, 10}, memory);
   const auto run = [&](ElementRange range) {
-    return RunPiece(plan, range, SpanOf(piece.chunked), ten).status();
+    return host_->RunPiece(plan, range, SpanOf(piece.chunked), ten).status();
   };
-  EXPECT_TRUE(run({0, 10}).ok());
-  ExpectError(run({0, 11}), ErrorReason::kParamInvalid, GetParam()->inputs[0].name);
+  EXPECT_THAT(run({0, 10}), IsOk());
+  ExpectError(run({0, 11}), kParamInvalid, GetParam()->inputs[0].name);
   for (const ElementRange& outside :
        {ElementRange{-1, 10}, ElementRange{0, -1}, ElementRange{kCount - 9, 10},
         ElementRange{std::numeric_limits<int64_t>::max(), 10}}) {
-    ExpectError(run(outside), ErrorReason::kParamInvalid, "range");
+    ExpectError(run(outside), kParamInvalid, "range");
   }
-  ExpectError(RunPiece(plan, {0, 10}, SpanOf(piece.chunked), {}).status(),
-              ErrorReason::kParamNullptr, GetParam()->inputs[0].name);
+  ExpectError(host_->RunPiece(plan, {0, 10}, SpanOf(piece.chunked), {}).status(), kParamNullptr,
+              GetParam()->inputs[0].name);
 }
 
 INSTANTIATE_TEST_SUITE_P(Operators, PiecewiseTest, ::testing::ValuesIn(PiecewiseOperators()),
                          [](const auto& op) { return std::string(op.param->name); });
 
-TEST(PiecewiseCallsTest, SixOperatorsAreMaps) {
+TEST(PiecewiseCallsTest, LossesAndActivationsAreMaps) {
   std::vector<std::string_view> names;
   for (const Operator* op : PiecewiseOperators()) names.push_back(op->name);
-  EXPECT_EQ(names, (std::vector<std::string_view>{"L1Loss", "L1LossBackward", "SmoothL1Loss",
-                                                  "SmoothL1LossBackward", "Hardshrink",
-                                                  "HardshrinkBackward"}));
+  EXPECT_THAT(names, ::testing::IsSupersetOf<std::string_view>(
+                         {"L1Loss", "L1LossBackward", "SmoothL1Loss", "SmoothL1LossBackward",
+                          "Hardshrink", "HardshrinkBackward"}));
+  for (const std::string_view other :
+       {"GroupNorm", "GroupNormBackward", "CtcLoss", "CtcLossBackward"})
+    EXPECT_THAT(names, ::testing::Not(::testing::Contains(other)));
 }
 
 TEST(PiecewiseCallsTest, SumsAndNormsAreNone) {
@@ -229,14 +231,14 @@ TEST(PiecewiseCallsTest, SumsAndNormsAreNone) {
     std::vector<AttributeValue> attributes = {int64_t{1}};
     if (std::string_view(op) == "SmoothL1Loss") attributes.emplace_back(1.0);
     const OpCase mean = CallOf(op, {Floats({1, 2}), Floats({1, 2})}, attributes);
-    ExpectError(CheckPiecewise(*engine->MakePlan(ToNamedCall(mean)), chunked),
-                ErrorReason::kParamInvalid, "operator");
+    ExpectError(CheckPiecewise(*engine->MakePlan(ToNamedCall(mean)), chunked), kParamInvalid,
+                "operator");
   }
   for (const Operator* op : AllOperators()) {
     if (op->runs_in_pieces != nullptr) continue;
     const Plan plan = *engine->MakePlan(ToNamedCall(CasesOf(*op)[0]));
     const Flags all(plan.call.inputs.size(), true);
-    ExpectError(CheckPiecewise(plan, SpanOf(all)), ErrorReason::kParamInvalid, "operator");
+    ExpectError(CheckPiecewise(plan, SpanOf(all)), kParamInvalid, "operator");
   }
 }
 
@@ -251,12 +253,36 @@ TEST(PiecewiseCallsTest, LargePiecesGiveTheBitsOfTheWhole) {
   const bool chunked[] = {true};
   const Fragments window(std::span(self.bytes()).subspan(4 * kRange.begin, 4 * kRange.count));
   const auto piece =
-      RunPiece(*engine->MakePlan(ToNamedCall(op_case)), kRange, chunked, {&window, 1});
-  ASSERT_TRUE(piece.ok()) << piece.status();
+      engine->RunPiece(*engine->MakePlan(ToNamedCall(op_case)), kRange, chunked, {&window, 1});
+  ASSERT_THAT(piece, IsOk());
   const auto whole = testing::Run(*engine, op_case);
   EXPECT_EQ(
       std::memcmp(piece->data(), whole->front().bytes().data() + 4 * kRange.begin, piece->size()),
       0);
+}
+
+TEST(PiecewiseCallsTest, ACallIsCountedOnce) {
+  const std::unique_ptr<Engine> engine = MakeEngine(1);
+  const OpCase op_case = CallOf("HardshrinkBackward", {Floats({1, 2, 3, 4}), Floats({1})}, {0.5});
+  const Plan plan = *engine->MakePlan(ToNamedCall(op_case));
+  const bool chunked[] = {true, false};
+  const std::span<const std::byte> bytes = op_case.inputs[0]->bytes();
+  for (const ElementRange range : {ElementRange{0, 0}, ElementRange{0, 1}, ElementRange{1, 3}}) {
+    const Fragments inputs[] = {Fragments(bytes.subspan(4 * static_cast<size_t>(range.begin),
+                                                        4 * static_cast<size_t>(range.count))),
+                                Fragments(op_case.inputs[1]->bytes())};
+    EXPECT_THAT(engine->RunPiece(plan, range, chunked, inputs), IsOk());
+  }
+  EXPECT_FALSE(engine->RunPiece(plan, {1, 3}, chunked, {}).ok());
+  const EngineStatistics counted = engine->statistics();
+  EXPECT_EQ(counted.inline_calls, 1);
+  EXPECT_EQ(counted.queued_calls, 0);
+  ASSERT_EQ(counted.operators.size(), 1u);
+  EXPECT_EQ(counted.operators[0].op, "HardshrinkBackward");
+  EXPECT_EQ(counted.operators[0].calls, 1);
+  EXPECT_EQ(counted.operators[0].failed_calls, 1);
+  EXPECT_EQ(counted.operators[0].input_bytes, 4 * 4 + 4);
+  EXPECT_EQ(counted.operators[0].output_bytes, 4 * 4);
 }
 
 // A call that no memory holds, and that takes too long for a call in one piece.
@@ -265,21 +291,20 @@ TEST(PiecewiseCallsTest, HugeCallsNeedNoHugeMemory) {
   options.max_call_time = absl::Seconds(1);
   const std::unique_ptr<Engine> engine = *Engine::Create(options);
   NamedCall call;
-  call.op = "Hardshrink";
+  call.op = *FindOperator("Hardshrink");
   const Dims shape = {int64_t{1} << 55};
   call.inputs.push_back({"self", TensorDesc::Dense(DType::kFloat32, shape), -1});
   call.attributes.push_back({"lambd", 0.5});
   const bool chunked[] = {true};
   ExpectError(engine->MakePlan(call).status(), ErrorReason::kResourceLimit, "max_call_time");
   const bool none[] = {false};
-  ExpectError(engine->MakePiecewisePlan(call, none).status(), ErrorReason::kParamInvalid,
-              "chunked");
+  ExpectError(engine->MakePiecewisePlan(call, none).status(), kParamInvalid, "chunked");
   const absl::StatusOr<Plan> plan = engine->MakePiecewisePlan(call, chunked);
-  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_THAT(plan, IsOk());
   const float values[] = {1, 0.25, -2};
   const Fragments input(std::as_bytes(std::span(values)));
-  const auto piece = RunPiece(*plan, {shape[0] - 3, 3}, chunked, {&input, 1});
-  ASSERT_TRUE(piece.ok()) << piece.status();
+  const auto piece = engine->RunPiece(*plan, {shape[0] - 3, 3}, chunked, {&input, 1});
+  ASSERT_THAT(piece, IsOk());
   float got[3];
   std::memcpy(got, piece->data(), sizeof(got));
   EXPECT_THAT(got, ::testing::ElementsAre(1, 0, -2));

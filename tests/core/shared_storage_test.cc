@@ -11,6 +11,7 @@
 #include "tests/support/fake_clock.h"
 #include "tests/support/manual_device.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -25,6 +26,8 @@ using testing::CallOf;
 using testing::ExpectError;
 using testing::FakeClock;
 using testing::Floats;
+using testing::kParamInvalid;
+using testing::kParamNullptr;
 using testing::OpCase;
 using testing::SubmitAndWait;
 using testing::TestTensor;
@@ -66,8 +69,8 @@ class SharedStorageTest : public ::testing::Test {
  protected:
   SharedStorageTest() : engine_(testing::MakeEngine(2)) {}
 
-  void Refuse(SharedCall call, ErrorReason reason) {
-    ExpectError(SubmitAndWait(*engine_, std::move(call.shot)).status(), reason, "grad_input");
+  void Refuse(SharedCall call, int32_t code) {
+    ExpectError(SubmitAndWait(*engine_, std::move(call.shot)).status(), code, "grad_input");
   }
 
   std::unique_ptr<Engine> engine_;
@@ -77,7 +80,7 @@ TEST_F(SharedStorageTest, OutputsAreWrittenWhereTheCallerWants) {
   for (const int64_t count : {0, 1, 1000, 300'000}) {
     SharedCall call(*engine_, Sample(count), static_cast<size_t>(count) * 4);
     const absl::StatusOr<Outputs> outputs = SubmitAndWait(*engine_, std::move(call.shot));
-    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    ASSERT_THAT(outputs, testing::IsOk());
     EXPECT_EQ((*outputs)[0].bytes.size(), 0u);
     EXPECT_EQ((*outputs)[0].desc.num_elements(), count);
     const auto* values = reinterpret_cast<const float*>(call.output.data());
@@ -91,7 +94,7 @@ TEST_F(SharedStorageTest, ADeviceWithMemoryOfItsOwnBringsThemThere) {
   const testing::ManualEngine manual = testing::MakeManualEngine(clock);
   SharedCall call(*manual.engine, Sample(5000), 20'000);
   const absl::StatusOr<Outputs> outputs = SubmitAndWait(*manual.engine, std::move(call.shot));
-  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  ASSERT_THAT(outputs, testing::IsOk());
   const auto* values = reinterpret_cast<const float*>(call.output.data());
   for (int i = 0; i < 5000; ++i) ASSERT_EQ(values[i], 2.0f) << i;
 }
@@ -99,14 +102,14 @@ TEST_F(SharedStorageTest, ADeviceWithMemoryOfItsOwnBringsThemThere) {
 TEST_F(SharedStorageTest, TheMemoryMustFitTheOutput) {
   for (const int64_t count : {8, 300'000}) {
     const auto bytes = static_cast<size_t>(count) * 4;
-    Refuse({*engine_, Sample(count), bytes - 4}, ErrorReason::kParamInvalid);
-    Refuse({*engine_, Sample(count), bytes + 4}, ErrorReason::kParamInvalid);
+    Refuse({*engine_, Sample(count), bytes - 4}, kParamInvalid);
+    Refuse({*engine_, Sample(count), bytes + 4}, kParamInvalid);
     SharedCall missing(*engine_, Sample(count), bytes);
     missing.shot.output_storages.clear();
-    Refuse(std::move(missing), ErrorReason::kParamNullptr);
+    Refuse(std::move(missing), kParamNullptr);
     SharedCall odd(*engine_, Sample(count), bytes + 4);
     odd.shot.output_storages[0] = odd.output.subspan(2, bytes);
-    Refuse(std::move(odd), ErrorReason::kParamInvalid);
+    Refuse(std::move(odd), kParamInvalid);
   }
 }
 
@@ -115,10 +118,10 @@ TEST_F(SharedStorageTest, OutputsAreApartFromInputsAndEachOther) {
     const auto bytes = static_cast<size_t>(count) * 4;
     SharedCall onto(*engine_, Sample(count), bytes);
     onto.shot.output_storages[0] = std::span(onto.memory).subspan(4, bytes);
-    Refuse(std::move(onto), ErrorReason::kParamInvalid);
+    Refuse(std::move(onto), kParamInvalid);
     SharedCall partly(*engine_, Sample(count), bytes);
     partly.shot.output_storages[0] = std::span(partly.memory).subspan(4 + bytes + 4, bytes);
-    Refuse(std::move(partly), ErrorReason::kParamInvalid);
+    Refuse(std::move(partly), kParamInvalid);
   }
   const TestTensor data = TestTensor::Full(DType::kFloat32, {1, 2, 3}, 1);
   const OpCase norm = CallOf("GroupNorm", {data, std::nullopt, std::nullopt},
@@ -130,8 +133,7 @@ TEST_F(SharedStorageTest, OutputsAreApartFromInputsAndEachOther) {
   shot.storages.emplace_back(std::span(data.bytes()));
   std::vector<std::byte> memory(64);
   shot.output_storages = {std::span(memory).first(8), std::span(memory).subspan(4, 8)};
-  ExpectError(SubmitAndWait(*engine_, std::move(shot)).status(), ErrorReason::kParamInvalid,
-              "rstd");
+  ExpectError(SubmitAndWait(*engine_, std::move(shot)).status(), kParamInvalid, "rstd");
 }
 
 TEST_F(SharedStorageTest, WhatIsSharedTakesNoRoomInTheQueue) {
@@ -147,7 +149,7 @@ TEST_F(SharedStorageTest, WhatIsSharedTakesNoRoomInTheQueue) {
     bytes = engine->statistics().bytes_in_flight;
     return false;
   };
-  ASSERT_TRUE(SubmitAndWait(*engine, std::move(call.shot)).ok());
+  ASSERT_THAT(SubmitAndWait(*engine, std::move(call.shot)), testing::IsOk());
   EXPECT_EQ(bytes, 0);
 }
 
@@ -180,7 +182,7 @@ TEST_F(SharedStorageTest, LabelsThatChangeMeanwhileDoNoHarm) {
     shot.shared_storages = 1;
     const absl::Status status = SubmitAndWait(*engine_, std::move(shot)).status();
     if (!status.ok()) {
-      ExpectError(status, ErrorReason::kParamInvalid, "targets");
+      ExpectError(status, kParamInvalid, "targets");
       ++refused;
     }
   }
@@ -202,7 +204,7 @@ TEST_F(SharedStorageTest, NothingIsCopied) {
     SharedCall call(*engine_, ctc, 4);
     call.shot.shared_storages = shared_storages;
     const int64_t before = count();
-    EXPECT_TRUE(SubmitAndWait(*engine_, std::move(call.shot)).ok());
+    EXPECT_THAT(SubmitAndWait(*engine_, std::move(call.shot)), testing::IsOk());
     return count() - before;
   };
   EXPECT_EQ(leases(2), leases(0));

@@ -9,6 +9,7 @@
 #include "tests/support/compare.h"
 #include "tests/support/reference.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve {
 namespace {
@@ -51,7 +52,7 @@ TEST_P(SimdTest, EveryTargetIsRight) {
       SCOPED_TRACE(hwy::TargetName(target));
       Use(target);
       const auto outputs = testing::Run(*engine, cases[i]);
-      ASSERT_TRUE(outputs.ok()) << outputs.status();
+      ASSERT_THAT(outputs, testing::IsOk());
       for (size_t k = 0; k < outputs->size(); ++k) ExpectClose((*outputs)[k], references[k]);
     }
   }

@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "tests/core/stream_fixture.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -20,7 +21,7 @@ TEST_F(StreamEventsTest, AnEventOrdersTwoStreams) {
   first->Enqueue(Await(go));
   first->Enqueue(Note(1, "first"));
   first->Record(event);
-  ASSERT_TRUE(second->WaitFor(event).ok());
+  ASSERT_THAT(second->WaitFor(event), IsOk());
   Signal passed;
   second->Enqueue({.id = 3,
                    .run =
@@ -34,7 +35,7 @@ TEST_F(StreamEventsTest, AnEventOrdersTwoStreams) {
   EXPECT_FALSE(passed.WaitFor(std::chrono::milliseconds(200)));
   EXPECT_FALSE(second->IsIdle());
   go.Notify();
-  EXPECT_TRUE(Synchronize(*second).status.ok());
+  EXPECT_THAT(Synchronize(*second).status, IsOk());
   EXPECT_TRUE(*event.Query());
   EXPECT_THAT(log_.lines(), ElementsAre("first", "first ok", "second", "second ok"));
 }
@@ -49,12 +50,12 @@ TEST_F(StreamEventsTest, WaitingTakesNoWorker) {
   std::vector<std::shared_ptr<Stream>> waiting;
   for (int i = 0; i < 20; ++i) {
     waiting.push_back(MakeStream());
-    ASSERT_TRUE(waiting.back()->WaitFor(event).ok());
+    ASSERT_THAT(waiting.back()->WaitFor(event), IsOk());
   }
   const auto other = MakeStream();
-  EXPECT_TRUE(Synchronize(*other).status.ok());
+  EXPECT_THAT(Synchronize(*other).status, IsOk());
   go.Notify();
-  for (const auto& stream : waiting) EXPECT_TRUE(Synchronize(*stream).status.ok());
+  for (const auto& stream : waiting) EXPECT_THAT(Synchronize(*stream).status, IsOk());
 }
 
 TEST_F(StreamEventsTest, WhatWaitsGoesByTheLatestRecordingOfItsTime) {
@@ -63,10 +64,10 @@ TEST_F(StreamEventsTest, WhatWaitsGoesByTheLatestRecordingOfItsTime) {
   Signal never_before_the_end;
   Event event;
   first->Record(event);
-  ASSERT_TRUE(second->WaitFor(event).ok());
+  ASSERT_THAT(second->WaitFor(event), IsOk());
   first->Enqueue(Await(never_before_the_end));
   first->Record(event);
-  EXPECT_TRUE(Synchronize(*second).status.ok());
+  EXPECT_THAT(Synchronize(*second).status, IsOk());
   EXPECT_FALSE(*event.Query());
   never_before_the_end.Notify();
   Synchronize(*first);

@@ -11,6 +11,7 @@
 #include "core/base/op_error.h"
 #include "core/device/stream.h"
 #include "gtest/gtest.h"
+#include "tests/support/errors.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/signal.h"
 
@@ -20,7 +21,7 @@ namespace opserve::testing {
 inline void ExpectInvalid(const absl::Status& status, std::string_view parameter) {
   const std::optional<ErrorDetail> detail = GetErrorDetail(status);
   ASSERT_TRUE(detail.has_value()) << status;
-  EXPECT_EQ(detail->reason, ErrorReason::kParamInvalid) << status;
+  EXPECT_EQ(AclnnCode(*detail), kParamInvalid) << status;
   EXPECT_EQ(detail->parameter, parameter) << status;
 }
 

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "tests/core/stream_fixture.h"
 #include "tests/support/seed.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -51,7 +52,7 @@ TEST_F(StreamTest, RunsInOrder) {
     want.push_back(name);
     want.push_back(name + " ok");
   }
-  EXPECT_TRUE(Synchronize(*stream).status.ok());
+  EXPECT_THAT(Synchronize(*stream).status, IsOk());
   EXPECT_EQ(log_.lines(), want);
 }
 
@@ -68,8 +69,8 @@ TEST_F(StreamTest, StreamsOverlap) {
                          return absl::OkStatus();
                        },
                    .done = {}});
-  EXPECT_TRUE(Synchronize(*first).status.ok());
-  EXPECT_TRUE(Synchronize(*second).status.ok());
+  EXPECT_THAT(Synchronize(*first).status, IsOk());
+  EXPECT_THAT(Synchronize(*second).status, IsOk());
 }
 
 TEST_F(StreamTest, AFailureStopsTheStreamUntilItWasTold) {
@@ -81,7 +82,7 @@ TEST_F(StreamTest, AFailureStopsTheStreamUntilItWasTold) {
   ExpectInvalid(failure.status, "targets");
   EXPECT_THAT(log_.lines(), ElementsAre("bad", "bad failed", "next failed"));
   stream->Enqueue(Note(43, "again"));
-  EXPECT_TRUE(Synchronize(*stream).status.ok());
+  EXPECT_THAT(Synchronize(*stream).status, IsOk());
   EXPECT_EQ(log_.lines().back(), "again ok");
 }
 
@@ -113,9 +114,9 @@ TEST_F(StreamTest, AFailureLeavesOtherStreamsGoing) {
   Event event;
   bad->Enqueue(Note(1, "bad", absl::InternalError("boom")));
   bad->Record(event);
-  ASSERT_TRUE(good->WaitFor(event).ok());
+  ASSERT_THAT(good->WaitFor(event), IsOk());
   good->Enqueue(Note(2, "good"));
-  EXPECT_TRUE(Synchronize(*good).status.ok());
+  EXPECT_THAT(Synchronize(*good).status, IsOk());
   EXPECT_EQ(log_.lines().back(), "good ok");
 }
 
@@ -138,9 +139,9 @@ TEST_F(StreamTest, AbandonDropsWhatWaitsAndReachesItsMarkers) {
   started.Wait();
   stream->Enqueue(Note(2, "dropped"));
   stream->Record(event);
-  ASSERT_TRUE(other->WaitFor(event).ok());
+  ASSERT_THAT(other->WaitFor(event), IsOk());
   stream->Abandon();
-  EXPECT_TRUE(Synchronize(*other).status.ok());
+  EXPECT_THAT(Synchronize(*other).status, IsOk());
   EXPECT_EQ(Synchronize(*stream).status.code(), absl::StatusCode::kCancelled);
   stream->Enqueue(Note(3, "late"));
   EXPECT_THAT(log_.lines(), ElementsAre("dropped failed", "late failed"));

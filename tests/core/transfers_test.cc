@@ -1,5 +1,5 @@
 // Transfers, on a device that uses the host's memory and on one that does not, against a model: the
-// region's bytes picked out one by one.
+// range's bytes picked out one by one.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -10,6 +10,7 @@
 #include "tests/support/fake_clock.h"
 #include "tests/support/manual_device.h"
 #include "tests/support/seed.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -38,7 +39,7 @@ Fragments Cut(const Bytes& bytes, Rng& rng) {
   return fragments;
 }
 
-// A region of a buffer, by offsets.
+// A range of a buffer, by offsets.
 struct Shape {
   int64_t offset;
   int64_t row_bytes;
@@ -61,12 +62,12 @@ class TransfersTest : public ::testing::TestWithParam<std::string> {
   // A buffer that holds `bytes`.
   PooledBuffer Holding(const Bytes& bytes) {
     PooledBuffer buffer = *device_->memory().Acquire(bytes.size());
-    EXPECT_TRUE(device_->Upload(WholeOf(buffer), Fragments(bytes)).ok());
+    EXPECT_THAT(device_->Upload(WholeOf(buffer), Fragments(bytes)), IsOk());
     return buffer;
   }
   Bytes Read(const PooledBuffer& buffer) {
     Bytes bytes(buffer.size());
-    EXPECT_TRUE(device_->Download(WholeOf(buffer), 0, bytes).ok());
+    EXPECT_THAT(device_->Download(WholeOf(buffer), 0, bytes), IsOk());
     return bytes;
   }
   static MemoryRange WholeOf(const PooledBuffer& buffer) {
@@ -86,7 +87,7 @@ TEST_P(TransfersTest, UploadWritesTheRegionAndNothingElse) {
     Bytes want = RandomBytes(static_cast<size_t>(shape.reach()) + 11, rng_);
     const PooledBuffer buffer = Holding(want);
     const Bytes source = RandomBytes(static_cast<size_t>(shape.size()), rng_);
-    ASSERT_TRUE(device_->Upload(Of(buffer, shape), Cut(source, rng_)).ok());
+    ASSERT_THAT(device_->Upload(Of(buffer, shape), Cut(source, rng_)), IsOk());
     for (int64_t i = 0; i < shape.size(); ++i) want[shape.At(i)] = source[static_cast<size_t>(i)];
     EXPECT_TRUE(Read(buffer) == want) << shape.row_bytes << " x " << shape.rows;
   }
@@ -99,7 +100,7 @@ TEST_P(TransfersTest, DownloadReadsAnyPart) {
     for (int round = 0; round < 5; ++round) {
       const auto first = static_cast<int64_t>(rng_() % static_cast<uint64_t>(shape.size()));
       Bytes part(rng_() % static_cast<uint64_t>(shape.size() - first + 1));
-      ASSERT_TRUE(device_->Download(Of(buffer, shape), first, part).ok());
+      ASSERT_THAT(device_->Download(Of(buffer, shape), first, part), IsOk());
       for (size_t i = 0; i < part.size(); ++i)
         ASSERT_EQ(part[i], held[shape.At(first + static_cast<int64_t>(i))]);
     }
@@ -116,7 +117,7 @@ TEST_P(TransfersTest, CopyGoesBetweenUnlikeRows) {
     Bytes want = RandomBytes(static_cast<size_t>(to.reach()) + 5, rng_);
     const PooledBuffer source_buffer = Holding(source);
     const PooledBuffer target_buffer = Holding(want);
-    ASSERT_TRUE(device_->Copy(Of(source_buffer, from), Of(target_buffer, to)).ok());
+    ASSERT_THAT(device_->Copy(Of(source_buffer, from), Of(target_buffer, to)), IsOk());
     for (int64_t i = 0; i < to.size(); ++i) want[to.At(i)] = source[from.At(i)];
     EXPECT_TRUE(Read(target_buffer) == want) << to.row_bytes << " x " << to.rows;
     EXPECT_TRUE(Read(source_buffer) == source);
@@ -130,7 +131,7 @@ TEST_P(TransfersTest, FillRepeatsThePatternInEachRow) {
       if (shape.row_bytes % static_cast<int64_t>(size) != 0) continue;
       Bytes want = RandomBytes(static_cast<size_t>(shape.reach()) + 3, rng_);
       const PooledBuffer buffer = Holding(want);
-      ASSERT_TRUE(device_->Fill(Of(buffer, shape), pattern).ok());
+      ASSERT_THAT(device_->Fill(Of(buffer, shape), pattern), IsOk());
       for (int64_t i = 0; i < shape.size(); ++i)
         want[shape.At(i)] = pattern[static_cast<size_t>(i) % size];
       EXPECT_TRUE(Read(buffer) == want) << size << ": " << shape.row_bytes << " x " << shape.rows;
@@ -143,10 +144,10 @@ TEST_P(TransfersTest, NothingIsMovedWhereThereIsNothing) {
   const PooledBuffer buffer = Holding(held);
   const Bytes pattern(8, std::byte{1});
   for (const Shape& empty : {Shape{0, 0, 1, 0}, Shape{8, 8, 0, 8}, Shape{8, 0, 5, 4}}) {
-    EXPECT_TRUE(device_->Upload(Of(buffer, empty), Fragments()).ok());
-    EXPECT_TRUE(device_->Download(Of(buffer, empty), 0, {}).ok());
-    EXPECT_TRUE(device_->Copy(Of(buffer, empty), MemoryRange()).ok());
-    EXPECT_TRUE(device_->Fill(Of(buffer, empty), pattern).ok());
+    EXPECT_THAT(device_->Upload(Of(buffer, empty), Fragments()), IsOk());
+    EXPECT_THAT(device_->Download(Of(buffer, empty), 0, {}), IsOk());
+    EXPECT_THAT(device_->Copy(Of(buffer, empty), MemoryRange()), IsOk());
+    EXPECT_THAT(device_->Fill(Of(buffer, empty), pattern), IsOk());
   }
   EXPECT_TRUE(Read(buffer) == held);
 }
@@ -165,7 +166,7 @@ TEST_P(TransfersTest, WhatDoesNotFitIsADefect) {
         device_->Fill(part(8), {}), device_->Fill(part(12), bytes.first(3)),
         device_->Fill(part(32), bytes.first(16)), device_->Fill(part(12), bytes.first(8))}) {
     ASSERT_TRUE(GetErrorDetail(status).has_value()) << status;
-    EXPECT_EQ(GetErrorDetail(status)->reason, ErrorReason::kInner) << status;
+    EXPECT_EQ(GetErrorDetail(status)->reason, ErrorReason::kInternal) << status;
   }
   EXPECT_TRUE(Read(buffer) == held);
 }

@@ -2,12 +2,11 @@
 //
 // Input: which message (from 9 on: an answer of a session, and the command that it is to), two
 // bytes that say how it is cut into pieces (fuzz_input.h), then the message.
-#include "client/cpp/answered_outputs.h"
-#include "client/cpp/expected_answer.h"
-#include "client/cpp/messages.h"
-#include "client/cpp/session_answer.h"
-#include "client/cpp/shared_region.h"
-#include "client/cpp/transfer.h"
+#include "client/cpp/session/transfer.h"
+#include "client/cpp/wire/answered_outputs.h"
+#include "client/cpp/wire/expected_answer.h"
+#include "client/cpp/wire/messages.h"
+#include "client/cpp/wire/session_answer.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace opserve::fuzz {

@@ -1,7 +1,7 @@
 // Attribute values as people type them.
 //
 // Input: the kind as a digit, then the text.
-#include "client/cli/attribute_text.h"
+#include "client/cli/output/attribute_text.h"
 #include "tests/fuzz/fuzz_input.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name.

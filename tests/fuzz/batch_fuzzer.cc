@@ -4,11 +4,12 @@
 // Input: two bytes that say how the message is cut into slices (fuzz_input.h), then the message.
 #include <semaphore>
 
-#include "client/cpp/messages.h"
+#include "client/cpp/wire/messages.h"
+#include "server/calls/batch_run.h"
+#include "server/codec/batch_request.h"
+#include "server/codec/call_codec.h"
 #include "server/counters/server_counters.h"
-#include "server/services/batch_run.h"
-#include "server/wire/batch_request.h"
-#include "server/wire/call_codec.h"
+#include "server/transport/messages/raw_message.h"
 #include "tests/fuzz/execute_mutator.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/small_engine.h"
@@ -49,7 +50,8 @@ bool AreQuick(const v1::ExecuteBatchRequest& whole) {
   std::vector<Fragments> raw;
   for (const std::string& entry : whole.raw()) raw.emplace_back(std::as_bytes(std::span(entry)));
   for (const v1::Call& call : whole.calls()) {
-    const absl::StatusOr<NamedCall> named = server::DecodeSharingCall(call, raw);
+    const absl::StatusOr<NamedCall> named =
+        server::DecodeCall(call, server::TensorData::kMessageOrShared, raw);
     if (!named.ok()) continue;
     const absl::StatusOr<Plan> plan = SmallEngine().MakePlan(*named);
     if (plan.ok() && !IsQuick(plan->call)) return false;
@@ -72,8 +74,13 @@ void CheckAnswer(const grpc::ByteBuffer& answer, size_t calls, bool as_values) {
     if (!result.ok()) RequireDetail(result.status());
 }
 
-void Run(const grpc::ByteBuffer& buffer, std::string_view bytes) {
-  const absl::StatusOr<BatchRequest> batch = server::ReadBatchRequest(buffer);
+void Run(const Pieces& pieces, std::string_view bytes) {
+  const absl::StatusOr<server::ScannedMessage> scanned =
+      server::ScanMessage(pieces.spans(), v1::ExecuteBatchRequest::kRawFieldNumber,
+                          {.max_header_bytes = server::kMaxHeaderBytes,
+                           .max_bulk_entries = server::kMaxBatchRawEntries});
+  if (!scanned.ok()) return RequireDetail(scanned.status());
+  const absl::StatusOr<BatchRequest> batch = server::ReadBatchRequest(*scanned, nullptr);
   if (!batch.ok()) return RequireDetail(batch.status());
   v1::ExecuteBatchRequest whole;
   Require(whole.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())),
@@ -82,17 +89,18 @@ void Run(const grpc::ByteBuffer& buffer, std::string_view bytes) {
   if (!AreQuick(whole)) return;
   server::ServerCounters counters;
   server::BatchRun run(SmallEngine(), counters, nullptr, absl::InfiniteFuture());
-  const absl::Status status = run.Read(buffer, kMaxMessageBytes);
+  const absl::Status status = run.Read(*scanned, nullptr, kMaxMessageBytes);
   if (!status.ok()) return RequireDetail(status);
-  absl::StatusOr<grpc::ByteBuffer> answer;
+  absl::StatusOr<server::WrittenMessage> answer;
   std::binary_semaphore ended(0);
-  run.Run([&](absl::StatusOr<grpc::ByteBuffer> written) {
+  run.Run([&](absl::StatusOr<server::WrittenMessage> written) {
     answer = std::move(written);
     ended.release();
   });
   ended.acquire();
   Require(answer.ok(), "nothing else is under way that it could be refused for");
-  CheckAnswer(*answer, batch->calls.size(), whole.output_encoding() == v1::TENSOR_ENCODING_VALUES);
+  CheckAnswer(server::ToByteBuffer(*std::move(answer)), batch->calls.size(),
+              whole.output_encoding() == v1::TENSOR_ENCODING_VALUES);
   Require(counters.Sum().batch_calls == whole.calls_size(), "every call is counted");
 }
 
@@ -106,7 +114,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const uint8_t longest = input.TakeByte();
   const uint8_t seed = input.TakeByte();
   const fuzz::Pieces pieces(input.rest(), longest, seed);
-  fuzz::Run(fuzz::BufferOf(pieces), input.rest());
+  fuzz::Run(pieces, input.rest());
   fuzz::RequireNothingLent();
   return 0;
 }

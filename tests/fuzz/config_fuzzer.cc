@@ -6,8 +6,9 @@
 
 #include <variant>
 
-#include "server/config.h"
-#include "server/listen_flags.h"
+#include "server/flags/config.h"
+#include "server/flags/flag_set.h"
+#include "server/flags/listen_address.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace opserve::fuzz {

@@ -6,17 +6,17 @@
 
 #include <semaphore>
 
-#include "client/cpp/messages.h"
-#include "client/cpp/printable_text.h"
-#include "client/cpp/status_details.h"
+#include "client/cpp/values/printable_text.h"
+#include "client/cpp/wire/messages.h"
+#include "client/cpp/wire/status_details.h"
 #include "core/base/status_macros.h"
 #include "core/engine/engine.h"
-#include "server/wire/call_codec.h"
-#include "server/wire/message_scanner.h"
-#include "server/wire/raw_message.h"
-#include "server/wire/shared_codec.h"
-#include "server/wire/status.h"
-#include "server/wire/tensor_codec.h"
+#include "server/calls/shared_storages.h"
+#include "server/codec/call_codec.h"
+#include "server/codec/message_scanner.h"
+#include "server/codec/tensor_codec.h"
+#include "server/transport/messages/raw_message.h"
+#include "server/transport/messages/status.h"
 #include "tests/fuzz/execute_mutator.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/small_engine.h"
@@ -58,8 +58,7 @@ absl::StatusOr<Outputs> RunToEnd(OneShot shot) {
 // The answer as the service writes it is one that the client reads.
 void Answer(Outputs outputs, bool as_values) {
   v1::ExecuteResponse header;
-  std::vector<PooledBuffer> raw;
-  std::vector<size_t> sizes;
+  server::RawWriter raw(v1::ExecuteResponse::kRawFieldNumber);
   for (OutputTensor& output : outputs) {
     v1::Tensor& tensor = *header.add_outputs();
     tensor.set_name(std::string(output.name));
@@ -73,13 +72,11 @@ void Answer(Outputs outputs, bool as_values) {
               "values are no longer than foretold");
     }
     if (count == 0) continue;
-    tensor.set_raw_index(static_cast<uint32_t>(raw.size()));
-    sizes.push_back(output.bytes.size());
-    raw.push_back(std::move(output.bytes));
+    tensor.set_raw_index(raw.entries());
+    raw.Add(std::move(output.bytes));
   }
-  const size_t foretold = server::ExecuteResponseBytes(header, sizes);
-  const grpc::ByteBuffer answer = server::WriteExecuteResponse(header, std::move(raw));
-  Require(answer.Length() == foretold, "the answer is as long as foretold");
+  const grpc::ByteBuffer answer =
+      server::ToByteBuffer(std::move(raw).WriteAfter(header.SerializeAsString()));
   std::vector<grpc::Slice> slices;
   Require(answer.Dump(&slices).ok(), "the answer has slices");
   Fragments fragments;
@@ -96,19 +93,23 @@ absl::Status Execute(const grpc::ByteBuffer& buffer, std::string_view bytes) {
   OPSERVE_RETURN_IF_ERROR(server::ParseHeader(request.header, header));
   CheckAgainstProtobuf(request, header, bytes);
   const v1::Call& call = header.call();
-  const absl::StatusOr<NamedCall> plan_only = server::DecodePlanCall(call);
+  const absl::StatusOr<NamedCall> plan_only =
+      server::DecodeCall(call, server::TensorData::kIgnored, {});
   if (plan_only.ok()) {
     const absl::StatusOr<Plan> plan = SmallEngine().MakePlan(*plan_only);
     if (!plan.ok()) RequireDetail(plan.status());
   }
-  OPSERVE_ASSIGN_OR_RETURN(const NamedCall named, server::DecodeSharingCall(call, request.raw));
+  OPSERVE_ASSIGN_OR_RETURN(
+      const NamedCall named,
+      server::DecodeCall(call, server::TensorData::kMessageOrShared, request.raw));
   OneShot shot;
   OPSERVE_ASSIGN_OR_RETURN(shot.plan, SmallEngine().MakePlan(named));
   Require(shot.plan->call.input_bytes() >= 0 && shot.plan->call.output_bytes() >= 0, "sizes count");
   OPSERVE_ASSIGN_OR_RETURN(CallStorages storages,
                            server::DecodeStorages(call, std::move(request.raw)));
   shot.storages = std::move(storages.fragments);
-  OPSERVE_RETURN_IF_ERROR(server::DecodeSharedStorages(call, nullptr).status());
+  server::HeldRegions held;
+  OPSERVE_RETURN_IF_ERROR(server::AddSharedStorages(call, nullptr, shot, held));
   if (!IsQuick(shot.plan->call)) return absl::OkStatus();
   OPSERVE_ASSIGN_OR_RETURN(Outputs outputs, RunToEnd(std::move(shot)));
   Answer(std::move(outputs), header.output_encoding() == v1::TENSOR_ENCODING_VALUES);

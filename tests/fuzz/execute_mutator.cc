@@ -80,6 +80,11 @@ class Mutator {
     return found.ok() ? **found : Op();
   }
 
+  std::string AttributeOf(const Operator& op) {
+    if (op.attributes.empty()) return "nothing";
+    return std::string(op.attributes[Below(static_cast<uint32_t>(op.attributes.size()))].name);
+  }
+
   template <typename T>
   T* Any(google::protobuf::RepeatedPtrField<T>& list) {
     return list.empty() ? nullptr
@@ -190,8 +195,7 @@ class Mutator {
         return;
       case 2: {
         v1::Attribute& attribute = *attributes.Add();
-        attribute.set_name(
-            std::string(op.attributes[Below(static_cast<uint32_t>(op.attributes.size()))].name));
+        attribute.set_name(AttributeOf(op));
         return SetValue(attribute);
       }
       case 3: {
@@ -202,10 +206,7 @@ class Mutator {
         return SetValues(tensor);
       }
       default:  // an attribute as a tensor
-        if (v1::Tensor* tensor = Any(inputs)) {
-          tensor->set_name(
-              std::string(op.attributes[Below(static_cast<uint32_t>(op.attributes.size()))].name));
-        }
+        if (v1::Tensor* tensor = Any(inputs)) tensor->set_name(AttributeOf(op));
     }
   }
 

@@ -1,5 +1,5 @@
-// The seeds that are no text. With OPSERVE_WRITE_FUZZ_SEEDS=1 in the environment it writes them;
-// else it checks that each is there, so that a new operator is fuzzed from its first day.
+// Writes the seeds that are no text to build/<preset>/fuzz_seeds, from where scripts/test gives
+// them to the fuzzers: so a new operator is fuzzed from its first day.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -8,32 +8,30 @@
 #include <random>
 #include <set>
 
-#include "client/cli/npy.h"
+#include "client/cli/formats/npy.h"
 #include "core/base/op_error.h"
 #include "core/op/op_table.h"
 #include "opserve/v1/session.pb.h"
 #include "opserve/v1/shared_memory.pb.h"
-#include "server/wire/schema_codec.h"
-#include "server/wire/status.h"
-#include "server/wire/status_details.h"
-#include "server/wire/tensor_codec.h"
+#include "server/codec/schema_codec.h"
+#include "server/codec/status_details.h"
+#include "server/codec/tensor_codec.h"
+#include "server/transport/messages/status.h"
 #include "tests/fuzz/session_script.h"
-#include "tests/server/malformed_calls.h"
+#include "tests/server/mistakes/malformed_calls.h"
 #include "tests/support/cases.h"
 
 namespace opserve::testing {
 namespace {
 
-const std::filesystem::path kCorpus = "tests/fuzz/corpus";
-
 void Seed(const std::string& name, const std::string& bytes) {
-  const std::filesystem::path path = kCorpus / name;
-  if (std::getenv("OPSERVE_WRITE_FUZZ_SEEDS") != nullptr) {
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary) << bytes;
-  }
-  EXPECT_TRUE(std::filesystem::exists(path))
-      << path << " is missing; tests/fuzz/README.md says how to write it";
+  const char* programs = std::getenv("OPSERVE_BIN_DIR");
+  ASSERT_NE(programs, nullptr) << "OPSERVE_BIN_DIR: the folder of the build's programs";
+  const std::filesystem::path path =
+      std::filesystem::path(programs).parent_path() / "fuzz_seeds" / name;
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary) << bytes;
+  EXPECT_EQ(std::filesystem::file_size(path), bytes.size()) << path;
 }
 
 // An execute input: how the message is cut (longest piece, seed), then the message.
@@ -206,7 +204,7 @@ TEST(FuzzSeeds, Sessions) {
   }
   Seed("session/commands", std::string("\0\0\0", 3) + all.SerializeAsString());
   Seed("session/commands_in_pieces", std::string("\0\x09\x03", 3) + all.SerializeAsString());
-  EXPECT_EQ(seen.size(), 26u);
+  EXPECT_EQ(seen.size(), 27u);
 }
 
 // Packets behind their lengths, to either client.

@@ -3,8 +3,8 @@
 // Input: the text.
 #include <cmath>
 
-#include "client/cli/literal.h"
-#include "client/cli/tensor_text.h"
+#include "client/cli/formats/literal.h"
+#include "client/cli/formats/tensor_text.h"
 #include "core/tensor/element.h"
 #include "core/tensor/tensor_desc.h"
 #include "tests/fuzz/fuzz_input.h"

@@ -1,7 +1,7 @@
 // .npy files.
 //
 // Input: the file.
-#include "client/cli/npy.h"
+#include "client/cli/formats/npy.h"
 
 #include <algorithm>
 

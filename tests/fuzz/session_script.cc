@@ -4,6 +4,9 @@
 #include <array>
 #include <iterator>
 #include <limits>
+#include <string>
+
+#include "core/op/op_table.h"
 
 namespace opserve::fuzz {
 namespace {
@@ -14,22 +17,6 @@ constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
 constexpr std::array<const char*, 6> kInputNames = {"self",     "target",    "grad_output",
                                                     "grad_out", "log_probs", "nobody"};
 
-struct OperatorRow {
-  const char* name;
-  std::array<const char*, 3> inputs;
-};
-
-constexpr OperatorRow kOperators[] = {
-    {"Hardshrink", {"self", "", ""}},
-    {"HardshrinkBackward", {"grad_output", "self", ""}},
-    {"L1Loss", {"self", "target", ""}},
-    {"L1LossBackward", {"grad_output", "self", "target"}},
-    {"SmoothL1Loss", {"self", "target", ""}},
-    {"SmoothL1LossBackward", {"grad_out", "self", "target"}},
-    {"GroupNorm", {"self", "gamma", "beta"}},
-    {"Nothing", {"self", "", ""}},
-};
-
 }  // namespace
 
 const SessionScript::Build SessionScript::kBuilds[] = {
@@ -38,7 +25,7 @@ const SessionScript::Build SessionScript::kBuilds[] = {
     &SessionScript::Download,     &SessionScript::Copy,          &SessionScript::Fill,
     &SessionScript::PlanExecutor, &SessionScript::SetTensors,    &SessionScript::RunExecutor,
     &SessionScript::RunExecutor,  &SessionScript::Execute,       &SessionScript::ExecuteChunked,
-    &SessionScript::InputChunk,   &SessionScript::InputChunk,    &SessionScript::InputChunk,
+    &SessionScript::InputChunk,   &SessionScript::InputChunk,    &SessionScript::Cancel,
     &SessionScript::UseEvent,     &SessionScript::Upload,        &SessionScript::Download,
 };
 
@@ -50,6 +37,8 @@ std::optional<ScriptedCommand> SessionScript::Next() {
     if (bytes_.empty()) return std::nullopt;
     const uint8_t kind = TakeByte();
     command.request.set_quiet(kind >= 0xc0);
+    // From -1 on.
+    if (kind >= 0xb8 && kind < 0xc0) command.request.set_timeout_ns(int64_t{kind} - 0xb9);
     (this->*kBuilds[kind % std::size(kBuilds)])(command);
   }
   command.request.set_id(++last_id_);
@@ -247,24 +236,25 @@ void SessionScript::AddTensor(v1::Tensor& tensor, int64_t elements, Bytes bytes,
 
 void SessionScript::TakeCall(v1::Call& call, Bytes bytes, ScriptedCommand& command) {
   const uint8_t look = TakeByte();
-  const OperatorRow& row = kOperators[look % std::size(kOperators)];
+  const std::span<const Operator* const> operators = AllOperators();
+  const size_t number = look % (operators.size() + 1);
+  const bool known = number < operators.size();
+  const Operator& op = *operators[known ? number : 0];
   const int64_t elements = TakeElements();
-  call.set_op(row.name);
-  for (const char* name : row.inputs) {
-    if (*name == '\0') continue;
+  call.set_op(known ? std::string(op.name) : "Nothing");
+  for (const TensorParam& input : op.inputs) {
     v1::Tensor& tensor = *call.add_inputs();
-    tensor.set_name(name);
+    tensor.set_name(std::string(input.name));
     AddTensor(tensor, elements, bytes, command);
   }
-  v1::Attribute& attribute = *call.add_attributes();
-  const bool loss = look % std::size(kOperators) >= 2;
-  attribute.set_name(loss ? "reduction" : "lambd");
-  attribute.set_int_value(look >= 0xe0 ? 1 : 0);
+  if (!op.attributes.empty()) {
+    v1::Attribute& attribute = *call.add_attributes();
+    attribute.set_name(std::string(op.attributes[0].name));
+    attribute.set_int_value(look >= 0xe0 ? 1 : 0);
+  }
   if (bytes != Bytes::kBuffers || look % 16 < 8) return;
   v1::Tensor& output = *call.add_outputs();
-  constexpr const char* kOutputs[] = {"out",        "grad_input", "out",
-                                      "grad_input", "result",     "grad_input"};
-  output.set_name(kOutputs[look % std::size(kOutputs)]);
+  output.set_name(look % 5 == 0 ? "nobody" : std::string(op.outputs[0].name));
   AddTensor(output, elements, bytes, command);
 }
 
@@ -319,6 +309,11 @@ void SessionScript::InputChunk(ScriptedCommand& command) {
   chunk.set_input(kInputNames[which / 3 % 4]);
   const int64_t size = which >= 0xf0 ? TakeByte() : TakeElements() * 4;
   command.raw.assign(which == 0xff ? 0 : 1, std::string(static_cast<size_t>(size), 'c'));
+}
+
+// One of the last few commands.
+void SessionScript::Cancel(ScriptedCommand& command) {
+  command.request.mutable_cancel()->set_command(last_id_ + 2 - TakeByte() % 16);
 }
 
 }  // namespace opserve::fuzz

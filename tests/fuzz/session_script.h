@@ -51,6 +51,7 @@ class SessionScript {
   void Execute(ScriptedCommand& command);
   void ExecuteChunked(ScriptedCommand& command);
   void InputChunk(ScriptedCommand& command);
+  void Cancel(ScriptedCommand& command);
 
   // Mostly 1 to 3, at times none that there is.
   uint64_t TakeId();

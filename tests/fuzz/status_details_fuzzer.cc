@@ -1,7 +1,7 @@
 // The details of a failed call, as a client reads them.
 //
 // Input: the status code, then the details.
-#include "client/cpp/status_details.h"
+#include "client/cpp/wire/status_details.h"
 #include "tests/fuzz/fuzz_input.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name.

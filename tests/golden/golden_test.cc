@@ -11,6 +11,7 @@
 #include "tests/accuracy/accuracy_bounds.h"
 #include "tests/support/reference.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -96,7 +97,7 @@ TEST_P(GoldenTest, AgreesWithPyTorch) {
     SCOPED_TRACE(i);
     const absl::StatusOr<std::vector<TestTensor>> outputs =
         testing::Run(*engine, CaseOf(op, goldens[i]));
-    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    ASSERT_THAT(outputs, IsOk());
     for (size_t k = 0; k < op.outputs.size(); ++k) {
       TestTensor want = TensorOf(goldens[i].at("outputs").at(std::string(op.outputs[k].name)));
       ASSERT_NO_FATAL_FAILURE(ExpectNear((*outputs)[k], want)) << op.outputs[k].name;
@@ -114,7 +115,7 @@ TEST_P(GoldenTest, IsNoLessAccurateThanPyTorch) {
   for (const json& golden : json::parse(file)) {
     const OpCase op_case = CaseOf(op, golden);
     const absl::StatusOr<std::vector<TestTensor>> outputs = testing::Run(*engine, op_case);
-    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    ASSERT_THAT(outputs, IsOk());
     const std::vector<Reference> references = ReferenceOf(op_case);
     for (size_t k = 0; k < op.outputs.size(); ++k) {
       const TestTensor theirs = TensorOf(golden.at("outputs").at(std::string(op.outputs[k].name)));

@@ -2,6 +2,10 @@
 """Makes the goldens: what PyTorch's CPU answers to calls of every operator, over shapes, dtypes and attributes.
 
 Usage: make_goldens.py [FOLDER]     (needs PyTorch 1.13.1, Debian's python3-torch; the results are committed)
+       golden_calls OPERATOR... | make_goldens.py --calls [FOLDER]
+
+The first makes those of the losses, GroupNorm and CtcLoss. The second asks for the answers to calls of any element-wise
+operators, by the function of PyTorch's that each one's test names (tests/support/operator_test.h).
 
 One JSON file an operator: a list of calls with inputs, attributes and outputs. Tensors are {dtype, shape, hex}, little-endian
 row-major bytes. Cases in which PyTorch differs from opserve's contract, or has no kernel, are left out; inputs are expanded
@@ -66,16 +70,21 @@ def losses():
     return calls
 
 
-def hardshrink():
-    calls = {"Hardshrink": [], "HardshrinkBackward": []}
-    for shape, dtype, lambd in itertools.product(([4, 2], [37], []), (torch.float32, torch.bfloat16, torch.float16), (0.0, 0.5)):
-        self, _, grad = loss_inputs(dtype, (shape, shape), shape)
-        calls["Hardshrink"].append(call({"self": self}, {"lambd": lambd},
-                                        {"out": F.hardshrink(self.float(), lambd).to(dtype)}))
-        answer = torch.ops.aten.hardshrink_backward(grad.float(), self.float(), lambd).to(dtype)
-        calls["HardshrinkBackward"].append(call({"grad_output": grad, "self": self}, {"lambd": lambd},
-                                                {"grad_input": answer}))
-    return calls
+def value_of(golden):
+    dtype = next(dtype for dtype, name in NAMES.items() if name == golden["dtype"])
+    raw = torch.frombuffer(bytearray.fromhex(golden["hex"]), dtype=torch.uint8)
+    return raw.view(dtype).reshape(golden["shape"])
+
+
+def recorded(operator):
+    """Calls of golden_calls with PyTorch's answers, computed in float and rounded once."""
+    function, _, names = operator["aten"].rstrip(")").partition("(")
+    for row in operator["calls"]:
+        inputs = {name: value_of(golden) for name, golden in row["inputs"].items()}
+        values = {**{name: value.float() for name, value in inputs.items()}, **row["attributes"]}
+        answer = getattr(torch.ops.aten, function)(*(values[name] for name in names.split(", ")))
+        dtype = next(iter(inputs.values())).dtype
+        yield {**row, "outputs": {operator["output"]: tensor(answer.to(dtype))}}
 
 
 def group_norm():
@@ -120,15 +129,24 @@ def ctc_loss():
     return calls
 
 
+def write(folder, name, rows):
+    text = ",\n".join(json.dumps(row) for row in rows)
+    (folder / f"{name}.json").write_text(f"[{text}]\n")
+
+
 def main():
-    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "data")
+    arguments = [argument for argument in sys.argv[1:] if argument != "--calls"]
+    folder = pathlib.Path(arguments[0] if arguments else pathlib.Path(__file__).parent / "data")
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(20)
     torch.set_num_threads(1)
-    for calls in (losses(), hardshrink(), group_norm(), ctc_loss()):
+    if "--calls" in sys.argv:
+        for name, operator in json.load(sys.stdin).items():
+            write(folder, name, recorded(operator))
+        return
+    for calls in (losses(), group_norm(), ctc_loss()):
         for name, rows in calls.items():
-            text = ",\n".join(json.dumps(row) for row in rows)
-            (folder / f"{name}.json").write_text(f"[{text}]\n")
+            write(folder, name, rows)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/support/calls.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -12,11 +13,11 @@ TEST(EmptySpaceOfHugeExtentsTest, ReductionsAndMapsOfNothing) {
   const TestTensor empty = TestTensor::Of(DType::kFloat32, {64, int64_t{1} << 61, 0}, {});
   const TestTensor scalar = TestTensor::Of(DType::kFloat32, {}, {1});
   const auto mean = FirstOutput(CallOf("L1Loss", {empty, scalar}, {int64_t{1}}));
-  ASSERT_TRUE(mean.ok()) << mean.status();
+  ASSERT_THAT(mean, IsOk());
   ASSERT_EQ(mean->size(), 1u);
   EXPECT_TRUE(std::isnan(mean->front()));
   const auto none = FirstOutput(CallOf("L1LossBackward", {scalar, empty, scalar}, {int64_t{0}}));
-  ASSERT_TRUE(none.ok()) << none.status();
+  ASSERT_THAT(none, IsOk());
   EXPECT_TRUE(none->empty());
 }
 

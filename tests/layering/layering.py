@@ -11,31 +11,83 @@ import sys
 # have no row. Operators (core/ops) are in nobody's list: they are reached only through core/op/builtin_ops.inc.
 BELOW_BACKENDS = ["core/base", "core/tensor", "core/op", "core/device"]
 BELOW_ENGINE = BELOW_BACKENDS + ["core/backends", "core/backends/ascend", "core/backends/cpu", "core/batch"]
+BELOW_SERVER = BELOW_ENGINE + ["core/engine"]
+BELOW_CLIENT = ["core/base", "core/tensor"]
 MAY_INCLUDE = {
     "core/base": [],
     "core/tensor": ["core/base"],
     "core/op": ["core/base", "core/tensor"],
     "core/ops": ["core/base", "core/tensor", "core/op"],
+    "core/aclnn": ["core/base", "core/tensor", "core/op"],
     "core/device": ["core/base", "core/tensor", "core/op"],
     "core/backends": BELOW_BACKENDS,
     "core/backends/ascend": BELOW_BACKENDS + ["core/backends"],
     "core/backends/cpu": BELOW_BACKENDS + ["core/backends"],
     "core/batch": BELOW_BACKENDS + ["core/backends"],
     "core/engine": BELOW_ENGINE,
-    "server": BELOW_ENGINE + ["core/engine", "proto"],
-    "client/cpp": ["core/base", "core/tensor", "proto"],
-    "client/cli": ["core/base", "core/tensor", "proto", "client/cpp"],
-    "client/acl": BELOW_BACKENDS + ["core/engine", "client/cpp"],
+    "server/log": ["core/base"],
+    "server/counters": ["core/base"],
+    "server/connections": ["core/base", "server/log"],
+    "server/codec": BELOW_SERVER + ["proto", "server/counters"],
+    "server/shared_memory": ["core/base", "proto", "server/codec"],
+    "server/calls": BELOW_SERVER + ["proto", "server/codec", "server/counters", "server/shared_memory"],
+    "server/session": BELOW_SERVER + ["proto", "server/calls", "server/codec"],
+    "server/transport/messages": ["core/base", "core/device", "proto", "server/codec", "server/session"],
+    "server/transport/unary": BELOW_SERVER
+    + ["proto", "server/calls", "server/codec", "server/connections", "server/counters", "server/session"]
+    + ["server/shared_memory", "server/transport/messages"],
+    "server/transport/services": BELOW_SERVER
+    + ["proto", "server/calls", "server/codec", "server/connections", "server/counters", "server/session"]
+    + ["server/shared_memory", "server/transport/messages", "server/transport/unary"],
+    "server/transport/process": ["core/base", "server/connections", "server/log"],
+    "server/flags": ["core/base", "core/engine", "server/connections", "server/log", "server/session"],
+    "server": BELOW_SERVER
+    + ["server/connections", "server/counters", "server/flags", "server/log", "server/shared_memory"]
+    + ["server/transport/process", "server/transport/services", "server/transport/unary"],
+    "client/cpp/include": BELOW_CLIENT,
+    "client/cpp/example": ["client/cpp/include"],
+    "client/cpp/values": BELOW_CLIENT + ["client/cpp/include"],
+    "client/cpp/wire": BELOW_CLIENT + ["proto", "client/cpp/include", "client/cpp/values"],
+    "client/cpp/transport": ["core/base", "client/cpp/include", "client/cpp/values", "client/cpp/wire"],
+    "client/cpp/session": BELOW_CLIENT
+    + ["proto", "client/cpp/include", "client/cpp/transport", "client/cpp/values", "client/cpp/wire"],
+    "client/cpp": BELOW_CLIENT
+    + ["client/cpp/include", "client/cpp/transport", "client/cpp/values", "client/cpp/wire"],
+    "client/cli/formats": BELOW_CLIENT,
+    "client/cli/files": BELOW_CLIENT + ["client/cli/formats", "client/cpp/include", "client/cpp/values"],
+    "client/cli/output": BELOW_CLIENT + ["client/cli/formats", "client/cpp/include", "client/cpp/values"],
+    "client/cli/commands": BELOW_CLIENT
+    + ["client/cli/files", "client/cli/formats", "client/cli/output", "client/cpp/include", "client/cpp/values"],
+    "client/cli": ["core/base", "client/cli/commands", "client/cli/files", "client/cli/output"],
+    "client/acl/include": [],
+    "client/acl/samples": ["client/acl/include"],
+    "client/acl/provider": BELOW_CLIENT + ["core/op"],
+    "client/acl/local": BELOW_BACKENDS + ["core/engine", "client/acl/provider"],
+    "client/acl/remote": BELOW_CLIENT + ["client/acl/provider", "client/cpp/include", "client/cpp/values"],
+    "client/acl/objects": BELOW_CLIENT + ["core/op", "client/acl/include", "client/acl/provider"],
+    "client/acl/abi": BELOW_CLIENT
+    + ["core/op", "core/engine", "client/acl/include", "client/acl/local", "client/acl/objects", "client/acl/provider"],
 }
 
 # Headers of others: what they are called, a pattern of their names, and the files that may include them.
 RESTRICTED = [
-    ("gRPC", r"(grpc|grpcpp|grpc\+\+)/|.*\.grpc\.pb\.h$", r"(server|client)/"),
-    ("protobuf", r"google/protobuf/|.*\.pb\.h$", r"(server|client)/"),
+    (
+        "gRPC",
+        r"(grpc|grpcpp|grpc\+\+)/|.*\.grpc\.pb\.h$",
+        r"server/transport/|server/server\.cc|client/cpp/transport/",
+    ),
+    (
+        "protobuf",
+        r"google/protobuf/|.*\.pb\.h$",
+        r"server/(calls|codec|session|shared_memory|transport)/|client/cli/main\.|client/cpp/(session|wire)/",
+    ),
     ("oneTBB", r"(tbb|oneapi)/", r"core/backends/cpu/"),
 ]
 
 SOURCES = {".h", ".hpp", ".inc", ".c", ".cc", ".cpp"}
+# Public headers, as programs include them: the C++ library's and the C interface's.
+PUBLIC = re.compile(r"opserve/[a-z_]+\.h$")
+PUBLIC_C = re.compile(r"(acl|aclnn|aclnnop)/")
 INCLUDE = re.compile(r'\s*#\s*include\s*(["<])([^">]+)[">]')
 
 
@@ -43,6 +95,10 @@ def layer_of(path):
     """The row of MAY_INCLUDE that a file of ours belongs to; None when it has none."""
     if path.endswith(".pb.h"):
         return "proto"
+    if PUBLIC.match(path):
+        return "client/cpp/include"
+    if PUBLIC_C.match(path):
+        return "client/acl/include"
     rows = [row for row in MAY_INCLUDE if path.startswith(row + "/")]
     return max(rows, key=len, default=None)
 
@@ -54,11 +110,14 @@ def offences(path, quote, header):
         for name, pattern, allowed in RESTRICTED
         if re.match(pattern, header) and not re.match(allowed, path)
     ]
-    ours = re.match(r"(core|server|client|tests)/|\.\.?/", header) or header.endswith(".pb.h")
+    ours = re.match(r"(core|server|client|tests)/|\.\.?/", header) or PUBLIC.match(header)
+    ours = ours or PUBLIC_C.match(header) or header.endswith(".pb.h")
     # Samples are for other trees: they include what lies beside them.
     bare = quote == '"' and "/" not in header and "/samples/" not in path
     if header.startswith(".") or bare:
         reasons.append("write the path from the repository's root")
+    elif quote == '"' and PUBLIC.match(header) or header.startswith("client/cpp/include/"):
+        reasons.append("write a public header as programs do: <opserve/...>")
     elif ours:
         layer, target = layer_of(path), layer_of(header)
         if target != layer and target not in MAY_INCLUDE[layer]:

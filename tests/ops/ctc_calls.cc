@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "gtest/gtest.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 
@@ -24,7 +25,7 @@ CtcTensors CtcForwardThenBackward(const TestTensor& log_probs, const TestTensor&
                                   const CtcAttributes& attributes,
                                   const std::vector<double>& grad_out) {
   const auto outputs = AllOutputs(CtcCall(log_probs, targets, attributes));
-  EXPECT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_THAT(outputs, IsOk());
   CtcTensors tensors = {.log_probs = log_probs, .targets = targets};
   const auto batch = static_cast<int64_t>(grad_out.size());
   tensors.grad_out = TestTensor::Of(log_probs.desc().dtype, {batch}, grad_out);

@@ -7,6 +7,7 @@
 #include "tests/ops/ctc_calls.h"
 #include "tests/support/errors.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 absl::Status Plan(const OpCase& op_case) { return PlanCase(op_case).status(); }
 
 void ExpectInvalid(const OpCase& op_case, std::string_view parameter) {
-  ExpectError(Plan(op_case), ErrorReason::kParamInvalid, parameter);
+  ExpectError(Plan(op_case), kParamInvalid, parameter);
 }
 
 // The good call with one tensor exchanged for one of this shape.
@@ -51,7 +52,7 @@ TEST(CtcLossBackwardChecksTest, AttributesHaveBounds) {
   };
   ExpectInvalid(plan({{2}, {1}, -1}), "blank");
   ExpectInvalid(plan({{2}, {1}, 2}), "blank");
-  EXPECT_TRUE(Plan(plan({{2}, {1}, 1})).ok());
+  EXPECT_THAT(Plan(plan({{2}, {1}, 1})), IsOk());
   ExpectInvalid(plan({{3}, {1}}), "input_lengths");
   ExpectInvalid(plan({{-1}, {1}}), "input_lengths");
   ExpectInvalid(plan({{}, {1}}), "input_lengths");
@@ -102,11 +103,11 @@ TEST(CtcLossBackwardChecksTest, LabelsAreReadInPhaseTwo) {
     CtcTensors tensors = GoodCtc();
     tensors.targets = Labels({1, 1}, {label}, dtype);
     const OpCase backward = CtcBackwardCall(tensors, GoodCtcAttributes());
-    EXPECT_TRUE(Plan(backward).ok()) << Plan(backward);
-    ExpectError(AllOutputs(backward).status(), ErrorReason::kParamInvalid, "targets");
+    EXPECT_THAT(Plan(backward), IsOk());
+    ExpectError(AllOutputs(backward).status(), kParamInvalid, "targets");
     const OpCase forward = CtcCall(*tensors.log_probs, *tensors.targets, GoodCtcAttributes());
-    EXPECT_TRUE(Plan(forward).ok()) << Plan(forward);
-    ExpectError(AllOutputs(forward).status(), ErrorReason::kParamInvalid, "targets");
+    EXPECT_THAT(Plan(forward), IsOk());
+    ExpectError(AllOutputs(forward).status(), kParamInvalid, "targets");
   };
   for (const DType dtype : {DType::kInt64, DType::kInt32, DType::kFloat32, DType::kFloat16}) {
     expect(dtype, -1);
@@ -124,22 +125,22 @@ TEST(CtcLossBackwardChecksTest, EveryLabelOfEverySampleIsRead) {
   const auto status = [&](const TestTensor& targets) {
     return AllOutputs(CtcCall(log_probs, targets, attributes)).status();
   };
-  EXPECT_TRUE(status(Labels({3}, {1, 1, 1})).ok());
+  EXPECT_THAT(status(Labels({3}, {1, 1, 1})), IsOk());
   // Also those of a sample without steps.
-  ExpectError(status(Labels({3}, {1, 7, 1})), ErrorReason::kParamInvalid, "targets");
-  ExpectError(status(Labels({3}, {1, 1, 7})), ErrorReason::kParamInvalid, "targets");
+  ExpectError(status(Labels({3}, {1, 7, 1})), kParamInvalid, "targets");
+  ExpectError(status(Labels({3}, {1, 1, 7})), kParamInvalid, "targets");
   // But no padding.
-  EXPECT_TRUE(status(Labels({2, 3}, {1, 1, 7, 1, 7, 7})).ok());
-  ExpectError(status(Labels({2, 2}, {1, 1, 7, 1})), ErrorReason::kParamInvalid, "targets");
+  EXPECT_THAT(status(Labels({2, 3}, {1, 1, 7, 1, 7, 7})), IsOk());
+  ExpectError(status(Labels({2, 2}, {1, 1, 7, 1})), kParamInvalid, "targets");
 }
 
 TEST(CtcLossBackwardChecksTest, AGivenOutputHasTheShapeOfLogProbs) {
   absl::StatusOr<OpCall> call = BindCase(CtcBackwardCall(GoodCtc(), GoodCtcAttributes()));
-  ASSERT_TRUE(call.ok()) << call.status();
+  ASSERT_THAT(call, IsOk());
   call->outputs[0].origin = OutputSlot::Origin::kGiven;
   call->outputs[0].desc = TensorDesc::Dense(DType::kFloat32, Dims{2, 2});
   const absl::Status status = PlanCall(*call);
-  ExpectError(status, ErrorReason::kParamInvalid, "grad");
+  ExpectError(status, kParamInvalid, "grad");
   // The shape before the dtype.
   EXPECT_THAT(GetErrorDetail(status)->want, ::testing::HasSubstr("shape"));
 }
@@ -153,7 +154,7 @@ TEST(CtcLossBackwardChecksTest, ShapesComeInTheirOrder) {
                         .log_alpha = TestTensor::Full(DType::kBool, {2, 2}, 0)};
   CtcAttributes attributes = {{9}, {-3}, 7};
   const auto call = [&] { return CtcBackwardCall(tensors, attributes); };
-  ExpectError(Plan(call()), ErrorReason::kParamNullptr, "grad_out");
+  ExpectError(Plan(call()), kParamNullptr, "grad_out");
   tensors.grad_out = TestTensor::Full(DType::kBool, {}, 0);
   ExpectInvalid(call(), "grad_out");
   tensors.grad_out = TestTensor::Full(DType::kBool, {5}, 0);
@@ -207,10 +208,10 @@ TEST(CtcLossBackwardChecksTest, NobodyIsForTheHostAlone) {
                               .log_alpha = TestTensor::Of(kF64, {0, 2, 1}, {})};
   const OpCase backward = CtcBackwardCall(tensors, {{}, {}});
   const OpCase forward = CtcCall(*tensors.log_probs, *tensors.targets, {{}, {}});
-  EXPECT_TRUE(Plan(backward).ok()) << Plan(backward);
+  EXPECT_THAT(Plan(backward), IsOk());
   for (const Profile profile : {Profile::kAtlasA2, Profile::kAtlasA3, Profile::kAtlasTraining}) {
-    ExpectError(PlanCase(backward, profile).status(), ErrorReason::kParamInvalid, "log_probs");
-    ExpectError(PlanCase(forward, profile).status(), ErrorReason::kParamInvalid, "log_probs");
+    ExpectError(PlanCase(backward, profile).status(), kParamInvalid, "log_probs");
+    ExpectError(PlanCase(forward, profile).status(), kParamInvalid, "log_probs");
   }
 }
 
@@ -218,7 +219,7 @@ TEST(CtcLossBackwardChecksTest, EveryProductThatHasItTakesBothDtypes) {
   for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
     const OpCase op_case = CtcBackwardCall(GoodCtc(dtype), GoodCtcAttributes());
     for (const Profile profile : {Profile::kAtlasA2, Profile::kAtlasA3, Profile::kAtlasTraining})
-      EXPECT_TRUE(PlanCase(op_case, profile).ok()) << ProfileName(profile);
+      EXPECT_THAT(PlanCase(op_case, profile), IsOk()) << ProfileName(profile);
     const absl::Status status = PlanCase(op_case, Profile::kAtlasInference).status();
     ExpectError(status, ErrorReason::kOperatorUnsupported, "device");
     EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
@@ -229,14 +230,14 @@ TEST(CtcLossChecksTest, AlphaIsWideEnoughOrRefused) {
   const OpCase op_case = CtcCall(*GoodCtc().log_probs, Labels({1}, {1}), GoodCtcAttributes());
   const auto plan = [&](const Dims& shape) {
     absl::StatusOr<OpCall> call = BindCase(op_case);
-    EXPECT_TRUE(call.ok()) << call.status();
+    EXPECT_THAT(call, IsOk());
     call->outputs[1].requested_shape = shape;
     return PlanCall(*call);
   };
-  EXPECT_TRUE(plan({1, 2, 3}).ok());
-  EXPECT_TRUE(plan({1, 2, 40}).ok());
+  EXPECT_THAT(plan({1, 2, 3}), IsOk());
+  EXPECT_THAT(plan({1, 2, 40}), IsOk());
   for (const Dims& shape : {Dims{1, 2, 2}, Dims{1, 3, 3}, Dims{2, 2, 3}, Dims{2, 3}})
-    ExpectError(plan(shape), ErrorReason::kParamInvalid, "log_alpha");
+    ExpectError(plan(shape), kParamInvalid, "log_alpha");
 }
 
 TEST(CtcLossChecksTest, ChecksComeInTheirOrder) {
@@ -246,10 +247,10 @@ TEST(CtcLossChecksTest, ChecksComeInTheirOrder) {
   const TestTensor labels = TestTensor::Full(DType::kInt8, {1, 1}, 0);
   OpCase nothing = CtcCall(bad_rank, bad_labels, {{9}, {-1}, 5});
   nothing.inputs[1].reset();
-  ExpectError(Plan(nothing), ErrorReason::kParamNullptr, "targets");
+  ExpectError(Plan(nothing), kParamNullptr, "targets");
   nothing = CtcCall(bad_rank, bad_labels, {{9}, {-1}, 5});
   nothing.attributes[1] = std::monostate();
-  ExpectError(Plan(nothing), ErrorReason::kParamNullptr, "target_lengths");
+  ExpectError(Plan(nothing), kParamNullptr, "target_lengths");
   ExpectInvalid(CtcCall(bad_rank, bad_labels, {{9}, {-1}, 5}), "log_probs");
   ExpectInvalid(CtcCall(bad_dtype, bad_labels, {{9}, {-1}, 5}), "targets");
   ExpectInvalid(CtcCall(bad_dtype, labels, {{9}, {-1}, 5}), "blank");

@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "tests/ops/ctc_calls.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -24,7 +25,7 @@ Matcher<std::vector<double>> Near(const std::vector<double>& values) {
 std::vector<double> Gradient(const CtcTensors& tensors, const CtcAttributes& attributes) {
   const absl::StatusOr<std::vector<double>> values =
       FirstOutput(CtcBackwardCall(tensors, attributes));
-  EXPECT_TRUE(values.ok()) << values.status();
+  EXPECT_THAT(values, IsOk());
   return values.ok() ? *values : std::vector<double>();
 }
 
@@ -41,7 +42,7 @@ struct ForwardValues {
 
 ForwardValues Forward(const OpCase& op_case) {
   const absl::StatusOr<std::vector<TestTensor>> outputs = AllOutputs(op_case);
-  EXPECT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_THAT(outputs, IsOk());
   if (!outputs.ok()) return {};
   return {(*outputs)[0].Values(), (*outputs)[1].Values()};
 }
@@ -207,7 +208,7 @@ TEST(CtcLossBackwardTest, NobodyIsLegalOnTheHost) {
                               .neg_log_likelihood = TestTensor::Of(kF64, {0}, {}),
                               .log_alpha = TestTensor::Of(kF64, {0, 2, 1}, {})};
   const auto outputs = AllOutputs(CtcBackwardCall(tensors, {{}, {}}));
-  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  ASSERT_THAT(outputs, IsOk());
   EXPECT_EQ((*outputs)[0].desc().shape, (Dims{2, 0, 3}));
 }
 
@@ -231,12 +232,12 @@ TEST(CtcLossTest, AlphaIsMinusInfinityBeyondTheSample) {
 TEST(CtcLossTest, AGivenAlphaMayBeWider) {
   const OpCase op_case = CtcCall(Uniform(2, 1, 2), Labels({1}, {1}), GoodCtcAttributes());
   absl::StatusOr<OpCall> call = BindCase(op_case);
-  ASSERT_TRUE(call.ok()) << call.status();
+  ASSERT_THAT(call, IsOk());
   call->outputs[1].requested_shape = Dims{1, 2, 5};
-  ASSERT_TRUE(PlanCall(*call).ok()) << PlanCall(*call);
+  ASSERT_THAT(PlanCall(*call), IsOk());
   const std::unique_ptr<Engine> engine = MakeEngine(1);
   const auto outputs = RunKernel(*engine->devices()[0], *call, op_case, std::byte{0xFF});
-  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  ASSERT_THAT(outputs, IsOk());
   const double half = -std::log(2.0);
   EXPECT_THAT((*outputs)[1].Values(), Near({half, half, -kInfinity, -kInfinity, -kInfinity,
                                             2 * half, half, 2 * half, -kInfinity, -kInfinity}));

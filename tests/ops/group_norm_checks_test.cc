@@ -6,6 +6,7 @@
 #include "tests/ops/group_norm_calls.h"
 #include "tests/support/errors.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -17,12 +18,12 @@ const Dims kRank9 = {1, 1, 1, 1, 1, 1, 1, 1, 8};
 absl::Status Plan(const OpCase& op_case) { return PlanCase(op_case).status(); }
 
 void ExpectInvalid(const OpCase& op_case, std::string_view parameter) {
-  ExpectError(Plan(op_case), ErrorReason::kParamInvalid, parameter);
+  ExpectError(Plan(op_case), kParamInvalid, parameter);
 }
 
 OpCall Bound(const OpCase& op_case) {
   absl::StatusOr<OpCall> call = BindCase(op_case);
-  EXPECT_TRUE(call.ok()) << call.status();
+  EXPECT_THAT(call, IsOk());
   return *std::move(call);
 }
 
@@ -85,7 +86,7 @@ TEST(GroupNormBackwardChecksTest, OutputsHaveTheDtypeOfTheInputs) {
     std::vector<bool> mask(3, true);
     mask[i] = false;
     op_case.attributes[4] = mask;
-    EXPECT_TRUE(Plan(op_case).ok()) << Plan(op_case);
+    EXPECT_THAT(Plan(op_case), IsOk());
   }
 }
 
@@ -94,11 +95,11 @@ TEST(GroupNormBackwardChecksTest, AnOutputMayBeMissingWhereItIsMaskedOut) {
     std::vector<bool> mask(3, true);
     OpCall call = Bound(GroupNormBackwardCall(GoodGradient(), kGoodSizes, mask));
     call.outputs[i].origin = OutputSlot::Origin::kMissing;
-    ExpectError(PlanCall(call), ErrorReason::kParamInvalid, call.op->outputs[i].name);
+    ExpectError(PlanCall(call), kParamInvalid, call.op->outputs[i].name);
     mask[i] = false;
     call = Bound(GroupNormBackwardCall(GoodGradient(), kGoodSizes, mask));
     call.outputs[i].origin = OutputSlot::Origin::kMissing;
-    EXPECT_TRUE(PlanCall(call).ok()) << PlanCall(call);
+    EXPECT_THAT(PlanCall(call), IsOk());
     EXPECT_FALSE(call.outputs[i].wanted);
   }
 }
@@ -118,13 +119,13 @@ absl::Status PlanWithShapes(const std::vector<Dims>& shapes, const std::vector<b
 TEST(GroupNormBackwardChecksTest, GivenOutputsHaveTheShapesOwed) {
   const std::vector<bool> all(3, true);
   const Dims data = {2, 2, 2};
-  EXPECT_TRUE(PlanWithShapes({data, {2, 1}, {2, 1}}, all).ok());
-  EXPECT_TRUE(PlanWithShapes({data, {2}, {2}}, all).ok());
-  EXPECT_TRUE(PlanWithShapes({data, {2, 1}, {2}}, all).ok());
-  ExpectError(PlanWithShapes({{8}, {2}, {2}}, all), ErrorReason::kParamInvalid, "grad_input");
-  ExpectError(PlanWithShapes({data, {1, 2}, {2}}, all), ErrorReason::kParamInvalid, "grad_gamma");
-  ExpectError(PlanWithShapes({data, {2}, {3}}, all), ErrorReason::kParamInvalid, "grad_beta");
-  EXPECT_TRUE(PlanWithShapes({data, {2}, {3}}, {true, true, false}).ok());
+  EXPECT_THAT(PlanWithShapes({data, {2, 1}, {2, 1}}, all), IsOk());
+  EXPECT_THAT(PlanWithShapes({data, {2}, {2}}, all), IsOk());
+  EXPECT_THAT(PlanWithShapes({data, {2, 1}, {2}}, all), IsOk());
+  ExpectError(PlanWithShapes({{8}, {2}, {2}}, all), kParamInvalid, "grad_input");
+  ExpectError(PlanWithShapes({data, {1, 2}, {2}}, all), kParamInvalid, "grad_gamma");
+  ExpectError(PlanWithShapes({data, {2}, {3}}, all), kParamInvalid, "grad_beta");
+  EXPECT_THAT(PlanWithShapes({data, {2}, {3}}, {true, true, false}), IsOk());
 }
 
 TEST(GroupNormBackwardChecksTest, ChecksComeInTheirOrder) {
@@ -134,7 +135,7 @@ TEST(GroupNormBackwardChecksTest, ChecksComeInTheirOrder) {
   GroupNormSizes sizes = {2, 2, 2, 0};
   std::vector<bool> mask = {true};
   const auto call = [&] { return GroupNormBackwardCall(tensors, sizes, mask); };
-  ExpectError(Plan(call()), ErrorReason::kParamNullptr, "grad_out");
+  ExpectError(Plan(call()), kParamNullptr, "grad_out");
   tensors.grad_out = TestTensor::Full(DType::kFloat64, kRank9, 1);
   ExpectInvalid(call(), "grad_out");
   tensors.grad_out = TestTensor::Full(DType::kFloat32, kRank9, 1);
@@ -150,7 +151,7 @@ TEST(GroupNormBackwardChecksTest, ChecksComeInTheirOrder) {
   tensors.grad_out = GoodGradient().grad_out;
   ExpectInvalid(call(), "input");
   tensors.input = GoodGradient().input;
-  EXPECT_TRUE(Plan(call()).ok()) << Plan(call());
+  EXPECT_THAT(Plan(call()), IsOk());
 }
 
 TEST(GroupNormBackwardChecksTest, AtlasA2TakesUpToEightThousandChannelsAGroup) {
@@ -161,21 +162,20 @@ TEST(GroupNormBackwardChecksTest, AtlasA2TakesUpToEightThousandChannelsAGroup) {
     return PlanCase(GroupNormBackwardCall(tensors, {1, channels, 1, groups}), profile).status();
   };
   for (const Profile profile : {Profile::kAtlasA2, Profile::kAtlasA3}) {
-    EXPECT_TRUE(plan(8000, 1, profile).ok());
-    EXPECT_TRUE(plan(16000, 2, profile).ok());
-    ExpectError(plan(8001, 1, profile), ErrorReason::kParamInvalid, "C");
+    EXPECT_THAT(plan(8000, 1, profile), IsOk());
+    EXPECT_THAT(plan(16000, 2, profile), IsOk());
+    ExpectError(plan(8001, 1, profile), kParamInvalid, "C");
   }
-  EXPECT_TRUE(plan(8001, 1, Profile::kHost).ok());
-  EXPECT_TRUE(plan(8001, 1, Profile::kAtlasTraining).ok());
+  EXPECT_THAT(plan(8001, 1, Profile::kHost), IsOk());
+  EXPECT_THAT(plan(8001, 1, Profile::kAtlasTraining), IsOk());
 }
 
 TEST(GroupNormBackwardChecksTest, AProductTakesItsOwnDtypesOnly) {
   const OpCase bf16 = GroupNormBackwardCall(GoodGradient(DType::kBFloat16), kGoodSizes);
   const OpCase f16 = GroupNormBackwardCall(GoodGradient(DType::kFloat16), kGoodSizes);
-  EXPECT_TRUE(PlanCase(bf16, Profile::kAtlasA2).ok());
-  ExpectError(PlanCase(bf16, Profile::kAtlasTraining).status(), ErrorReason::kParamInvalid,
-              "grad_out");
-  EXPECT_TRUE(PlanCase(f16, Profile::kAtlasTraining).ok());
+  EXPECT_THAT(PlanCase(bf16, Profile::kAtlasA2), IsOk());
+  ExpectError(PlanCase(bf16, Profile::kAtlasTraining).status(), kParamInvalid, "grad_out");
+  EXPECT_THAT(PlanCase(f16, Profile::kAtlasTraining), IsOk());
   const absl::Status status = PlanCase(f16, Profile::kAtlasInference).status();
   ExpectError(status, ErrorReason::kOperatorUnsupported, "device");
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
@@ -189,7 +189,7 @@ TEST(GroupNormChecksTest, EpsIsPositive) {
   EXPECT_THAT(*FirstOutput(op_case), ElementsAre(-0.5, 0.5));
   op_case.attributes[4] = std::monostate();
   const absl::StatusOr<OpCall> planned = PlanCase(op_case);
-  ASSERT_TRUE(planned.ok()) << planned.status();
+  ASSERT_THAT(planned, IsOk());
   EXPECT_EQ(planned->attribute<double>(4), 1e-5);
 }
 
@@ -199,7 +199,7 @@ TEST(GroupNormChecksTest, ChecksComeInTheirOrder) {
   const TestTensor five = TestTensor::Full(DType::kFloat32, {5}, 1);
   OpCase nothing = GroupNormCall(rank9, half, std::nullopt, {2, 2, 2, 0}, 0);
   nothing.inputs[0].reset();
-  ExpectError(Plan(nothing), ErrorReason::kParamNullptr, "self");
+  ExpectError(Plan(nothing), kParamNullptr, "self");
   ExpectInvalid(GroupNormCall(rank9, half, std::nullopt, {2, 2, 2, 0}, 0), "gamma");
   ExpectInvalid(GroupNormCall(rank9, five, std::nullopt, {2, 2, 2, 0}, 0), "group");
   ExpectInvalid(GroupNormCall(rank9, five, std::nullopt, {2, 2, 2, 1}, 0), "eps");

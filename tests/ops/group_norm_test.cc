@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "tests/ops/group_norm_calls.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -23,7 +24,7 @@ TestTensor Filled(const Dims& shape, double value) {
 // All outputs; a failed call fails the test.
 std::vector<TestTensor> Outputs(const OpCase& op_case) {
   absl::StatusOr<std::vector<TestTensor>> outputs = AllOutputs(op_case);
-  EXPECT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_THAT(outputs, IsOk());
   return outputs.ok() ? *std::move(outputs)
                       : std::vector<TestTensor>(3, TestTensor::Full(DType::kFloat32, {1}, kNaN));
 }

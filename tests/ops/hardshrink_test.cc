@@ -6,6 +6,7 @@
 #include "tests/support/calls.h"
 #include "tests/support/errors.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -29,7 +30,7 @@ TestTensor Ones(DType dtype, const Dims& shape) { return TestTensor::Full(dtype,
 // The call with an output of the caller's.
 OpCall WithGivenOutput(const OpCase& op_case, DType dtype, const Dims& shape) {
   absl::StatusOr<OpCall> call = BindCase(op_case);
-  EXPECT_TRUE(call.ok()) << call.status();
+  EXPECT_THAT(call, IsOk());
   call->output(0).origin = OutputSlot::Origin::kGiven;
   call->output(0).desc = TensorDesc::Dense(dtype, shape);
   return *std::move(call);
@@ -78,7 +79,7 @@ TEST(HardshrinkBackwardTest, LambdaIsAnyRealScalar) {
   EXPECT_THAT(*FirstOutput(Backward(Floats({7}), self, false)), ElementsAre(7, 7, 7));
   EXPECT_THAT(*FirstOutput(Backward(Floats({7}), self, 0.75)), ElementsAre(0, 7, 7));
   ExpectError(PlanCase(Backward(Floats({7}), self, std::vector<int64_t>{1})).status(),
-              ErrorReason::kParamInvalid, "lambd");
+              kParamInvalid, "lambd");
 }
 
 TEST(HardshrinkBackwardTest, LambdaIsRoundedToThePromotedDtype) {
@@ -97,7 +98,7 @@ TEST(HardshrinkBackwardTest, PromotesAndBroadcasts) {
   const OpCase op_case = Backward(Ones(DType::kBFloat16, {2, 1}),
                                   TestTensor::Of(DType::kFloat16, {3}, {-1, 0.25, 2}), 0.5);
   const absl::StatusOr<std::vector<TestTensor>> outputs = AllOutputs(op_case);
-  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  ASSERT_THAT(outputs, IsOk());
   EXPECT_EQ((*outputs)[0].desc().dtype, DType::kFloat32);
   EXPECT_EQ((*outputs)[0].desc().shape, (Dims{2, 3}));
   EXPECT_THAT((*outputs)[0].Values(), ElementsAre(1, 0, 1, 1, 0, 1));
@@ -119,10 +120,10 @@ TEST(HardshrinkBackwardTest, RanksZeroToEight) {
 
 TEST(HardshrinkBackwardTest, AnEmptyTensorBesideAMismatchIsForTheCallerOfAGivenOutput) {
   const OpCase op_case = Backward(Floats({}), Floats({1, 2, 3}), 0.5);
-  ExpectError(PlanCase(op_case).status(), ErrorReason::kParamInvalid, "self");
+  ExpectError(PlanCase(op_case).status(), kParamInvalid, "self");
   // The output is the caller's: nothing is compared, and nothing is written.
   OpCall call = WithGivenOutput(op_case, DType::kFloat32, {7});
-  ASSERT_TRUE(PlanCall(call).ok()) << PlanCall(call);
+  ASSERT_THAT(PlanCall(call), IsOk());
   EXPECT_FALSE(call.output(0).wanted);
   EXPECT_TRUE(call.makes_nothing());
 }
@@ -133,18 +134,17 @@ TEST(HardshrinkBackwardTest, WhatComesBeforeTheEmptyShortcutStillFails) {
     OpCall call = WithGivenOutput(op_case, output, {7});
     return PlanCall(call);
   };
-  ExpectError(plan(Backward(i32, Floats({1}), 0.5), DType::kFloat32), ErrorReason::kParamInvalid,
-              "grad_output");
-  ExpectError(plan(Backward(Floats({}), Floats({1}), 0.5), DType::kInt32),
-              ErrorReason::kParamInvalid, "grad_input");
+  ExpectError(plan(Backward(i32, Floats({1}), 0.5), DType::kFloat32), kParamInvalid, "grad_output");
+  ExpectError(plan(Backward(Floats({}), Floats({1}), 0.5), DType::kInt32), kParamInvalid,
+              "grad_input");
   ExpectError(plan(Backward(Floats({}), Ones(DType::kFloat32, kRank9), 0.5), DType::kFloat32),
-              ErrorReason::kParamInvalid, "self");
+              kParamInvalid, "self");
 }
 
 TEST(HardshrinkBackwardTest, EmptyGivesEmpty) {
   const absl::StatusOr<std::vector<TestTensor>> outputs =
       AllOutputs(Backward(Ones(DType::kFloat32, {2, 1}), Ones(DType::kFloat32, {2, 0}), 0.5));
-  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  ASSERT_THAT(outputs, IsOk());
   EXPECT_EQ((*outputs)[0].desc().shape, (Dims{2, 0}));
   const OpCase one_side = Backward(Floats({}), Floats({1}), 0.5);
   EXPECT_THAT(*FirstOutput(one_side), IsEmpty());
@@ -152,51 +152,48 @@ TEST(HardshrinkBackwardTest, EmptyGivesEmpty) {
 
 TEST(HardshrinkBackwardTest, AGivenOutputHasTheBroadcastShape) {
   OpCall call = WithGivenOutput(Backward(Floats({1, 2}), Floats({1}), 0.5), DType::kFloat32, {3});
-  ExpectError(PlanCall(call), ErrorReason::kParamInvalid, "grad_input");
+  ExpectError(PlanCall(call), kParamInvalid, "grad_input");
 }
 
 TEST(HardshrinkBackwardTest, ChecksComeInTheirOrder) {
   const TestTensor rank9 = Ones(DType::kFloat32, kRank9);
   const TestTensor i32 = Ones(DType::kInt32, {2});
   const auto plan = [](const OpCase& op_case) { return PlanCase(op_case).status(); };
-  ExpectError(plan(CallOf("HardshrinkBackward", {i32, std::nullopt}, {0.5})),
-              ErrorReason::kParamNullptr, "self");
+  ExpectError(plan(CallOf("HardshrinkBackward", {i32, std::nullopt}, {0.5})), kParamNullptr,
+              "self");
   ExpectError(plan(CallOf("HardshrinkBackward", {std::nullopt, i32}, {std::monostate()})),
-              ErrorReason::kParamNullptr, "grad_output");
-  ExpectError(plan(Backward(i32, rank9, std::monostate())), ErrorReason::kParamNullptr, "lambd");
-  ExpectError(plan(Backward(rank9, i32, 0.5)), ErrorReason::kParamInvalid, "self");
+              kParamNullptr, "grad_output");
+  ExpectError(plan(Backward(i32, rank9, std::monostate())), kParamNullptr, "lambd");
+  ExpectError(plan(Backward(rank9, i32, 0.5)), kParamInvalid, "self");
   OpCase to_int = Backward(rank9, Floats({1, 2, 3}), 0.5);
   to_int.output_dtypes = {DType::kInt32};
-  ExpectError(plan(to_int), ErrorReason::kParamInvalid, "grad_input");
-  ExpectError(plan(Backward(rank9, Floats({1, 2}), 0.5)), ErrorReason::kParamInvalid,
-              "grad_output");
-  ExpectError(plan(Backward(Floats({1, 2}), Floats({1, 2, 3}), 0.5)), ErrorReason::kParamInvalid,
-              "self");
+  ExpectError(plan(to_int), kParamInvalid, "grad_input");
+  ExpectError(plan(Backward(rank9, Floats({1, 2}), 0.5)), kParamInvalid, "grad_output");
+  ExpectError(plan(Backward(Floats({1, 2}), Floats({1, 2, 3}), 0.5)), kParamInvalid, "self");
 }
 
 TEST(HardshrinkBackwardTest, AMissingOutputComesFirst) {
   absl::StatusOr<OpCall> call =
       BindCase(CallOf("HardshrinkBackward", {std::nullopt, std::nullopt}, {0.5}));
-  ASSERT_TRUE(call.ok()) << call.status();
+  ASSERT_THAT(call, IsOk());
   call->output(0).origin = OutputSlot::Origin::kMissing;
-  ExpectError(PlanCall(*call), ErrorReason::kParamNullptr, "grad_input");
+  ExpectError(PlanCall(*call), kParamNullptr, "grad_input");
 }
 
 TEST(HardshrinkBackwardTest, OnlyTheThreeFloats) {
   for (const DType dtype : {DType::kFloat64, DType::kInt32, DType::kInt64, DType::kBool}) {
     const OpCase op_case = Backward(Ones(dtype, {2}), Ones(dtype, {2}), 0.5);
-    ExpectError(PlanCase(op_case).status(), ErrorReason::kParamInvalid, "grad_output");
+    ExpectError(PlanCase(op_case).status(), kParamInvalid, "grad_output");
   }
 }
 
 TEST(HardshrinkBackwardTest, AProductTakesItsOwnDtypesOnly) {
   const OpCase bf16 = Backward(Ones(DType::kBFloat16, {2}), Ones(DType::kBFloat16, {2}), 0.5);
   const OpCase f16 = Backward(Ones(DType::kFloat16, {2}), Ones(DType::kFloat16, {2}), 0.5);
-  EXPECT_TRUE(PlanCase(bf16, Profile::kAtlasA2).ok());
-  EXPECT_TRUE(PlanCase(bf16, Profile::kAtlasA3).ok());
-  ExpectError(PlanCase(bf16, Profile::kAtlasTraining).status(), ErrorReason::kParamInvalid,
-              "grad_output");
-  EXPECT_TRUE(PlanCase(f16, Profile::kAtlasTraining).ok());
+  EXPECT_THAT(PlanCase(bf16, Profile::kAtlasA2), IsOk());
+  EXPECT_THAT(PlanCase(bf16, Profile::kAtlasA3), IsOk());
+  ExpectError(PlanCase(bf16, Profile::kAtlasTraining).status(), kParamInvalid, "grad_output");
+  EXPECT_THAT(PlanCase(f16, Profile::kAtlasTraining), IsOk());
   for (const OpCase& op_case : {f16, Forward(Floats({1}), 0.5)}) {
     const absl::Status status = PlanCase(op_case, Profile::kAtlasInference).status();
     ExpectError(status, ErrorReason::kOperatorUnsupported, "device");
@@ -215,7 +212,7 @@ TEST(HardshrinkTest, ZeroesTheDeadZone) {
 TEST(HardshrinkTest, HasTheShapeOfItsInput) {
   for (const Dims& shape : {Dims{}, Dims{0, 3}, Dims{2, 1, 2}, Dims{1, 1, 1, 1, 1, 1, 1, 2}}) {
     const auto outputs = AllOutputs(Forward(Ones(DType::kFloat16, shape), 0.5));
-    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    ASSERT_THAT(outputs, IsOk());
     EXPECT_EQ((*outputs)[0].desc().shape, shape);
     EXPECT_EQ((*outputs)[0].desc().dtype, DType::kFloat16);
   }
@@ -223,14 +220,12 @@ TEST(HardshrinkTest, HasTheShapeOfItsInput) {
 
 TEST(HardshrinkTest, ChecksComeInTheirOrder) {
   const auto plan = [](const OpCase& op_case) { return PlanCase(op_case).status(); };
-  ExpectError(plan(CallOf("Hardshrink", {std::nullopt}, {0.5})), ErrorReason::kParamNullptr,
-              "self");
-  ExpectError(plan(Forward(Ones(DType::kInt32, kRank9), 0.5)), ErrorReason::kParamInvalid, "self");
+  ExpectError(plan(CallOf("Hardshrink", {std::nullopt}, {0.5})), kParamNullptr, "self");
+  ExpectError(plan(Forward(Ones(DType::kInt32, kRank9), 0.5)), kParamInvalid, "self");
   OpCase to_bool = Forward(Ones(DType::kFloat32, kRank9), 0.5);
   to_bool.output_dtypes = {DType::kBool};
-  ExpectError(plan(to_bool), ErrorReason::kParamInvalid, "out");
-  ExpectError(plan(Forward(Ones(DType::kFloat32, kRank9), 0.5)), ErrorReason::kParamInvalid,
-              "self");
+  ExpectError(plan(to_bool), kParamInvalid, "out");
+  ExpectError(plan(Forward(Ones(DType::kFloat32, kRank9), 0.5)), kParamInvalid, "self");
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "tests/support/cases.h"
 #include "tests/support/compare.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -84,7 +85,7 @@ class HostileMemoryTest : public ::testing::TestWithParam<const Operator*> {
     for (size_t i = 0; i < cases.size(); i += kernel.control_bytes == nullptr ? 5 : 1) {
       SCOPED_TRACE(cases[i].label);
       const absl::StatusOr<OpCall> call = PlanCase(cases[i]);
-      ASSERT_TRUE(call.ok()) << call.status();
+      ASSERT_THAT(call, IsOk());
       body(cases[i], *call, i % kPatterns);
       if (HasFailure()) return;
     }

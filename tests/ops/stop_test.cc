@@ -13,8 +13,9 @@
 #include "core/engine/cost.h"
 #include "core/op/op_table.h"
 #include "gtest/gtest.h"
-#include "tests/ops/long_calls.h"
+#include "tests/support/operator_test.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -84,7 +85,7 @@ class LazyRun {
                                                           .workspace = workspace_.bytes(),
                                                           .control = control_.bytes(),
                                                           .workers = workers});
-    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_THAT(status, IsOk());
     return workers.stopped();
   }
 
@@ -202,7 +203,13 @@ INSTANTIATE_TEST_SUITE_P(AllOperators, StopTest,
 // What comes late in a call is only seen when the call gets there.
 TEST(LongEndTest, AsksThroughout) {
   const std::unique_ptr<Engine> engine = MakeEngine(1);
-  for (const LongCall& call : CallsWithLongEnds()) {
+  std::vector<LongCall> calls;
+  for (const Operator* op : AllOperators()) {
+    if (TestOf(*op).long_ends == nullptr) continue;
+    for (LongCall& call : TestOf(*op).long_ends()) calls.push_back(std::move(call));
+  }
+  ASSERT_FALSE(calls.empty());
+  for (const LongCall& call : calls) {
     SCOPED_TRACE(call.label);
     const absl::Duration longest = LeastOfRuns([&] {
       LazyRun run(*engine->devices()[0], call.call);

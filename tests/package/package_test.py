@@ -27,7 +27,7 @@ PROGRAMS = {
 }
 COMPONENTS = {
     "runtime": ["bin/opserve", "bin/opserve-server", "share/doc/opserve/LICENSE"],
-    "development": ["include/opserve/client/cpp/client.h", "lib*/libopserve_client.a", "lib*/pkgconfig/opserve-client.pc",
+    "development": ["include/opserve/client.h", "lib*/libopserve_client.a", "lib*/pkgconfig/opserve-client.pc",
                     "lib*/cmake/opserve/opserve-config.cmake", "share/opserve/proto/opserve/v1/types.proto",
                     "share/opserve/proto/google/rpc/status.proto"],
     "documentation": ["share/doc/opserve/README.md", "share/doc/opserve/docs/errors.md",
@@ -64,14 +64,15 @@ def check_names_no_folder(prefix, folders):
 
 def write_headers_source(prefix, folder):
     """A source file for each installed header, that includes only it; gives their paths."""
-    include = prefix / "include/opserve"
-    headers = sorted(header.relative_to(include).as_posix() for header in include.rglob("*.h"))
-    if len(headers) < 2:
-        sys.exit(f"no headers in {include}")
+    folders = [prefix / "include", prefix / "include/opserve-core"]
+    headers = [header.relative_to(folder).as_posix() for folder, pattern in zip(folders, ["opserve/*.h", "**/*.h"])
+               for header in sorted(folder.glob(pattern))]
+    if len(headers) < 10:
+        sys.exit(f"no headers in {folders}")
     sources = []
     for header in headers:
         source = folder / (header.replace("/", "_") + ".cc")
-        source.write_text(f'#include "{header}"\n', encoding="utf-8")
+        source.write_text(f'#include <{header}>\n', encoding="utf-8")
         sources.append(source)
     return sources
 

@@ -6,7 +6,7 @@
 #include <google/protobuf/wrappers.pb.h>
 
 #include "absl/status/status.h"
-#include "server/services/deadline.h"
+#include "server/transport/unary/deadline.h"
 
 namespace opserve::testing {
 namespace {

@@ -10,6 +10,7 @@
 #include "opserve/v1/operator_service.grpc.pb.h"
 #include "tests/server/outcome.h"
 #include "tests/server/requests.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -43,7 +44,7 @@ struct Pending {
     grpc::ClientContext own_context;
     v1::GetServerInfoResponse info;
     const grpc::Status answered = stub->GetServerInfo(&own_context, {}, &info);
-    EXPECT_TRUE(answered.ok()) << answered.error_message();
+    EXPECT_THAT(answered, IsOk());
   }
 
   void CancelAndWait() {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/tensor/element.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 
@@ -13,9 +14,9 @@ std::string BytesOf(v1::DataType dtype, const std::vector<double>& elements) {
   const size_t size = DTypeSize(core_dtype);
   std::string bytes(elements.size() * size, '\0');
   for (size_t i = 0; i < elements.size(); ++i) {
-    EXPECT_TRUE(StoreElement(core_dtype, Number(elements[i]),
-                             reinterpret_cast<std::byte*>(bytes.data()) + i * size)
-                    .ok());
+    EXPECT_THAT(StoreElement(core_dtype, Number(elements[i]),
+                             reinterpret_cast<std::byte*>(bytes.data()) + i * size),
+                IsOk());
   }
   return bytes;
 }

@@ -10,6 +10,7 @@
 #include "opserve/v1/operator_service.grpc.pb.h"
 #include "tests/server/outcome.h"
 #include "tests/server/requests.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -145,7 +146,7 @@ ServerTest::~ServerTest() {
 
 void ServerTest::SetUp() {
   absl::StatusOr<std::unique_ptr<server::Server>> started = server::Server::Start(config_);
-  ASSERT_TRUE(started.ok()) << started.status();
+  ASSERT_THAT(started, IsOk());
   server_ = *std::move(started);
   ASSERT_EQ(server_->addresses().size(), 2u);
   tcp_ = std::make_unique<Client>(server_->addresses()[0]);
@@ -161,7 +162,7 @@ int64_t ServerTest::used_bytes() {
 
 void ServerTest::ExpectAliveAndEmpty() {
   const Answer<v1::ExecuteResponse> answer = tcp().Execute(SampleRequest());
-  EXPECT_TRUE(answer.ok()) << answer.code << ": " << answer.message;
+  EXPECT_THAT(answer, IsOk());
   EXPECT_EQ(OutputOf(answer.response), SampleGradient());
   EXPECT_EQ(used_bytes(), 0);
 }

@@ -12,7 +12,7 @@
 #include "absl/time/time.h"
 #include "google/rpc/error_details.pb.h"
 #include "opserve/v1/operator_service.pb.h"
-#include "server/config.h"
+#include "server/flags/config.h"
 #include "server/server.h"
 
 namespace opserve::testing {

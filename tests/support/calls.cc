@@ -4,13 +4,14 @@
 #include "core/op/op_table.h"
 #include "gtest/gtest.h"
 #include "tests/support/run.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 
 OpCase CallOf(std::string_view op, std::vector<std::optional<TestTensor>> inputs,
               std::vector<AttributeValue> attributes) {
   const absl::StatusOr<const Operator*> found = FindOperator(op);
-  EXPECT_TRUE(found.ok()) << found.status();
+  EXPECT_THAT(found, IsOk());
   OpCase op_case;
   op_case.label = "by hand";
   op_case.op = *found;

@@ -1,4 +1,4 @@
-// Cases of the operators that are not element-wise. Called by cases.cc.
+// Cases of the operators that are not element-wise. Called by their values in tests/ops.
 #pragma once
 
 #include <vector>

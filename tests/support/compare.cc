@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "gtest/gtest.h"
+#include "tests/support/operator_test.h"
 
 namespace opserve::testing {
 namespace {
@@ -51,18 +52,9 @@ double MeanThreshold(DType dtype) {
   }
 }
 
-double UlpGoal(std::string_view op, DType dtype) {
-  struct Row {
-    std::string_view op;
-    double f32;
-  };
-  static constexpr Row kRows[] = {{"Hardshrink", 0.5}, {"HardshrinkBackward", 0.5},
-                                  {"L1Loss", 1},       {"L1LossBackward", 1},
-                                  {"SmoothL1Loss", 3}, {"SmoothL1LossBackward", 3}};
-  for (const Row& row : kRows) {
-    if (row.op == op) return dtype == DType::kFloat32 ? row.f32 : 0.51;
-  }
-  return 0;
+double UlpGoal(const Operator& op, DType dtype) {
+  const double f32 = TestOf(op).ulps;
+  return f32 == 0 || dtype == DType::kFloat32 ? f32 : 0.51;
 }
 
 ErrorStats Compare(const TestTensor& result, const Reference& reference) {

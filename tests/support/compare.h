@@ -1,9 +1,6 @@
 // How far a result is from its reference.
 #pragma once
 
-#include <string>
-#include <string_view>
-
 #include "tests/support/reference.h"
 #include "tests/support/test_tensor.h"
 
@@ -27,7 +24,7 @@ double MeanThreshold(DType dtype);
 
 // Largest error of an element that the operator's results may have, in output ulps; 0 where only
 // the thresholds on mean and max hold.
-double UlpGoal(std::string_view op, DType dtype);
+double UlpGoal(const Operator& op, DType dtype);
 
 // Distance between neighbouring numbers of `dtype` around `value`.
 double UlpOf(DType dtype, double value);

@@ -8,6 +8,7 @@
 #include "core/base/status_macros.h"
 #include "gtest/gtest.h"
 #include "tests/support/stand_in.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/unreadable_device.h"
 
 namespace opserve::testing {
@@ -15,11 +16,11 @@ namespace {
 
 std::unique_ptr<Device> MakeNpu(const ManualDevice::Options& options, const Clock& clock) {
   auto library = ascend::AclLibrary::Open({StandInFolder()});
-  EXPECT_TRUE(library.ok()) << library.status();
+  EXPECT_THAT(library, IsOk());
   auto device = ascend::MakeAscendDevice(
       *std::move(library),
       {.id = 0, .threads = options.threads, .memory_limit_bytes = options.memory_bytes}, clock);
-  EXPECT_TRUE(device.ok()) << device.status();
+  EXPECT_THAT(device, IsOk());
   return *std::move(device);
 }
 
@@ -86,7 +87,7 @@ absl::Status ManualDevice::Pass(Work kind) {
   ++gate.begun;
   if (gate.failures == 0) return absl::OkStatus();
   --gate.failures;
-  return MakeError({.reason = ErrorReason::kRuntimeError,
+  return MakeError({.reason = ErrorReason::kDeviceError,
                     .op = {},
                     .parameter = "device",
                     .want = "a device that works",

@@ -1,4 +1,4 @@
-// References of the operators that are not element-wise. Called by reference.cc.
+// References of the operators that are not element-wise. Called by their values in tests/ops.
 #pragma once
 
 #include <vector>

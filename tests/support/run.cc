@@ -9,6 +9,7 @@
 #include "core/op/op_table.h"
 #include "gtest/gtest.h"
 #include "tests/support/stand_in.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 namespace {
@@ -214,7 +215,7 @@ std::unique_ptr<Engine> MakeEngine(int threads, Profile profile) {
     options.ascend_library_paths = {StandInFolder()};
   }
   absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::Create(options);
-  EXPECT_TRUE(engine.ok()) << engine.status();
+  EXPECT_THAT(engine, IsOk());
   return *std::move(engine);
 }
 
@@ -245,7 +246,7 @@ absl::StatusOr<std::vector<TestTensor>> Run(Engine& engine, const OpCase& op_cas
 }
 
 absl::StatusOr<OpCall> BindCase(const OpCase& op_case, Profile profile) {
-  OPSERVE_ASSIGN_OR_RETURN(BoundCall bound, BindCall(ToNamedCall(op_case), *op_case.op, profile));
+  OPSERVE_ASSIGN_OR_RETURN(BoundCall bound, BindCall(ToNamedCall(op_case), profile));
   return std::move(bound.call);
 }
 

@@ -15,7 +15,7 @@ inline std::filesystem::path LibraryFolder() {
   return std::filesystem::absolute(build / "lib");
 }
 
-// libopserve_acl under the names that the field knows.
+// libopserve_acl under CANN's names.
 inline std::string StandInFolder() { return LibraryFolder() / "opserve" / "ascend"; }
 
 // Whether tests that do not care which device they have are to run on an NPU.

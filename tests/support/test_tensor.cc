@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "gtest/gtest.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
 
@@ -85,7 +86,7 @@ double TestTensor::At(int64_t i) const {
 
 void TestTensor::Set(int64_t i, const Number& number) {
   const absl::Status status = StoreElement(desc_.dtype, number, bytes_.data() + ByteOffset(i));
-  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_THAT(status, IsOk());
 }
 
 std::vector<double> TestTensor::Values() const {

@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kAlignment = 64;
 
 absl::Status NotTheDevices(std::string_view what) {
-  return MakeError({.reason = ErrorReason::kInner,
+  return MakeError({.reason = ErrorReason::kInternal,
                     .op = {},
                     .parameter = std::string(what),
                     .want = "an address of the device's memory",

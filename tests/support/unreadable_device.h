@@ -45,6 +45,7 @@ class UnreadableDevice final : public Device {
   const DeviceInfo& info() const override { return info_; }
   const Kernel* FindKernel(const Operator& op) const override;
   absl::Status Execute(const Kernel& kernel, const KernelArgs& args) override;
+  bool runs_ranges() const override { return true; }
   WorkerPool& workers() override { return workers_; }
   MemoryPool& memory() override { return memory_; }
   MemoryPool& host_memory() override { return host_memory_; }

@@ -7,19 +7,21 @@
 #include "core/tensor/half.h"
 #include "gtest/gtest.h"
 #include "tests/support/seed.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve {
 namespace {
 
 TEST(ElementTest, EveryDtypeHoldsItsRange) {
   std::byte element[8];
-  EXPECT_TRUE(StoreElement(DType::kInt8, int64_t{-128}, element).ok());
+  EXPECT_THAT(StoreElement(DType::kInt8, int64_t{-128}, element), testing::IsOk());
   EXPECT_FALSE(StoreElement(DType::kInt8, int64_t{128}, element).ok());
   EXPECT_FALSE(StoreElement(DType::kUint8, int64_t{-1}, element).ok());
-  EXPECT_TRUE(StoreElement(DType::kUint64, std::numeric_limits<uint64_t>::max(), element).ok());
+  EXPECT_THAT(StoreElement(DType::kUint64, std::numeric_limits<uint64_t>::max(), element),
+              testing::IsOk());
   EXPECT_FALSE(StoreElement(DType::kInt64, std::numeric_limits<uint64_t>::max(), element).ok());
   EXPECT_FALSE(StoreElement(DType::kInt32, 1.0, element).ok());
-  EXPECT_TRUE(StoreElement(DType::kBool, int64_t{1}, element).ok());
+  EXPECT_THAT(StoreElement(DType::kBool, int64_t{1}, element), testing::IsOk());
   EXPECT_FALSE(StoreElement(DType::kBool, int64_t{2}, element).ok());
   EXPECT_FALSE(StoreElement(DType::kUndefined, int64_t{0}, element).ok());
 }
@@ -28,13 +30,13 @@ TEST(ElementTest, HalfTypesAreRoundedOnce) {
   // Just above the tie between two neighbours, by less than a float can tell.
   std::byte element[2];
   uint16_t bits = 0;
-  ASSERT_TRUE(StoreElement(DType::kFloat16, 1.0 + 0x1p-11 + 0x1p-40, element).ok());
+  ASSERT_THAT(StoreElement(DType::kFloat16, 1.0 + 0x1p-11 + 0x1p-40, element), testing::IsOk());
   std::memcpy(&bits, element, 2);
   EXPECT_EQ(bits, 0x3c01);
-  ASSERT_TRUE(StoreElement(DType::kBFloat16, 1.0 + 0x1p-8 + 0x1p-50, element).ok());
+  ASSERT_THAT(StoreElement(DType::kBFloat16, 1.0 + 0x1p-8 + 0x1p-50, element), testing::IsOk());
   std::memcpy(&bits, element, 2);
   EXPECT_EQ(bits, 0x3f81);
-  ASSERT_TRUE(StoreElement(DType::kFloat16, 65520.0 - 0x1p-30, element).ok());
+  ASSERT_THAT(StoreElement(DType::kFloat16, 65520.0 - 0x1p-30, element), testing::IsOk());
   std::memcpy(&bits, element, 2);
   EXPECT_EQ(bits, 0x7bff);
 }
@@ -43,8 +45,8 @@ TEST(ElementTest, LargeIntegersAreRoundedOnce) {
   // Above the tie between two floats by less than a double can tell.
   std::byte element[4];
   float value = 0;
-  ASSERT_TRUE(
-      StoreElement(DType::kFloat32, (int64_t{1} << 62) + (int64_t{1} << 38) + 1, element).ok());
+  ASSERT_THAT(StoreElement(DType::kFloat32, (int64_t{1} << 62) + (int64_t{1} << 38) + 1, element),
+              testing::IsOk());
   std::memcpy(&value, element, 4);
   EXPECT_EQ(value, 0x1p62f + 0x1p39f);
 }
@@ -52,7 +54,7 @@ TEST(ElementTest, LargeIntegersAreRoundedOnce) {
 TEST(ElementTest, TextIsShortAndReadsBack) {
   const auto text = [](DType dtype, double value) {
     std::byte element[8];
-    EXPECT_TRUE(StoreElement(dtype, value, element).ok());
+    EXPECT_THAT(StoreElement(dtype, value, element), testing::IsOk());
     return ElementToString(dtype, element);
   };
   EXPECT_EQ(text(DType::kFloat32, 0.1), "0.1");

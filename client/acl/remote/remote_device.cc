@@ -2,27 +2,13 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "client/acl/remote/remote_event.h"
 #include "client/acl/remote/remote_memory.h"
 #include "client/acl/remote/remote_plan.h"
 #include "client/acl/remote/remote_stream.h"
-#include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 
 namespace opserve::acl {
-namespace {
-
-absl::Status NoAddresses(int64_t bytes) {
-  return MakeError({.reason = ErrorReason::kResourceLimit,
-                    .op = {},
-                    .parameter = "size",
-                    .want = "addresses to reserve",
-                    .got = absl::StrCat(bytes, " bytes that this process has no room for")});
-}
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<RemoteDevice>> RemoteDevice::Open(ServerSession& session,
                                                                  const std::string& name) {
   const client::CallOptions soon = {.timeout = kPatience};
@@ -37,8 +23,7 @@ absl::StatusOr<std::unique_ptr<RemoteDevice>> RemoteDevice::Open(ServerSession& 
 
 absl::StatusOr<std::shared_ptr<ProvidedMemory>> RemoteDevice::Allocate(int64_t bytes) {
   OPSERVE_RETURN_IF_ERROR(session_.CheckAlive());
-  std::unique_ptr<ReservedRange> addresses = ReservedRange::Reserve(static_cast<size_t>(bytes));
-  if (addresses == nullptr) return NoAddresses(bytes);
+  OPSERVE_ASSIGN_OR_RETURN(std::unique_ptr<ReservedRange> addresses, ReservedRange::Reserve(bytes));
   absl::StatusOr<client::DeviceBuffer> buffer = context_.AllocateAndWait(bytes);
   if (!buffer.ok()) return session_.Told(buffer.status());
   return std::make_shared<RemoteMemory>(std::move(addresses), *std::move(buffer));

@@ -7,10 +7,11 @@
 #include <string>
 #include <utility>
 
-#include "client/acl/provider.h"
+#include <opserve/session.h>
+
+#include "client/acl/provider/provider.h"
 #include "client/acl/remote/server_session.h"
 #include "client/acl/remote/transfers.h"
-#include "client/cpp/session.h"
 
 namespace opserve::acl {
 

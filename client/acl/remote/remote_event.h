@@ -4,9 +4,10 @@
 #include <atomic>
 #include <utility>
 
-#include "client/acl/provider.h"
+#include <opserve/session.h>
+
+#include "client/acl/provider/provider.h"
 #include "client/acl/remote/server_session.h"
-#include "client/cpp/session.h"
 
 namespace opserve::acl {
 

@@ -5,9 +5,10 @@
 #include <memory>
 #include <utility>
 
-#include "client/acl/provider.h"
-#include "client/acl/reserved_range.h"
-#include "client/cpp/device_tensor.h"
+#include <opserve/device_tensor.h>
+
+#include "client/acl/provider/provider.h"
+#include "client/acl/provider/reserved_range.h"
 
 namespace opserve::acl {
 

@@ -14,18 +14,15 @@
 namespace opserve::acl {
 namespace {
 
-constexpr int64_t kWorkspaceAlignment = 64;
-
-absl::StatusOr<client::DeviceTensor> TensorOf(const TensorArgument& argument,
+absl::StatusOr<client::DeviceTensor> TensorOf(std::string_view name, const TensorDesc& desc,
+                                              const MemoryView& storage,
                                               const client::DeviceBuffer& nothing) {
-  OPSERVE_RETURN_IF_ERROR(CheckDesc(argument.desc, argument.name));
-  if (argument.desc.num_elements() == 0) return client::DeviceTensor{nothing, 0, argument.desc};
-  if (argument.storage.memory == nullptr) return MissingParameter(argument.name, "a buffer");
-  return client::DeviceTensor{BufferOf(argument.storage), argument.storage.offset_bytes,
-                              argument.desc};
+  if (desc.num_elements() == 0) return client::DeviceTensor{nothing, 0, desc};
+  if (storage.memory == nullptr) return MissingParameter(name, "a buffer");
+  return client::DeviceTensor{BufferOf(storage), storage.offset_bytes, desc};
 }
 
-void AddAttribute(client::DeviceCall& call, const AttributeArgument& attribute) {
+void AddAttribute(client::DeviceCall& call, const NamedAttribute& attribute) {
   std::visit(
       [&](const auto& value) {
         if constexpr (!std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
@@ -36,22 +33,24 @@ void AddAttribute(client::DeviceCall& call, const AttributeArgument& attribute) 
 
 // An output without memory that the call masks out is not sent: the server then takes it for one
 // that it shall make, if it is wanted.
-bool IsSent(const TensorArgument& output) {
+bool IsSent(const OperatorCall& call, const NamedOutput& output) {
   return !output.missing &&
-         (output.storage.memory != nullptr || NumElements(output.desc.shape) == 0);
+         (call.StorageOf(output).memory != nullptr || NumElements(output.given->shape) == 0);
 }
 
 absl::StatusOr<client::DeviceCall> ToDeviceCall(const OperatorCall& call,
                                                 const client::DeviceBuffer& nothing) {
-  client::DeviceCall made(call.op);
-  for (const TensorArgument& input : call.inputs) {
-    OPSERVE_ASSIGN_OR_RETURN(client::DeviceTensor tensor, TensorOf(input, nothing));
+  client::DeviceCall made(call.named.op->name);
+  for (const NamedInput& input : call.named.inputs) {
+    OPSERVE_ASSIGN_OR_RETURN(client::DeviceTensor tensor,
+                             TensorOf(input.name, input.desc, call.StorageOf(input), nothing));
     made.Input(input.name, std::move(tensor));
   }
-  for (const AttributeArgument& attribute : call.attributes) AddAttribute(made, attribute);
-  for (const TensorArgument& output : call.outputs) {
-    if (!IsSent(output)) continue;
-    OPSERVE_ASSIGN_OR_RETURN(client::DeviceTensor tensor, TensorOf(output, nothing));
+  for (const NamedAttribute& attribute : call.named.attributes) AddAttribute(made, attribute);
+  for (const NamedOutput& output : call.named.outputs) {
+    if (!IsSent(call, output)) continue;
+    OPSERVE_ASSIGN_OR_RETURN(client::DeviceTensor tensor,
+                             TensorOf(output.name, *output.given, call.StorageOf(output), nothing));
     made.Output(output.name, std::move(tensor));
   }
   return made;
@@ -63,8 +62,8 @@ bool IsMasked(const client::PlannedOutput& output) {
 
 absl::Status CheckNoneIsWanted(const OperatorCall& call,
                                const std::vector<client::PlannedOutput>& planned) {
-  for (const TensorArgument& output : call.outputs) {
-    if (IsSent(output)) continue;
+  for (const NamedOutput& output : call.named.outputs) {
+    if (IsSent(call, output)) continue;
     const auto plan = std::find_if(planned.begin(), planned.end(),
                                    [&output](const client::PlannedOutput& candidate) {
                                      return candidate.name == output.name;
@@ -79,23 +78,6 @@ absl::Status CheckNoneIsWanted(const OperatorCall& call,
   return absl::OkStatus();
 }
 
-std::vector<RemotePlan::Reach> ReachesOf(const OperatorCall& call) {
-  std::vector<RemotePlan::Reach> reaches;
-  for (const auto* tensors : {&call.inputs, &call.outputs}) {
-    for (const TensorArgument& tensor : *tensors) {
-      if (!tensor.missing && tensor.storage.memory != nullptr)
-        reaches.push_back({tensor.name, tensor.storage, tensor.desc.reach_bytes()});
-    }
-  }
-  return reaches;
-}
-
-bool Overlap(const RemotePlan::Reach& tensor, const MemoryView& workspace, int64_t bytes) {
-  return tensor.storage.memory == workspace.memory &&
-         tensor.storage.offset_bytes < workspace.offset_bytes + bytes &&
-         workspace.offset_bytes < tensor.storage.offset_bytes + tensor.bytes;
-}
-
 }  // namespace
 
 absl::Status RemotePlan::SetStorages(
@@ -108,36 +90,7 @@ absl::Status RemotePlan::SetStorages(
         std::string(name),
         client::DeviceTensor{.buffer = BufferOf(view), .offset_bytes = view.offset_bytes});
   }
-  OPSERVE_RETURN_IF_ERROR(session_.Told(executor_.SetTensorsAndWait(tensors)));
-  const MutexLock lock(mutex_);
-  for (Reach& tensor : tensors_) {
-    for (const auto& [name, view] : storages) {
-      if (name == tensor.name) tensor.storage = view;
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status RemotePlan::CheckWorkspace(const MemoryView& workspace) const {
-  if (workspace.memory == nullptr) return absl::OkStatus();
-  const int64_t left = workspace.memory->size_bytes() - workspace.offset_bytes;
-  if (left < workspace_bytes_) {
-    return InvalidParameter("workspace", absl::StrCat("at least ", workspace_bytes_, " bytes"),
-                            absl::StrCat(left));
-  }
-  if (workspace.offset_bytes % kWorkspaceAlignment != 0) {
-    return InvalidParameter("workspace",
-                            absl::StrCat("an address that is a multiple of ", kWorkspaceAlignment),
-                            absl::StrCat(workspace.offset_bytes, " bytes behind one"));
-  }
-  const MutexLock lock(mutex_);
-  for (const Reach& tensor : tensors_) {
-    if (!Overlap(tensor, workspace, workspace_bytes_)) continue;
-    return InvalidParameter("workspace",
-                            absl::StrCat("memory apart from that of ", std::string(tensor.name)),
-                            "memory that overlaps it");
-  }
-  return absl::OkStatus();
+  return session_.Told(executor_.SetTensorsAndWait(tensors));
 }
 
 absl::StatusOr<std::shared_ptr<ProvidedPlan>> MakeRemotePlan(ServerSession& session,
@@ -150,8 +103,7 @@ absl::StatusOr<std::shared_ptr<ProvidedPlan>> MakeRemotePlan(ServerSession& sess
   const absl::StatusOr<client::ExecutorPlan> plan = executor.plan();
   if (!plan.ok()) return session.Told(plan.status());
   OPSERVE_RETURN_IF_ERROR(CheckNoneIsWanted(call, plan->outputs));
-  return std::make_shared<RemotePlan>(session, std::move(executor), plan->workspace_bytes,
-                                      ReachesOf(call));
+  return std::make_shared<RemotePlan>(session, std::move(executor), plan->workspace_bytes);
 }
 
 }  // namespace opserve::acl

@@ -5,7 +5,7 @@
 
 #include "client/acl/remote/remote_device.h"
 #include "client/acl/remote/server_session.h"
-#include "client/cpp/printable_text.h"
+#include "client/cpp/values/printable_text.h"
 #include "core/base/status_macros.h"
 
 namespace opserve::acl {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "client/acl/provider.h"
+#include "client/acl/provider/provider.h"
 
 namespace opserve::acl {
 

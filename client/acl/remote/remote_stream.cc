@@ -60,9 +60,7 @@ absl::Status RemoteStream::Fill(const MemoryView& to, std::byte value, int64_t b
 
 absl::Status RemoteStream::Execute(ProvidedPlan& plan, const MemoryView& workspace) {
   OPSERVE_RETURN_IF_ERROR(Enter());
-  const auto& remote = static_cast<RemotePlan&>(plan);
-  OPSERVE_RETURN_IF_ERROR(remote.CheckWorkspace(workspace));
-  const client::Executor& executor = remote.executor();
+  const client::Executor& executor = static_cast<RemotePlan&>(plan).executor();
   if (workspace.memory == nullptr) {
     stream_.Execute(executor);
   } else {

@@ -7,11 +7,12 @@
 #include <span>
 #include <utility>
 
+#include <opserve/session.h>
+
 #include "absl/base/thread_annotations.h"
-#include "client/acl/provider.h"
+#include "client/acl/provider/provider.h"
 #include "client/acl/remote/server_session.h"
 #include "client/acl/remote/transfers.h"
-#include "client/cpp/session.h"
 #include "core/base/mutex.h"
 
 namespace opserve::acl {

@@ -2,9 +2,10 @@
 
 #include <memory>
 
+#include <opserve/client.h>
+
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
-#include "client/cpp/client.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 

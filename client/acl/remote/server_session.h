@@ -6,11 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include <opserve/session.h>
+
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/cpp/session.h"
 #include "core/base/mutex.h"
 
 namespace opserve::acl {

@@ -29,12 +29,12 @@ client::TensorView CopyOf(std::span<const std::byte> bytes) {
 
 absl::Status SendBytes(ServerSession& session, client::Stream& stream, const MemoryView& to,
                        std::span<const std::byte> from, Sending sending) {
-  const client::DeviceTensor region = BytesOf(to, static_cast<int64_t>(from.size()));
-  if (from.size() <= kCopiedBytes) return session.Told(stream.Upload(region, CopyOf(from)));
-  if (sending == Sending::kWait) return session.Told(stream.Upload(region, ViewOf(from)));
+  const client::DeviceTensor range = BytesOf(to, static_cast<int64_t>(from.size()));
+  if (from.size() <= kCopiedBytes) return session.Told(stream.Upload(range, CopyOf(from)));
+  if (sending == Sending::kWait) return session.Told(stream.Upload(range, ViewOf(from)));
   session.lent().Lend();
   return session.Told(
-      stream.UploadAsync(region, ViewOf(from), [&lent = session.lent()] { lent.Return(); }));
+      stream.UploadAsync(range, ViewOf(from), [&lent = session.lent()] { lent.Return(); }));
 }
 
 absl::Status Transfers::Upload(const MemoryView& to, std::span<const std::byte> from) {
@@ -44,8 +44,8 @@ absl::Status Transfers::Upload(const MemoryView& to, std::span<const std::byte> 
 
 absl::Status Transfers::Download(const MemoryView& from, std::span<std::byte> to) {
   OPSERVE_RETURN_IF_ERROR(session_.CheckAlive());
-  const client::DeviceTensor region = BytesOf(from, static_cast<int64_t>(to.size()));
-  OPSERVE_RETURN_IF_ERROR(session_.Told(stream_.DownloadTo(region, to)));
+  const client::DeviceTensor range = BytesOf(from, static_cast<int64_t>(to.size()));
+  OPSERVE_RETURN_IF_ERROR(session_.Told(stream_.DownloadTo(range, to)));
   return TakeFailure();
 }
 

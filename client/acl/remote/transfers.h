@@ -7,10 +7,11 @@
 #include <span>
 #include <utility>
 
+#include <opserve/session.h>
+
 #include "absl/status/status.h"
-#include "client/acl/provider.h"
+#include "client/acl/provider/provider.h"
 #include "client/acl/remote/server_session.h"
-#include "client/cpp/session.h"
 
 namespace opserve::acl {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "client/cpp/client.h"
+#include <opserve/client.h>
 
 using opserve::client::Call;
 using opserve::client::Client;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "client/cpp/client.h"
-#include "client/cpp/session.h"
+#include <opserve/client.h>
+#include <opserve/session.h>
 
 using opserve::DType;
 using opserve::client::Client;

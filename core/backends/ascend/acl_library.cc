@@ -152,7 +152,7 @@ absl::Status AclLibrary::Initialize() {
   initialized_ = code == 0 || code == kRepeatedInit;
   if (initialized_) return absl::OkStatus();
   const char* message = functions_.recent_message();
-  return MakeError({.reason = ErrorReason::kRuntimeError,
+  return MakeError({.reason = ErrorReason::kDeviceError,
                     .op = {},
                     .parameter = "ascend",
                     .want = "aclInit to succeed",

@@ -3,7 +3,9 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "core/backends/ascend/call_objects.h"
 #include "core/backends/ascend/memory.h"
 #include "core/backends/ascend/npu.h"
@@ -23,7 +25,7 @@ constexpr size_t kNothingBytes = 64;
 size_t NoWorkspace(const OpCall& /*call*/) { return 0; }
 
 absl::Status ExecuteWithoutDevice(const KernelArgs& /*args*/) {
-  return MakeError({.reason = ErrorReason::kInner,
+  return MakeError({.reason = ErrorReason::kInternal,
                     .op = {},
                     .parameter = "kernel",
                     .want = "Device::Execute",
@@ -57,8 +59,7 @@ class AscendDevice final : public Device {
         host_memory_(options.memory_limit_bytes, pinned_memory_, clock, options.client_share),
         workers_(info_.threads) {
     for (const Operator* op : AllOperators())
-      operators_.push_back(FindPhaseOne(*op) == nullptr ? std::nullopt
-                                                        : npu_->library().FindOperator(op->name));
+      operators_.push_back(npu_->library().FindOperator(op->name));
   }
 
   const DeviceInfo& info() const override { return info_; }
@@ -92,7 +93,6 @@ class AscendDevice final : public Device {
     return ascend::Fill(*npu_, to, pattern, workers);
   }
 
-  bool runs_ranges() const override { return false; }
   absl::Status Execute(const Kernel& /*kernel*/, const KernelArgs& args) override {
     OPSERVE_RETURN_IF_ERROR(npu_->Enter());
     OPSERVE_ASSIGN_OR_RETURN(const PooledBuffer nothing, memory_.Acquire(kNothingBytes));
@@ -102,7 +102,7 @@ class AscendDevice final : public Device {
     const AclOperator& functions = *operators_[OperatorIndex(op)];
     uint64_t bytes = 0;
     AclExecutor* executor = nullptr;
-    const int32_t planned = FindPhaseOne(op)(functions.plan, objects, &bytes, &executor);
+    const int32_t planned = PhaseOneOf(op)(functions.plan, objects, &bytes, &executor);
     OPSERVE_RETURN_IF_ERROR(
         npu_->Check(planned, absl::StrCat("aclnn", std::string(op.name), "GetWorkspaceSize")));
     absl::StatusOr<PooledBuffer> workspace = memory_.Acquire(bytes);
@@ -137,7 +137,7 @@ absl::StatusOr<int32_t> CountDevices(const AclLibrary& library) {
   const int32_t code = library.functions().device_count(&count);
   if (code == 0) return static_cast<int32_t>(count);
   const char* message = library.functions().recent_message();
-  return MakeError({.reason = ErrorReason::kRuntimeError,
+  return MakeError({.reason = ErrorReason::kDeviceError,
                     .op = {},
                     .parameter = "ascend",
                     .want = "aclrtGetDeviceCount to succeed",
@@ -162,5 +162,59 @@ absl::StatusOr<std::unique_ptr<Device>> MakeAscendDevice(std::shared_ptr<const A
   return std::unique_ptr<Device>(
       std::make_unique<AscendDevice>(std::move(info), std::move(npu), options, clock));
 }
+
+namespace {
+
+constexpr int kMaxId = 1023;
+
+// "", "2", "0-3".
+absl::Status ReadSpec(const DeviceText& text, DeviceSpec& spec) {
+  OPSERVE_RETURN_IF_ERROR(ReadCommonOptions(text, spec));
+  if (!text.has_number) return absl::OkStatus();
+  const std::vector<std::string> ends = absl::StrSplit(text.number, absl::MaxSplits('-', 1));
+  int first = 0;
+  int last = 0;
+  if (!absl::SimpleAtoi(ends.front(), &first) || !absl::SimpleAtoi(ends.back(), &last) ||
+      first < 0 || last < first || last > kMaxId) {
+    return BadDeviceText("device: ascend", absl::StrCat("N, or N-M, from 0 to ", kMaxId),
+                         text.number);
+  }
+  for (int id = first; id <= last; ++id) spec.ids.push_back(id);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<int>> IdsOf(const DeviceSpec& spec, const AclLibrary& library) {
+  if (!spec.ids.empty()) return spec.ids;
+  OPSERVE_ASSIGN_OR_RETURN(const int32_t count, CountDevices(library));
+  if (count == 0) return InvalidParameter("device", "an NPU that the runtime sees", "none");
+  std::vector<int> ids;
+  ids.reserve(static_cast<size_t>(count));
+  for (int id = 0; id < count; ++id) ids.push_back(id);
+  return ids;
+}
+
+absl::StatusOr<std::vector<MakeDevice>> FindDevices(const DeviceSpec& spec, int /*number*/,
+                                                    const std::vector<std::string>& library_paths) {
+  OPSERVE_ASSIGN_OR_RETURN(const std::shared_ptr<const AclLibrary> library,
+                           AclLibrary::Open(library_paths));
+  OPSERVE_ASSIGN_OR_RETURN(const std::vector<int> ids, IdsOf(spec, *library));
+  std::vector<MakeDevice> devices;
+  for (const int id : ids) {
+    const AscendDeviceOptions options = {
+        .id = id, .threads = spec.threads, .profile = spec.profile};
+    devices.emplace_back([library, options](const DeviceLimits& limits, const Clock& clock) {
+      AscendDeviceOptions limited = options;
+      limited.memory_limit_bytes = limits.memory_limit_bytes;
+      limited.client_share = limits.client_share;
+      return MakeAscendDevice(library, limited, clock);
+    });
+  }
+  return devices;
+}
+
+}  // namespace
+
+extern constinit const Backend kAscendBackend = {
+    .kind = "ascend", .usage = "ascend[:ID][,…]", .read = ReadSpec, .find = FindDevices};
 
 }  // namespace opserve::ascend

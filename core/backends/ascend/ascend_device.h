@@ -11,9 +11,11 @@
 #include "absl/time/time.h"
 #include "core/backends/ascend/acl_library.h"
 #include "core/base/clock.h"
-#include "core/device/device.h"
+#include "core/device/backend.h"
 
 namespace opserve::ascend {
+
+extern const Backend kAscendBackend;
 
 // How many devices the runtime sees. 361001.
 absl::StatusOr<int32_t> CountDevices(const AclLibrary& library);

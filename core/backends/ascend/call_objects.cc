@@ -24,18 +24,18 @@ CallObjects::~CallObjects() {
   for (const AclTensor* tensor : outputs_) {
     if (tensor != nullptr) acl.destroy_tensor(tensor);
   }
-  for (const AclIntArray* array : ints_) {
-    if (array != nullptr) acl.destroy_ints(array);
+  for (const AttributeObject& object : attributes_) {
+    if (object.ints != nullptr) acl.destroy_ints(object.ints);
+    if (object.bools != nullptr) acl.destroy_bools(object.bools);
+    if (object.scalar != nullptr) acl.destroy_scalar(object.scalar);
   }
-  if (bools_ != nullptr) acl.destroy_bools(bools_);
-  if (scalar_ != nullptr) acl.destroy_scalar(scalar_);
 }
 
 absl::Status CallObjects::Make(const KernelArgs& args, std::byte* nothing) {
   call_ = &args.call;
   inputs_.resize(args.inputs.size(), nullptr);
   outputs_.resize(args.outputs.size(), nullptr);
-  ints_.resize(call_->attributes.size(), nullptr);
+  attributes_.resize(call_->attributes.size());
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (!call_->inputs[i].has_value()) continue;
     const TensorDesc& desc = *call_->inputs[i];
@@ -48,8 +48,9 @@ absl::Status CallObjects::Make(const KernelArgs& args, std::byte* nothing) {
     std::byte* data = slot.desc.num_elements() == 0 ? nothing : args.outputs[i];
     OPSERVE_RETURN_IF_ERROR(MakeTensor(slot.desc, data, outputs_[i]));
   }
-  for (size_t i = 0; i < ints_.size(); ++i) {
-    OPSERVE_RETURN_IF_ERROR(MakeAttribute(call_->attributes[i], call_->op->attributes[i].kind, i));
+  for (size_t i = 0; i < attributes_.size(); ++i) {
+    OPSERVE_RETURN_IF_ERROR(
+        MakeAttribute(call_->attributes[i], call_->op->attributes[i].kind, attributes_[i]));
   }
   return absl::OkStatus();
 }
@@ -66,25 +67,25 @@ absl::Status CallObjects::MakeTensor(const TensorDesc& desc, std::byte* data, Ac
 }
 
 absl::Status CallObjects::MakeAttribute(const AttributeValue& value, AttributeKind kind,
-                                        size_t index) {
+                                        AttributeObject& object) {
   switch (kind) {
     case AttributeKind::kIntList: {
       const auto& values = std::get<std::vector<int64_t>>(value);
       const int64_t none = 0;
-      ints_[index] = npu_.acl().create_ints(values.empty() ? &none : values.data(), values.size());
-      return CheckMade(ints_[index], "aclCreateIntArray");
+      object.ints = npu_.acl().create_ints(values.empty() ? &none : values.data(), values.size());
+      return CheckMade(object.ints, "aclCreateIntArray");
     }
     case AttributeKind::kBoolList: {
       const auto& values = std::get<std::vector<bool>>(value);
       const auto array = std::make_unique<bool[]>(values.size() + 1);
       for (size_t i = 0; i < values.size(); ++i) array[i] = values[i];
-      bools_ = npu_.acl().create_bools(array.get(), values.size());
-      return CheckMade(bools_, "aclCreateBoolArray");
+      object.bools = npu_.acl().create_bools(array.get(), values.size());
+      return CheckMade(object.bools, "aclCreateBoolArray");
     }
     case AttributeKind::kScalar: {
       auto single = static_cast<float>(std::get<double>(value));
-      scalar_ = npu_.acl().create_scalar(&single, kAclFloat);
-      return CheckMade(scalar_, "aclCreateScalar");
+      object.scalar = npu_.acl().create_scalar(&single, kAclFloat);
+      return CheckMade(object.scalar, "aclCreateScalar");
     }
     case AttributeKind::kInt:
     case AttributeKind::kFloat:
@@ -97,7 +98,7 @@ absl::Status CallObjects::MakeAttribute(const AttributeValue& value, AttributeKi
 absl::Status CallObjects::CheckMade(const void* object, const char* function) {
   if (object != nullptr) return absl::OkStatus();
   const char* message = npu_.acl().recent_message();
-  return MakeError({.reason = ErrorReason::kRuntimeError,
+  return MakeError({.reason = ErrorReason::kDeviceError,
                     .op = {},
                     .parameter = "device",
                     .want = absl::StrCat(function, " to make one"),

@@ -32,22 +32,28 @@ class CallObjects {
   int64_t integer(int i) const { return call_->attribute<int64_t>(i); }
   double real(int i) const { return call_->attribute<double>(i); }
   bool flag(int i) const { return call_->attribute<bool>(i); }
-  const AclScalar* scalar() const { return scalar_; }
-  const AclIntArray* ints(size_t i) const { return ints_[i]; }
-  const AclBoolArray* bools() const { return bools_; }
+  const AclScalar* scalar(size_t i) const { return attributes_[i].scalar; }
+  const AclIntArray* ints(size_t i) const { return attributes_[i].ints; }
+  const AclBoolArray* bools(size_t i) const { return attributes_[i].bools; }
 
  private:
+  // One of them, or none for a number.
+  struct AttributeObject {
+    AclScalar* scalar = nullptr;
+    AclIntArray* ints = nullptr;
+    AclBoolArray* bools = nullptr;
+  };
+
   absl::Status MakeTensor(const TensorDesc& desc, std::byte* data, AclTensor*& tensor);
-  absl::Status MakeAttribute(const AttributeValue& value, AttributeKind kind, size_t index);
+  absl::Status MakeAttribute(const AttributeValue& value, AttributeKind kind,
+                             AttributeObject& object);
   absl::Status CheckMade(const void* object, const char* function);
 
   Npu& npu_;
   const OpCall* call_ = nullptr;
   absl::InlinedVector<AclTensor*, 5> inputs_;
   absl::InlinedVector<AclTensor*, 3> outputs_;
-  absl::InlinedVector<AclIntArray*, 5> ints_;  // by attribute; null where it is no list of ints
-  AclScalar* scalar_ = nullptr;
-  AclBoolArray* bools_ = nullptr;
+  absl::InlinedVector<AttributeObject, 5> attributes_;
 };
 
 }  // namespace opserve::ascend

@@ -29,10 +29,10 @@ uint64_t NextSerial() {
 }
 
 ErrorReason ReasonOf(int32_t code) {
-  if (code == kParamNullptr) return ErrorReason::kParamNullptr;
-  if (code / 1000 == 161) return ErrorReason::kParamInvalid;
+  if (code == kParamNullptr) return ErrorReason::kMissingParameter;
+  if (code / 1000 == 161) return ErrorReason::kInvalidParameter;
   const bool memory = code == kBadAlloc || code == kMemoryAllocation || code == kDeviceOutOfMemory;
-  return memory ? ErrorReason::kResourceLimit : ErrorReason::kRuntimeError;
+  return memory ? ErrorReason::kResourceLimit : ErrorReason::kDeviceError;
 }
 
 // The first digit says whose fault it is; 1 is the caller's.
@@ -102,7 +102,7 @@ absl::Status Npu::Check(int32_t code, std::string_view function) {
                                        message == nullptr || *message == '\0' ? "" : ": ",
                                        message == nullptr ? "" : message);
   const ErrorReason reason = ReasonOf(code);
-  if (reason == ErrorReason::kRuntimeError && !IsCallers(code)) {
+  if (reason == ErrorReason::kDeviceError && !IsCallers(code)) {
     const bool hangs = code == kStreamTimeout || code == kEventTimeout;
     if (hangs || !Answers()) Quarantine(got);
     OPSERVE_RETURN_IF_ERROR(health());

@@ -1,8 +1,7 @@
-// How each operator's phase one is called: the one list of what this device can have.
+// How each operator's phase one is called.
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "core/backends/ascend/call_objects.h"
 #include "core/op/operator.h"
@@ -13,7 +12,6 @@ namespace opserve::ascend {
 using PhaseOne = int32_t (*)(void* function, const CallObjects& call, uint64_t* workspace_bytes,
                              AclExecutor** executor);
 
-// nullptr when there is no row for it.
-PhaseOne FindPhaseOne(const Operator& op);
+PhaseOne PhaseOneOf(const Operator& op);
 
 }  // namespace opserve::ascend

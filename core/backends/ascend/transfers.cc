@@ -16,23 +16,23 @@ constexpr int64_t kPatternBytes = int64_t{1} << 20;
 // Where the next byte of a range is, and how many follow it side by side.
 class Cursor {
  public:
-  explicit Cursor(const MemoryRange& range) : region_(range) {
+  explicit Cursor(const MemoryRange& range) : range_(range) {
     if (range.rows > 1 && range.stride_bytes == range.row_bytes)
-      region_ = {.start = range.start, .row_bytes = range.size_bytes()};
+      range_ = {.start = range.start, .row_bytes = range.size_bytes()};
   }
 
-  std::byte* at() const { return region_.start + row_ * region_.stride_bytes + column_; }
-  int64_t run() const { return region_.row_bytes - column_; }
+  std::byte* at() const { return range_.start + row_ * range_.stride_bytes + column_; }
+  int64_t run() const { return range_.row_bytes - column_; }
   // `bytes` may be more than the run; not more than there are.
   void Skip(int64_t bytes) {
-    if (region_.row_bytes == 0) return;
+    if (range_.row_bytes == 0) return;
     const int64_t column = column_ + bytes;
-    row_ += column / region_.row_bytes;
-    column_ = column % region_.row_bytes;
+    row_ += column / range_.row_bytes;
+    column_ = column % range_.row_bytes;
   }
 
  private:
-  MemoryRange region_;
+  MemoryRange range_;
   int64_t row_ = 0;
   int64_t column_ = 0;
 };

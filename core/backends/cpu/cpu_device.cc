@@ -10,7 +10,7 @@
 namespace opserve::cpu {
 
 // Each is defined in the operator's file of this folder.
-#define OPSERVE_OP(Name) extern constinit const Kernel k##Name##Kernel;
+#define OPSERVE_OP(file, Name) extern constinit const Kernel k##Name##Kernel;
 #include "core/op/builtin_ops.inc"
 #undef OPSERVE_OP
 
@@ -18,7 +18,7 @@ namespace {
 
 // In the order of AllOperators.
 constexpr const Kernel* kKernels[] = {
-#define OPSERVE_OP(Name) &k##Name##Kernel,
+#define OPSERVE_OP(file, Name) &k##Name##Kernel,
 #include "core/op/builtin_ops.inc"
 #undef OPSERVE_OP
 };
@@ -34,6 +34,7 @@ class CpuDevice final : public Device {
   const Kernel* FindKernel(const Operator& op) const override {
     return kKernels[OperatorIndex(op)];
   }
+  bool runs_ranges() const override { return true; }
   WorkerPool& workers() override { return workers_; }
   MemoryPool& memory() override { return memory_; }
   MemoryPool& host_memory() override { return memory_; }
@@ -66,7 +67,27 @@ class CpuDevice final : public Device {
   WorkerPool workers_;  // last: its tasks use the rest until it is gone
 };
 
+absl::Status ReadSpec(const DeviceText& text, DeviceSpec& spec) {
+  if (text.has_number) return BadDeviceText("device", kCpuBackend.usage, text.all);
+  return ReadCommonOptions(text, spec);
+}
+
+absl::StatusOr<std::vector<MakeDevice>> FindDevices(
+    const DeviceSpec& spec, int number, const std::vector<std::string>& /*library_paths*/) {
+  const CpuDeviceOptions options = {
+      .name = absl::StrCat("cpu:", number), .threads = spec.threads, .profile = spec.profile};
+  return std::vector<MakeDevice>{[options](const DeviceLimits& limits, const Clock& clock) {
+    CpuDeviceOptions limited = options;
+    limited.memory_limit_bytes = limits.memory_limit_bytes;
+    limited.client_share = limits.client_share;
+    return MakeCpuDevice(limited, clock);
+  }};
+}
+
 }  // namespace
+
+extern constinit const Backend kCpuBackend = {
+    .kind = "cpu", .usage = "cpu[,threads=N][,profile=P]", .read = ReadSpec, .find = FindDevices};
 
 std::string SimdTargetName() {
   const int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;

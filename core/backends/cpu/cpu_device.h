@@ -6,9 +6,11 @@
 #include <string>
 
 #include "core/base/clock.h"
-#include "core/device/device.h"
+#include "core/device/backend.h"
 
 namespace opserve::cpu {
+
+extern const Backend kCpuBackend;
 
 struct CpuDeviceOptions {
   std::string name = "cpu:0";

@@ -65,8 +65,8 @@ bool IsLabel(float label, int64_t classes) {
 
 absl::Status BadLabel(const CtcPlan& plan, const std::string& label, int64_t sample,
                       int64_t position) {
-  return InvalidParameter("targets", absl::StrCat("whole numbers in [0, C = ", plan.c, ")"),
-                          absl::StrCat(label, " for label ", position, " of sample ", sample));
+  return OutOfRange("targets", absl::StrCat("whole numbers in [0, C = ", plan.c, ")"),
+                    absl::StrCat(label, " for label ", position, " of sample ", sample));
 }
 
 template <typename T>

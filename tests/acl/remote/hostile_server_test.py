@@ -9,7 +9,7 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "support"), str(HERE.parents[1] / "client")]
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "support"), str(HERE.parents[1] / "client/hostile")]
 
 import hostile_attacks as does
 import programs_test

@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
+#include <opserve/client.h>
+
 #include "absl/strings/str_cat.h"
-#include "client/cpp/client.h"
 #include "core/base/mutex.h"
 #include "server/server.h"
 

@@ -8,6 +8,7 @@
 
 #include "core/base/strings.h"
 #include "tests/support/seed.h"
+#include "tests/support/status_matchers.h"
 
 namespace opserve::bench {
 namespace {
@@ -22,7 +23,7 @@ std::vector<PoissonArrivals::Arrival> AllOf(const std::vector<RatePhase>& phases
 
 TEST(RatePhasesTest, AreParsed) {
   const auto phases = ParseRatePhases("2000@2s,0.5@1m");
-  ASSERT_TRUE(phases.ok()) << phases.status();
+  ASSERT_THAT(phases, testing::IsOk());
   ASSERT_EQ(phases->size(), 2U);
   EXPECT_EQ((*phases)[0].per_second, 2000);
   EXPECT_EQ((*phases)[0].duration, absl::Seconds(2));

@@ -140,10 +140,17 @@ class GrpcStream final : public Stream,
   absl::Notification over_;
 };
 
+// gRPC 1.51 corrupts memory when the last channel goes on one of its callback threads, as it may
+// with a call that ends late. So the first one stays for ever.
+const std::shared_ptr<grpc::Channel>& First(const std::shared_ptr<grpc::Channel>& channel) {
+  static const auto& first = *new std::shared_ptr<grpc::Channel>(channel);
+  return first;
+}
+
 class GrpcConnection final : public Connection {
  public:
   explicit GrpcConnection(std::shared_ptr<grpc::Channel> channel)
-      : channel_(std::move(channel)), stub_(channel_) {}
+      : first_(First(channel)), channel_(std::move(channel)), stub_(channel_) {}
 
   bool Wait(absl::Duration timeout) { return channel_->WaitForConnected(DeadlineAfter(timeout)); }
 
@@ -169,6 +176,7 @@ class GrpcConnection final : public Connection {
   }
 
  private:
+  const std::shared_ptr<grpc::Channel> first_;
   const std::shared_ptr<grpc::Channel> channel_;
   grpc::GenericStub stub_;
 };

@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "core/base/status_macros.h"
 #include "core/engine/engine.h"
+#include "core/op/op_table.h"
 
 namespace opserve::bench {
 namespace {
@@ -16,7 +17,7 @@ constexpr int64_t kMemory = int64_t{4} << 30;
 
 absl::StatusOr<Plan> PlanOf(const Engine& engine, const v1::Call& call) {
   NamedCall named;
-  named.op = call.op();
+  OPSERVE_ASSIGN_OR_RETURN(named.op, FindOperator(call.op()));
   for (const v1::Tensor& input : call.inputs()) {
     const std::vector<int64_t> shape(input.shape().begin(), input.shape().end());
     named.inputs.push_back({input.name(), TensorDesc::Dense(DType::kFloat32, shape)});

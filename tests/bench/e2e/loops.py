@@ -5,12 +5,13 @@ from peers import ECHOES
 
 
 def latency_values(report):
+    calls = report["calls_per_second"] * report["seconds"]
     return {"calls/s": report["calls_per_second"], "p50": report["latency_us"]["p50"],
-            "p99": report["latency_us"]["p99"]}
+            "p99": report["latency_us"]["p99"], "server us": report["server"]["cpu_seconds"] * 1e6 / calls}
 
 
 def small_group(sizes):
-    plain = {"calls/s": Figure("calls/s"), "p50": Figure("us"), "p99": Figure("us")}
+    plain = {"calls/s": Figure("calls/s"), "p50": Figure("us"), "p99": Figure("us"), "server us": Figure("us/call")}
     modes = []
     for socket in ("tcp", "unix"):
         modes.append(loop_mode(f"unary 8 floats, 1 in flight, {socket}", ["--load", "unary"],

@@ -15,6 +15,7 @@ NO_SUCH_METHOD = 77
 
 ECHOES = ("zero-copy", "gather")
 PEERS = ("opserve",) + ECHOES
+BEFORE = "before"  # opserve-server of another commit
 
 
 class NotServed(Exception):
@@ -34,7 +35,7 @@ class Server:
 
     def __init__(self, name, command, folder, core):
         self.name = name
-        self.kind = "opserve" if name == "opserve" else "echo"
+        self.kind = "echo" if name in ECHOES else "opserve"
         self._log = folder / f"{name}.log"
         port_file = folder / f"{name}.addresses"
         port_file.unlink(missing_ok=True)
@@ -73,8 +74,9 @@ class Server:
 class Bench:
     """Where the programs are and how runs are made."""
 
-    def __init__(self, bin_folder, pin, freed_memory, warm_up, timeout):
+    def __init__(self, bin_folder, before, pin, freed_memory, warm_up, timeout):
         self.bin = pathlib.Path(bin_folder)
+        self.before = before
         self.freed_memory = freed_memory
         self.warm_up = warm_up
         self.timeout = timeout
@@ -87,14 +89,18 @@ class Bench:
             folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
             running = {}
             for name in names:
-                sharing = ("--allow-shared-memory", f"unix:{folder}/memory.sock", "--shared-memory-limit", "1GiB")
-                command = [self.bin / "opserve-server", *sharing, *flags] if name == "opserve" else [
-                    self.bin / "opserve-bench-echo", "--answer", name, "--freed-memory", self.freed_memory]
-                running[name] = Server(name, command, folder, self.server_core)
+                running[name] = Server(name, self._command(name, folder, flags), folder, self.server_core)
                 stack.callback(running[name].stop)
             yield running
             for server in running.values():
                 server.check_alive()
+
+    def _command(self, name, folder, flags):
+        if name in ECHOES:
+            return [self.bin / "opserve-bench-echo", "--answer", name, "--freed-memory", self.freed_memory]
+        program = self.before if name == BEFORE else self.bin / "opserve-server"
+        return [program, "--allow-shared-memory", f"unix:{folder}/{name}-memory.sock", "--shared-memory-limit", "1GiB",
+                *flags]
 
     def start(self, server, arguments, seconds, socket="tcp", warm_up=None, timeout=None):
         """A run of the client under way; finish() gives its report. `timeout`: of each call, in seconds."""

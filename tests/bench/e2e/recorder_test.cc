@@ -1,4 +1,5 @@
 #include "tests/bench/e2e/recorder.h"
+#include "tests/support/status_matchers.h"
 
 #include <gtest/gtest.h>
 
@@ -82,7 +83,7 @@ TEST(RecorderTest, PhasesAndIntervalsAreByMoment) {
 
 TEST(RecorderTest, TheFirstFaultStays) {
   Recorder recorder(TenSeconds());
-  EXPECT_TRUE(recorder.fault().ok());
+  EXPECT_THAT(recorder.fault(), testing::IsOk());
   recorder.Fault(absl::InternalError("first"));
   recorder.Fault(absl::UnavailableError("second"));
   EXPECT_EQ(recorder.fault(), absl::InternalError("first"));

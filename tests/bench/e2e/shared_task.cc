@@ -5,7 +5,8 @@
 #include <span>
 #include <string>
 
-#include "client/cpp/client.h"
+#include <opserve/client.h>
+
 #include "core/base/status_macros.h"
 
 namespace opserve::bench {

@@ -1,8 +1,9 @@
 // Execute on shared memory: the message says where the tensors are.
 #pragma once
 
+#include <opserve/shared_memory.h>
+
 #include "absl/status/statusor.h"
-#include "client/cpp/shared_memory.h"
 #include "tests/bench/e2e/unary_task.h"
 
 namespace opserve::bench {

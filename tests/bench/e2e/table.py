@@ -32,8 +32,8 @@ def target_rows(row, figure, values):
         yield {"target": f"{relation} {bound:g}{text}", "reached": reached, "met": met}
 
 
-def make_rows(modes, results):
-    """`results`: {(mode, figure, server): values, one a round}."""
+def make_rows(modes, results, others=ECHOES):
+    """`results`: {(mode, figure, server): values, one a round}. `others`: the servers that ours is compared with."""
 
     def values(mode, figure, server):
         return results.get((mode, figure, server), [])
@@ -46,26 +46,26 @@ def make_rows(modes, results):
                 continue
             row = {"key": (mode.name, name), "unit": figure.unit, "opserve": median(ours), "rounds": {"opserve": ours},
                    "ratios": {}}
-            for echo in ECHOES:
-                theirs = values(mode.name, name, echo)
-                row[echo] = median(theirs)
-                row["rounds"][echo] = theirs
+            for other in others:
+                theirs = values(mode.name, name, other)
+                row[other] = median(theirs)
+                row["rounds"][other] = theirs
                 if theirs and len(theirs) == len(ours):
-                    row["ratios"][echo] = median_ratio(ours, theirs)
+                    row["ratios"][other] = median_ratio(ours, theirs)
             row["targets"] = list(target_rows(row, figure, values))
             rows.append(row)
     return rows
 
 
-def show(rows):
-    text = [["", "unit", "opserve", *ECHOES, *(f"/ {echo}" for echo in ECHOES), "target", "reached", "met"]]
+def show(rows, others=ECHOES):
+    text = [["", "unit", "opserve", *others, *(f"/ {other}" for other in others), "target", "reached", "met"]]
     mode = None
     for row in rows:
         if row["key"][0] != mode:
             mode = row["key"][0]
             text.append([mode] + [""] * (len(text[0]) - 1))
-        cells = ["  " + row["key"][1], row["unit"], rounded(row["opserve"]), *(rounded(row[echo]) for echo in ECHOES),
-                 *(rounded(row["ratios"].get(echo)) for echo in ECHOES)]
+        cells = ["  " + row["key"][1], row["unit"], rounded(row["opserve"]), *(rounded(row[other]) for other in others),
+                 *(rounded(row["ratios"].get(other)) for other in others)]
         for target in row["targets"] or [None]:
             met = {None: "", True: "yes", False: "NO"}[target and target["met"]]
             text.append(cells + ([target["target"], rounded(target["reached"]), met] if target else ["", "", ""]))

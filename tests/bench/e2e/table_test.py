@@ -25,6 +25,13 @@ class RowsTest(unittest.TestCase):
         self.assertEqual(row["opserve"], 20)
         self.assertEqual(row["ratios"], {"zero-copy": 0.9, "gather": 2})
 
+    def test_another_commit_in_place_of_the_echoes(self):
+        mode = Mode("mode", {"figure": Figure("x", (("gather", ">=", 0.9),))}, None)
+        results = {("mode", "figure", "opserve"): [10, 30], ("mode", "figure", "before"): [20, 20]}
+        row = make_rows([mode], results, ("before",))[0]
+        self.assertEqual((row["before"], row["ratios"]), (20, {"before": 1}))
+        self.assertEqual([target["met"] for target in row["targets"]], [None])
+
     def test_targets_of_echoes(self):
         figure = Figure("x", (("gather", ">=", 0.9), ("zero-copy", ">=", 0.75)))
         row = row_of(figure, opserve=[80], zero_copy=[100], gather=[100])

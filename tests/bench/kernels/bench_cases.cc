@@ -5,22 +5,21 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
+#include "core/op/op_table.h"
 
 namespace opserve::bench {
 namespace {
 
-constexpr const char* kElementwiseOps[] = {"L1Loss",       "L1LossBackward",
-                                           "SmoothL1Loss", "SmoothL1LossBackward",
-                                           "Hardshrink",   "HardshrinkBackward"};
 constexpr int64_t kElements[] = {8, 4 << 10, 1 << 20, 16 << 20};
 constexpr DType kDTypes[] = {DType::kFloat32, DType::kBFloat16, DType::kFloat16};
 
 void AddElementwise(int threads, std::vector<BenchCase>& cases) {
-  for (const char* op : kElementwiseOps) {
+  for (const Operator* op : AllOperators()) {
+    if (op->runs_in_pieces == nullptr) continue;
     for (const DType dtype : kDTypes) {
       for (const int64_t elements : kElements) {
         BenchCase& added = cases.emplace_back();
-        added.op = op;
+        added.op = op->name;
         added.dtype = dtype;
         added.threads = threads;
         added.elements = elements;

@@ -13,6 +13,7 @@
 #include "core/op/op_table.h"
 #include "core/tensor/element.h"
 #include "tests/bench/kernels/bench_cases.h"
+#include "tests/support/operator_test.h"
 
 namespace opserve::bench {
 namespace {
@@ -97,6 +98,7 @@ class KernelRun {
     if (!status.ok()) std::abort();
   }
 
+  double inputs() const { return static_cast<double>(inputs_.size()); }
   int64_t bytes() const { return call_.input_bytes() + call_.output_bytes(); }
   std::vector<Tensor>& outputs() { return outputs_; }
 
@@ -117,9 +119,8 @@ std::unique_ptr<KernelRun> MakeElementwise(Setup& setup, const BenchCase& c) {
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < op.inputs.size(); ++i)
     inputs.push_back(setup.Of(c.dtype, {c.elements}, RandomFloats(c.elements, i)));
-  std::vector<AttributeValue> attributes = {int64_t{0}};
-  if (op.attributes[0].kind == AttributeKind::kScalar) attributes = {0.5};
-  return std::make_unique<KernelRun>(setup, c.op, std::move(inputs), attributes);
+  return std::make_unique<KernelRun>(setup, c.op, std::move(inputs),
+                                     testing::TestOf(op).measured.front().values);
 }
 
 std::unique_ptr<KernelRun> MakeGroupNorm(Setup& setup, const BenchCase& c) {
@@ -180,6 +181,7 @@ void RunKernel(benchmark::State& state, const BenchCase& c) {
     run->Execute();
     benchmark::ClobberMemory();
   }
+  state.counters["inputs"] = run->inputs();
   state.SetBytesProcessed(state.iterations() * run->bytes());
 }
 
@@ -249,7 +251,7 @@ void RunEngine(benchmark::State& state) {
   const Fragments storage{std::as_bytes(std::span(values))};
   for (auto _ : state) {
     NamedCall call;
-    call.op = "SmoothL1LossBackward";
+    call.op = *FindOperator("SmoothL1LossBackward");
     call.inputs = {{"grad_out", desc, 0}, {"self", desc, 1}, {"target", desc, 2}};
     call.attributes = {{"reduction", int64_t{0}}, {"beta", 1.0}};
     OneShot shot;

@@ -40,7 +40,7 @@ ATEN_CASES = {name: "SmoothL1LossBackward/f32/8/threads:1"
 
 
 def measure(ours, aten, names, rounds):
-    times, bandwidths = {}, {}
+    times, bandwidths, reads = {}, {}, {}
     for _ in range(rounds):
         for name in names:
             for key, binary in (("opserve", ours), ("aten", aten)):
@@ -53,14 +53,11 @@ def measure(ours, aten, names, rounds):
                 times.setdefault((name, key), []).append(nanoseconds(row))
                 if key == "opserve":
                     bandwidths.setdefault(name, []).append(row.get("bytes_per_second", 0) / 1e9)
-    return times, bandwidths
+                    reads[name] = int(row.get("inputs", 0))
+    return times, bandwidths, reads
 
 
-# Tensors that an element-wise operator reads.
-READS = {"L1Loss": 2, "L1LossBackward": 3, "SmoothL1Loss": 2, "SmoothL1LossBackward": 3, "HardshrinkBackward": 2}
-
-
-def table(times, bandwidths, names):
+def table(times, bandwidths, reads, names):
     rows = []
     for name in names:
         ours = times.get((name, "opserve"))
@@ -74,7 +71,7 @@ def table(times, bandwidths, names):
         if peer:
             row["aten ns"] = statistics.median(peer)
             row["ratio"] = statistics.median(b / a for a, b in zip(ours, peer))
-        stream = bandwidths.get(f"Stream/f32/{READS.get(parts[0], 0)}r1w/{parts[-1]}")
+        stream = bandwidths.get(f"Stream/f32/{reads[name]}r1w/{parts[-1]}")
         if stream and parts[2] == str(16 << 20):
             row["of stream"] = row["GB/s"] / statistics.median(stream)
         rows.append(row)

@@ -2,7 +2,7 @@
 #ifndef OPSERVE_ACL_ACL_H_
 #define OPSERVE_ACL_ACL_H_
 
-// C, and the field's names.
+// C, and CANN's names.
 // NOLINTBEGIN(modernize-*,readability-identifier-naming)
 
 #include "acl/acl_base.h"

@@ -5,7 +5,7 @@
 #ifndef OPSERVE_ACL_ACL_BASE_H_
 #define OPSERVE_ACL_ACL_BASE_H_
 
-// C, and the field's names.
+// C, and CANN's names.
 // NOLINTBEGIN(modernize-*,readability-identifier-naming)
 
 #include <stdbool.h>

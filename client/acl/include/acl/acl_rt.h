@@ -7,7 +7,7 @@
 #ifndef OPSERVE_ACL_ACL_RT_H_
 #define OPSERVE_ACL_ACL_RT_H_
 
-// C, and the field's names.
+// C, and CANN's names.
 // NOLINTBEGIN(modernize-*,readability-identifier-naming)
 
 #include "acl/acl_base.h"

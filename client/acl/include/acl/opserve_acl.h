@@ -1,9 +1,9 @@
-// What this library has beyond the field's interface: aids for tests. A program that is to run with
+// What this library has beyond CANN's interface: aids for tests. A program that is to run with
 // the vendor's library, too, looks them up with dlsym.
 #ifndef OPSERVE_ACL_OPSERVE_ACL_H_
 #define OPSERVE_ACL_OPSERVE_ACL_H_
 
-// C, and the field's names.
+// C, and CANN's names.
 // NOLINTBEGIN(modernize-*,readability-identifier-naming)
 
 #include "acl/acl_base.h"

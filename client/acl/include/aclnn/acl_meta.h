@@ -7,7 +7,7 @@
 #ifndef OPSERVE_ACL_ACL_META_H_
 #define OPSERVE_ACL_ACL_META_H_
 
-// C, and the field's names.
+// C, and CANN's names.
 // NOLINTBEGIN(modernize-*,readability-identifier-naming)
 
 #include "aclnn/aclnn_base.h"

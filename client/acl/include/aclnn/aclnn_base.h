@@ -19,7 +19,7 @@
 #ifndef OPSERVE_ACL_ACLNN_BASE_H_
 #define OPSERVE_ACL_ACLNN_BASE_H_
 
-// C, and the field's names.
+// C, and CANN's names.
 // NOLINTBEGIN(modernize-*,readability-identifier-naming)
 
 #include <stdbool.h>

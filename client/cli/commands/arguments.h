@@ -1,0 +1,60 @@
+// The command line, parsed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <opserve/client.h>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace opserve::cli {
+
+enum class Command : uint8_t { kOps, kDevices, kInfo, kPlan, kRun, kStats };
+enum class OutputFormat : uint8_t { kText, kJson };
+enum class Route : uint8_t { kOneMessage, kSession };
+enum class Elements : uint8_t { kShortened, kAll };
+enum class Report : uint8_t { kOutputs, kExecutionToo };
+
+// "name=text".
+struct NamedText {
+  std::string name;
+  std::string text;
+};
+
+struct Arguments {
+  Command command = Command::kInfo;
+  std::string target;
+  absl::Duration timeout;
+  int64_t max_answer_bytes = client::ConnectOptions().max_answer_bytes;
+  OutputFormat format = OutputFormat::kText;
+  std::string op;  // ops: empty = all
+  std::vector<NamedText> inputs;
+  std::vector<NamedText> attributes;
+  std::vector<NamedText> dtypes;  // output = dtype
+  std::vector<NamedText> files;   // output = path
+  std::string device;
+  Elements elements = Elements::kShortened;
+  Route route = Route::kOneMessage;
+  Report report = Report::kOutputs;
+  absl::Duration watch;  // stats: time between looks; zero = one look
+  int64_t count = 0;     // stats: looks; 0 = until interrupted
+};
+
+// --help or --version was asked for: print it and stop.
+struct Notice {
+  std::string text;
+};
+
+// A mistake on the command line.
+struct Mistake {
+  absl::Status status;  // a UsageError, with the nearest match of a mistyped word
+  OutputFormat format;
+};
+
+std::variant<Arguments, Notice, Mistake> ParseArguments(int argc, const char* const* argv);
+
+}  // namespace opserve::cli

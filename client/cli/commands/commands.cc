@@ -1,0 +1,92 @@
+#include "client/cli/commands/commands.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/cli/files/files.h"
+#include "client/cli/output/json_output.h"
+#include "client/cli/output/operator_page.h"
+#include "client/cli/output/report.h"
+#include "core/base/clock.h"
+#include "core/base/status_macros.h"
+
+namespace opserve::cli {
+namespace {
+
+absl::Status ListOperators(const Arguments& arguments, const Remote& remote) {
+  std::vector<std::string> names;
+  if (!arguments.op.empty()) names.push_back(arguments.op);
+  OPSERVE_ASSIGN_OR_RETURN(const std::vector<client::OperatorSchema> schemas,
+                           remote.client().ListOperators(names, remote.options()));
+  if (arguments.format == OutputFormat::kJson) return WriteOutput(OperatorsJson(schemas));
+  if (names.empty()) return WriteOutput(OperatorList(schemas));
+  std::string pages;
+  for (const client::OperatorSchema& schema : schemas) pages.append(OperatorPage(schema));
+  return WriteOutput(pages);
+}
+
+std::string DeviceText(const client::Device& device) {
+  return absl::StrCat(
+      device.name, "\n  profile    ", device.profile, "\n  hardware   ", device.description,
+      "\n  memory     ", device.memory.used_bytes, " bytes used, ", device.memory.cached_bytes,
+      " cached, of ", device.memory.limit_bytes, "\n  operators  ",
+      absl::StrJoin(device.operators, ", "), "\n", device.lost.empty() ? "" : "  lost       ",
+      device.lost, device.lost.empty() ? "" : "\n");
+}
+
+absl::Status ListDevices(const Arguments& arguments, const Remote& remote) {
+  OPSERVE_ASSIGN_OR_RETURN(const std::vector<client::Device> devices,
+                           remote.client().ListDevices(remote.options()));
+  if (arguments.format == OutputFormat::kJson) return WriteOutput(DevicesJson(devices));
+  std::string text;
+  for (const client::Device& device : devices) text.append(DeviceText(device));
+  return WriteOutput(text);
+}
+
+absl::Status ShowInfo(const Arguments& arguments, const Remote& remote) {
+  OPSERVE_ASSIGN_OR_RETURN(const client::ServerInfo info,
+                           remote.client().GetServerInfo(remote.options()));
+  if (arguments.format == OutputFormat::kJson)
+    return WriteOutput(ServerInfoJson(info, arguments.target));
+  return WriteOutput(absl::StrCat(
+      "target             ", arguments.target, "\nversion            ", info.version,
+      "\nmax message        ", info.max_message_bytes, " bytes\nmemory limit       ",
+      info.memory_limit_bytes, " bytes\nrecommended chunk  ", info.recommended_chunk_bytes,
+      " bytes\nmax rank           ", info.max_rank, "\nmax calls a batch  ", info.max_batch_calls,
+      "\nmax raw entries    ", info.max_raw_entries, "\nfeatures           ",
+      info.features.empty() ? "none that others lack" : absl::StrJoin(info.features, ", "), "\n"));
+}
+
+}  // namespace
+
+Remote::Remote(client::Client client, absl::Duration timeout)
+    : client_(std::move(client)), deadline_(Clock::Real().Now() + timeout) {}
+
+client::CallOptions Remote::options() const { return {.timeout = deadline_ - Clock::Real().Now()}; }
+
+absl::Status RunCommand(const Arguments& arguments) {
+  absl::StatusOr<client::Client> client =
+      client::Client::Connect(arguments.target, {.max_answer_bytes = arguments.max_answer_bytes});
+  if (!client.ok()) return UsageError(client.status());
+  const Remote remote(*std::move(client), arguments.timeout);
+  switch (arguments.command) {
+    case Command::kOps:
+      return ListOperators(arguments, remote);
+    case Command::kDevices:
+      return ListDevices(arguments, remote);
+    case Command::kInfo:
+      return ShowInfo(arguments, remote);
+    case Command::kPlan:
+      return Plan(arguments, remote);
+    case Command::kRun:
+      return Run(arguments, remote);
+    case Command::kStats:
+      return Stats(arguments, remote.client());
+  }
+  return absl::InternalError("unknown command");
+}
+
+}  // namespace opserve::cli

@@ -1,0 +1,48 @@
+#include "client/cli/output/report.h"
+
+#include <optional>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "client/cpp/values/printable_text.h"
+#include "core/base/op_error.h"
+#include "core/base/strings.h"
+
+namespace opserve::cli {
+namespace {
+
+constexpr char kUsageUrl[] = "opserve/cli-usage";
+constexpr size_t kMaxErrorBytes = 4096;
+
+}  // namespace
+
+absl::Status UsageError(absl::Status status) {
+  status.SetPayload(kUsageUrl, absl::Cord());
+  return status;
+}
+
+absl::Status UsageError(std::string_view message) {
+  return UsageError(absl::InvalidArgumentError(ToAbsl(message)));
+}
+
+ExitCode ExitCodeOf(const absl::Status& status) {
+  if (status.ok()) return ExitCode::kOk;
+  if (status.GetPayload(kUsageUrl).has_value()) return ExitCode::kUsage;
+  if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status))
+    return ExitCode::kUnreachable;
+  return ExitCode::kFailed;
+}
+
+std::string ErrorLine(const absl::Status& status) {
+  std::string line = absl::StrCat(
+      "opserve: ",
+      client::ShortText(client::PrintableText(ToStd(status.message())), kMaxErrorBytes));
+  const std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  const int code = detail.has_value() ? GetErrorReasonInfo(detail->reason).aclnn_code : 0;
+  if (!detail.has_value() && ExitCodeOf(status) == ExitCode::kUsage) return line;
+  absl::StrAppend(&line, " (", code == 0 ? "" : absl::StrCat(code, ", "),
+                  absl::StatusCodeToString(status.code()), ")");
+  return line;
+}
+
+}  // namespace opserve::cli

@@ -1,0 +1,331 @@
+// A session: tensors that stay on the server, streams and events, and the two phases apart. Its
+// headers need neither gRPC nor protobuf.
+//
+//   auto session = client.OpenSession();
+//   if (!session.ok()) return session.status();
+//   Context context = session->CreateContext();
+//   Stream stream = context.CreateStream();
+//   DeviceTensor self = context.NewTensor(DType::kFloat32, {4, 2});
+//   …
+//   DeviceTensor gradient = context.NewTensor(DType::kFloat32, {4, 2});
+//   RETURN_IF_ERROR(stream.Upload(self, TensorView::Of(values, {4, 2})));
+//   Executor executor = context.GetWorkspaceSize(DeviceCall("SmoothL1LossBackward")
+//       .Input("self", self)….Output("grad_input", gradient).Attribute("beta", 1.0));
+//   stream.Execute(executor);
+//   RETURN_IF_ERROR(stream.Synchronize());
+//   auto result = stream.Download(gradient);
+//
+// Nothing but what says so waits for the server: commands go out in order, and streams, events,
+// buffers and executors can be used at once.
+//
+// Handles (Context, Stream, Event, DeviceBuffer, Executor) are cheap to copy; copies share the
+// object, which is destroyed on the server when the last copy goes. A handle keeps its context.
+// When the session ends, however it ends, the server frees everything. All classes are
+// thread-safe; what one thread sends is done in the order of its calls.
+//
+// Errors. A command that fails changes nothing, and the session goes on. What waits for a command
+// returns its failure. The failure of anything else is told by the next Synchronize of its stream,
+// or of its context, with the command that failed; so is the failure to make an object, and what
+// uses such an object fails, too. When the session ends all waits end with its status: UNAVAILABLE
+// (server gone), DEADLINE_EXCEEDED, CANCELLED; later commands fail with it, or do nothing.
+//
+// A server that talks nonsense (an answer that nobody asked for, or of another kind, bytes out of
+// order) ends the session for all: every wait ends at once with INTERNAL, saying what came. Memory
+// is bounded as that of calls: what is downloaded or asked for, ReceiveOptions::max_bytes, and one
+// message as it comes.
+//
+// Time-outs and cancellation. A wait that brings results and has a time-out tells the server of it,
+// and cancels the command when it gives up; Stream::WithTimeout sets one for any command,
+// CommandHandle::Cancel drops one. The server looks when the command's turn comes and between the
+// chunks of its work, and the command fails with DEADLINE_EXCEEDED or CANCELLED: on a stream, as
+// any other that fails there. Synchronize and queries only end their own wait.
+//
+// Callbacks run on a thread of the transport, one at a time, or on the calling thread when the
+// session is over. All answers of the session wait for them to return: they must not wait for
+// anything of the session.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <opserve/client.h>
+#include <opserve/device_tensor.h>
+#include <opserve/session_info.h>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace opserve::client {
+
+class PendingPlan;
+class SessionChannel;
+
+struct SessionOptions {
+  // From now until the session must have ended. A session without it may wait for ever, where its
+  // waits have no time-outs of their own: a server need not answer.
+  absl::Duration timeout = absl::InfiniteDuration();
+  // From now until the server must have said its first word. Past it OpenSession fails with
+  // DEADLINE_EXCEEDED.
+  absl::Duration start_timeout = absl::InfiniteDuration();
+  // Called once when the server says that it is stopping: it ends the session when nothing is
+  // under way any more.
+  absl::AnyInvocable<void()> on_draining;
+};
+
+// Takes a transfer's bytes in order, piece by piece; a piece may end inside an element. After an
+// error it is not called again, and the transfer fails with that error once it has ended.
+using BytesSink =
+    absl::AnyInvocable<absl::Status(int64_t offset_bytes, std::span<const std::byte> bytes)>;
+
+// Takes an output's bytes as BytesSink does.
+using OutputSink = absl::AnyInvocable<absl::Status(
+    const PlannedOutput& output, int64_t offset_bytes, std::span<const std::byte> bytes)>;
+
+struct ReceiveOptions {
+  absl::Duration timeout = absl::InfiniteDuration();
+  // As in Stream::Execute.
+  DeviceBuffer workspace;
+  int64_t workspace_offset_bytes = 0;
+  // Where the outputs go, when they are not to be gathered: the tensors of the result are then
+  // without bytes.
+  OutputSink sink;
+  // Without a sink: outputs that are planned to be larger than this, all together, are
+  // RESOURCE_EXHAUSTED, for it is the server that plans them.
+  int64_t max_bytes = int64_t{4} << 30;
+};
+
+// What becomes of a stream's commands behind one that failed, until Synchronize has told of it.
+enum class OnFailure : uint8_t { kStop, kContinue };
+
+enum class ExecutorUse : uint8_t { kOnce, kRepeatable };
+
+// A command that was sent. Dropping it changes nothing for the command.
+class CommandHandle {
+ public:
+  CommandHandle() = default;
+  CommandHandle(std::shared_ptr<SessionChannel> channel, uint64_t command)
+      : channel_(std::move(channel)), command_(command) {}
+
+  // Asks the server to drop the command, which ends with CANCELLED then; it may still succeed.
+  // Nothing once it is over. Does not wait. Any thread, any time.
+  void Cancel() const;
+
+ private:
+  std::shared_ptr<SessionChannel> channel_;
+  uint64_t command_ = 0;
+};
+
+// Marks a point on a stream.
+class Event {
+ public:
+  explicit Event(std::shared_ptr<RemoteObject> object) : object_(std::move(object)) {}
+
+  // Whether the latest recording was reached.
+  absl::StatusOr<bool> Query(const CallOptions& options = {}) const;
+  // Waits until it was reached.
+  absl::Status Synchronize(const CallOptions& options = {}) const;
+  // From this event to `end`; both must have been reached.
+  absl::StatusOr<absl::Duration> TimeUntil(const Event& end, const CallOptions& options = {}) const;
+
+ private:
+  friend class Stream;
+  std::shared_ptr<RemoteObject> object_;
+};
+
+// Phase one's result: a checked call. Keeps its tensors' buffers.
+class Executor {
+ public:
+  Executor(std::shared_ptr<RemoteObject> object, std::shared_ptr<PendingPlan> plan)
+      : object_(std::move(object)), plan_(std::move(plan)) {}
+
+  // Waits for phase one's answer; later calls have it.
+  absl::StatusOr<ExecutorPlan> plan(const CallOptions& options = {}) const;
+  absl::StatusOr<int64_t> workspace_bytes(const CallOptions& options = {}) const;
+
+  // Other buffers and offsets in bytes, by the name of the input or output, for the executions to
+  // come of a repeatable executor. Descriptions stay what they were.
+  void SetTensors(std::span<const std::pair<std::string, DeviceTensor>> tensors);
+  void SetTensor(std::string_view name, const DeviceTensor& tensor);
+  // The same, and returns what the server says to it.
+  absl::Status SetTensorsAndWait(std::span<const std::pair<std::string, DeviceTensor>> tensors,
+                                 const CallOptions& options = {});
+
+ private:
+  friend class Stream;
+  std::shared_ptr<RemoteObject> object_;
+  std::shared_ptr<PendingPlan> plan_;
+};
+
+// A queue of work on a context's device. What is on it runs in order, beside other streams.
+//
+// Transfers go in chunks, so tensors may be larger than a message. A tensor that is moved must lie
+// dense or in evenly spaced rows: all others are refused (161002).
+class Stream {
+ public:
+  explicit Stream(std::shared_ptr<RemoteObject> object) : object_(std::move(object)) {}
+
+  // The same stream. What is sent through this handle fails with DEADLINE_EXCEEDED when it has
+  // waited for its turn and run for longer than `timeout` at the server: each command by itself,
+  // and so each chunk of an upload. Not Record, Synchronize and Query.
+  Stream WithTimeout(absl::Duration timeout) const;
+
+  // Writes `from`, dense and of the same dtype and shape, into `to`. Waits until the memory is no
+  // longer read, unless `from` has an owner, and even when the session ends meanwhile; never for
+  // the server. An error is a mistake in the arguments, or that the session is over.
+  absl::Status Upload(const DeviceTensor& to, const TensorView& from);
+  // The same without a wait: `released` is called once when the memory is no longer read.
+  absl::Status UploadAsync(const DeviceTensor& to, const TensorView& from,
+                           absl::AnyInvocable<void()> released);
+
+  // Reads `from` once what is on the stream has ended.
+  absl::StatusOr<Tensor> Download(const DeviceTensor& from, const CallOptions& options = {});
+  CommandHandle DownloadAsync(const DeviceTensor& from, Done<Tensor> done);
+  // Into memory of exactly that many bytes, dense.
+  absl::Status DownloadTo(const DeviceTensor& from, std::span<std::byte> memory,
+                          const CallOptions& options = {});
+  // The same without a wait: the memory must stay until `done` is called, once.
+  CommandHandle DownloadToAsync(const DeviceTensor& from, std::span<std::byte> memory,
+                                absl::AnyInvocable<void(absl::Status)> done);
+  // To a callback, as the bytes come. Where the wait is too long `sink` is not called after it.
+  absl::Status DownloadChunks(const DeviceTensor& from, BytesSink sink,
+                              const CallOptions& options = {});
+
+  // Both of the same size in bytes. They must not overlap.
+  absl::Status Copy(const DeviceTensor& from, const DeviceTensor& to);
+  // Every element becomes `value`; T is the dtype's own type.
+  template <typename T>
+  absl::Status Fill(const DeviceTensor& to, T value) {
+    return FillPattern(to, DTypeOf<T>(), std::as_bytes(std::span<const T>(&value, 1)));
+  }
+
+  // The event is reached when all that is on the stream now has ended. May be done again.
+  void Record(const Event& event);
+  // What comes later runs once the event's latest recording was reached.
+  void Wait(const Event& event);
+
+  // Phase two. All outputs of the call must have tensors. Without a workspace the server uses its
+  // own.
+  CommandHandle Execute(const Executor& executor, const DeviceBuffer& workspace = {},
+                        int64_t workspace_offset_bytes = 0);
+  // Phase two, and sends all outputs back. Outputs that have tensors must be dense.
+  absl::StatusOr<ExecuteResult> ExecuteAndReceive(const Executor& executor,
+                                                  ReceiveOptions options = {});
+
+  // Both phases at once in this stream's turn, as Session::Execute.
+  absl::StatusOr<ExecuteResult> Execute(const Call& call, const CallOptions& options = {});
+  CommandHandle ExecuteAsync(const Call& call, Done<ExecuteResult> done);
+
+  // Waits until all that is on the stream now has ended. The first failure since the last
+  // Synchronize; one that this tells too late is left to the next.
+  absl::Status Synchronize(const CallOptions& options = {});
+  // The first failure that the server has told of by itself and that no Synchronize was told of;
+  // forgotten then. Asks nobody.
+  absl::Status TakeFailure();
+  // Whether nothing runs and nothing waits.
+  absl::StatusOr<bool> Query(const CallOptions& options = {}) const;
+
+ private:
+  absl::Status FillPattern(const DeviceTensor& to, DType dtype, std::span<const std::byte> pattern);
+
+  std::shared_ptr<RemoteObject> object_;
+  absl::Duration timeout_ = absl::InfiniteDuration();  // of commands
+};
+
+// Owns streams, events, buffers and executors on one device.
+class Context {
+ public:
+  explicit Context(std::shared_ptr<RemoteObject> object) : object_(std::move(object)) {}
+
+  Stream CreateStream(OnFailure on_failure = OnFailure::kStop);
+  Event CreateEvent();
+  // Contents are undefined.
+  DeviceBuffer Allocate(int64_t size_bytes);
+
+  // The same three for who must know at once whether there is such an object: they wait for the
+  // server, and return the failure to make it.
+  absl::StatusOr<Stream> CreateStreamAndWait(OnFailure on_failure, const CallOptions& options = {});
+  absl::StatusOr<Event> CreateEventAndWait(const CallOptions& options = {});
+  absl::StatusOr<DeviceBuffer> AllocateAndWait(int64_t size_bytes, const CallOptions& options = {});
+
+  // A dense tensor in a buffer of its own.
+  DeviceTensor NewTensor(DType dtype, std::span<const int64_t> shape);
+  DeviceTensor NewTensor(DType dtype, std::initializer_list<int64_t> shape) {
+    return NewTensor(dtype, std::span<const int64_t>(shape.begin(), shape.size()));
+  }
+
+  // Phase one.
+  Executor GetWorkspaceSize(const DeviceCall& call, ExecutorUse use = ExecutorUse::kOnce);
+
+  // Of all streams of the context.
+  absl::Status Synchronize(const CallOptions& options = {});
+  absl::StatusOr<MemoryState> QueryMemory(const CallOptions& options = {}) const;
+
+ private:
+  std::shared_ptr<RemoteObject> object_;
+};
+
+// Fills `chunk` with the bytes of an input from `offset_bytes` on; these grow from call to call.
+using ChunkSource = std::function<absl::Status(int64_t offset_bytes, std::span<std::byte> chunk)>;
+
+struct ChunkedOptions {
+  absl::Duration timeout = absl::InfiniteDuration();
+  // For inputs whose view has no storage: where their bytes come from. Called on the thread that
+  // makes the call.
+  std::vector<std::pair<std::string, ChunkSource>> sources;
+  // Where the output goes, when it is not to be gathered: the tensors of the result are then
+  // without bytes.
+  OutputSink sink;
+};
+
+// One RPC and all that the server holds for it. Movable; the destructor cancels what is not over.
+class Session {
+ public:
+  explicit Session(std::shared_ptr<SessionChannel> channel) : channel_(std::move(channel)) {}
+  ~Session();
+  Session(Session&&) = default;
+  Session& operator=(Session&& other) noexcept;
+
+  const SessionInfo& info() const;
+  // Whether the server said that it is stopping.
+  bool draining() const;
+  // OK while the session goes on; then what it ended with.
+  absl::Status status() const;
+
+  // On `device` as Client::ListDevices names it; on the server's first when empty.
+  Context CreateContext(std::string_view device = "");
+
+  // Both phases at once beside everything else, as Client::Execute but without a call of its own:
+  // hundreds may be under way. A call larger than info().max_message_bytes is RESOURCE_EXHAUSTED.
+  // Memory of inputs without an owner must stay until the call has ended.
+  absl::StatusOr<ExecuteResult> Execute(const Call& call, const CallOptions& options = {});
+  CommandHandle ExecuteAsync(const Call& call, Done<ExecuteResult> done);
+  // The time-out is the server's to keep: `done` may come later.
+  CommandHandle ExecuteAsync(const Call& call, const CallOptions& options,
+                             Done<ExecuteResult> done);
+
+  // An element-wise call of any size, computed chunk by chunk as its inputs are sent: neither side
+  // holds more than a window of it. Inputs that are dense and have the broadcast shape go in
+  // chunks; all others whole. A loss must have reduction none. Waits; inputs without an owner are
+  // waited for as in Upload.
+  absl::StatusOr<ExecuteResult> ExecuteChunked(const Call& call, ChunkedOptions options = {});
+
+  // Sends nothing more, waits for what was sent to be finished, and ends the session. OK when it
+  // ended well. What is not over at the deadline is cancelled.
+  absl::Status Close(const CallOptions& options = {});
+  // Ends the session now. Any thread, any time.
+  void Cancel();
+
+ private:
+  std::shared_ptr<SessionChannel> channel_;
+};
+
+}  // namespace opserve::client

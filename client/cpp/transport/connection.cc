@@ -1,0 +1,235 @@
+#include "client/cpp/transport/connection.h"
+
+#include <grpcpp/alarm.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
+
+#include <atomic>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "client/cpp/transport/answer_memory.h"
+#include "client/cpp/transport/call_context.h"
+#include "client/cpp/transport/grpc_values.h"
+#include "client/cpp/transport/message_stream.h"
+#include "core/base/op_error.h"
+#include "core/base/strings.h"
+
+namespace opserve::client {
+namespace {
+
+// Whether there are views, and all have owners.
+bool OwnsAllViews(const Request& request) {
+  bool views = false;
+  for (const Request::Piece& piece : request.pieces()) {
+    if (!piece.view.empty() && piece.owner == nullptr) return false;
+    views = views || !piece.view.empty();
+  }
+  return views;
+}
+
+// A request below way: alive until the status came and the transport has let go of every borrowed
+// piece.
+class GrpcCall final : public RunningCall, public std::enable_shared_from_this<GrpcCall> {
+ public:
+  // `room`: what the answer may take of the transport's memory.
+  GrpcCall(std::string target, absl::Duration timeout, AnswerRoom room, Connection::Ended ended)
+      : room_(std::move(room)),
+        target_(std::move(target)),
+        timeout_(timeout),
+        ended_(std::move(ended)) {}
+
+  void Cancel() override { context_.Cancel(); }
+
+  void Start(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+             const Request& request) {
+    context_.SetTimeout(timeout_);
+    if (timeout_ < absl::InfiniteDuration() && OwnsAllViews(request)) EndAfter(timeout_ + kGrace);
+    std::vector<grpc::Slice> slices;
+    for (const Request::Piece& piece : request.pieces()) slices.push_back(MakeSlice(piece));
+    request_ = grpc::ByteBuffer(slices.data(), slices.size());
+    slices.clear();
+    const std::shared_ptr<grpc::ClientContext> context = context_.Get();
+    grpc::GenericStub(channel).UnaryCall(
+        context.get(), method, {}, &request_, &answer_,
+        [self = shared_from_this()](grpc::Status status) { self->OnStatus(std::move(status)); });
+  }
+
+ private:
+  grpc::Slice MakeSlice(const Request::Piece& piece) {
+    if (piece.view.empty() || piece.owner != nullptr) return OwnedSlice(piece);
+    // gRPC never writes to a slice it sends.
+    void* bytes = const_cast<std::byte*>(piece.view.data());
+    pending_.fetch_add(1, std::memory_order_relaxed);
+    return {bytes, piece.view.size(), &GrpcCall::OnRelease,
+            new std::shared_ptr<GrpcCall>(shared_from_this())};
+  }
+
+  static void OnRelease(void* holder) {
+    const std::unique_ptr<std::shared_ptr<GrpcCall>> self(
+        static_cast<std::shared_ptr<GrpcCall>*>(holder));
+    if ((*self)->Release()) (*self)->EndLater();
+  }
+
+  void OnStatus(grpc::Status status) {
+    alarm_.Cancel();
+    status_ = std::move(status);
+    request_.Clear();
+    context_.Drop();
+    if (Release()) End();
+  }
+
+  bool Release() { return pending_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+
+  // The transport lets go of slices while it holds its own locks: leave its thread first.
+  void EndLater() {
+    SetAlarm(absl::ZeroDuration(), [](GrpcCall& call) { call.End(); });
+  }
+
+  // gRPC ends no call, whatever its deadline, while the connection is in the middle of writing it
+  // to a peer that takes no bytes.
+  void EndAfter(absl::Duration wait) {
+    SetAlarm(wait, [](GrpcCall& call) { call.EndOnce(call.DeadlineExceeded(), Fragments()); });
+  }
+
+  void SetAlarm(absl::Duration wait, void (*ring)(GrpcCall&)) {
+    auto* self = new std::shared_ptr<GrpcCall>(shared_from_this());
+    alarm_.Set(TimeFromNow(wait), [self, ring](bool rang) {
+      if (rang) ring(**self);
+      delete self;
+    });
+  }
+
+  void End() {
+    std::vector<grpc::Slice> slices;
+    Fragments answer;
+    absl::Status status = ToStatus();
+    if (status.ok() && static_cast<int64_t>(answer_.Length()) > room_.bytes) {
+      status = TooLargeAnswer(target_, room_.bytes);
+    } else if (status.ok() && !answer_.Dump(&slices).ok()) {
+      status = absl::InternalError(absl::StrCat(target_, ": no answer came"));
+    }
+    answer = FragmentsOf(slices);
+    EndOnce(std::move(status), answer);
+  }
+
+  void EndOnce(absl::Status status, const Fragments& answer) {
+    if (over_.exchange(true, std::memory_order_acq_rel)) return;
+    Connection::Ended ended = std::move(ended_);
+    ended(std::move(status), answer);
+  }
+
+  absl::Status DeadlineExceeded() const {
+    return absl::DeadlineExceededError(
+        absl::StrCat(target_, ": no answer within ", TimeText(timeout_)));
+  }
+
+  absl::Status ToStatus() const {
+    absl::Status status = StatusOf(status_, target_, room_.bytes);
+    const bool bare = absl::IsDeadlineExceeded(status) && !GetErrorDetail(status).has_value();
+    return bare ? DeadlineExceeded() : status;
+  }
+
+  const AnswerRoom room_;  // goes behind the answer
+  const std::string target_;
+  const absl::Duration timeout_;
+  Connection::Ended ended_;
+  CallContext context_;
+  grpc::ByteBuffer request_;
+  grpc::ByteBuffer answer_;
+  grpc::Status status_;
+  grpc::Alarm alarm_;  // rings for EndAfter, where all views have owners, or for EndLater, where
+                       // one has none
+  std::atomic<int64_t> pending_{1};  // the status, and each borrowed piece
+  std::atomic<bool> over_{false};
+};
+
+// gRPC 1.51 joins its callback threads when the last channel that used them goes, and corrupts
+// memory when it goes on one of these threads, as it may when a call outlives its client. So one
+// channel, which leads nowhere, stays for ever.
+const std::shared_ptr<grpc::Channel>& KeptChannel() {
+  static const auto& kept = *[] {
+    auto* channel = new std::shared_ptr<grpc::Channel>(grpc::CreateChannel("", nullptr));
+    const auto call = std::make_shared<GrpcCall>("", absl::InfiniteDuration(), AnswerRoom(),
+                                                 [](const absl::Status&, const Fragments&) {});
+    call->Start(*channel, "/", Request());
+    return channel;
+  }();
+  return kept;
+}
+
+bool IsLoopback(std::string_view target) {
+  for (const char* host : {"localhost:", "127.", "[::1]:"}) {
+    if (absl::StartsWith(ToAbsl(target), host)) return true;
+  }
+  return false;
+}
+
+// gRPC 1.51 loses a connection that comes about when its channel has gone: a channel stays until
+// it is known whether there will be one.
+void LetGo(std::shared_ptr<grpc::Channel> channel) {
+  constexpr absl::Duration kLookAgain = absl::Milliseconds(100);
+  if (channel->GetState(/*try_to_connect=*/false) != GRPC_CHANNEL_CONNECTING) return;
+  RunSoon([channel = std::move(channel)]() mutable { LetGo(std::move(channel)); }, kLookAgain);
+}
+
+// What a server may do to us is bounded here and by AnswerMemory: the size of an answer and of its
+// metadata, and no compressed ones, which gRPC would inflate to any size.
+void BoundAnswers(const AnswerMemory& memory, grpc::ChannelArguments& arguments) {
+  constexpr int kMaxMetadataBytes = 8 << 10;  // gRPC's own choice
+  arguments.SetMaxReceiveMessageSize(-1);  // we look ourselves: servers say the same of a request
+  arguments.SetResourceQuota(memory.quota());
+  arguments.SetInt(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
+  arguments.SetInt(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+  arguments.SetInt(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1 << GRPC_COMPRESS_NONE);
+}
+
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target, const AnswerMemory& memory) {
+  grpc::ChannelArguments arguments;
+  BoundAnswers(memory, arguments);
+  arguments.SetMaxSendMessageSize(-1);
+  // gRPC 1.51's retries abort the process at an answer without a status. Of no other use here: they
+  // are for streams that a server refuses, and for policies, which we have none of.
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  // A proxy from the environment is not meant for a server on this machine.
+  if (IsLoopback(target)) arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+}
+
+}  // namespace
+
+struct Connection::Channel {
+  Channel(const std::string& target, int64_t max_answer_bytes)
+      : memory(std::make_shared<AnswerMemory>(max_answer_bytes)),
+        grpc(MakeChannel(target, *memory)) {}
+  ~Channel() { LetGo(grpc); }
+
+  const std::shared_ptr<AnswerMemory> memory;
+  const std::shared_ptr<grpc::Channel> kept = KeptChannel();
+  const std::shared_ptr<grpc::Channel> grpc;
+};
+
+Connection::Connection(std::string_view target, int64_t max_answer_bytes)
+    : target_(target), channel_(std::make_unique<Channel>(target_, max_answer_bytes)) {}
+
+Connection::~Connection() = default;
+
+std::shared_ptr<RunningCall> Connection::Start(const std::string& method, const Request& request,
+                                               absl::Duration timeout, Ended ended) {
+  auto call =
+      std::make_shared<GrpcCall>(target_, timeout, channel_->memory->Reserve(), std::move(ended));
+  call->Start(channel_->grpc, method, request);
+  return call;
+}
+
+std::shared_ptr<MessageStream> Connection::NewStream(
+    const std::string& method, absl::Duration timeout,
+    std::shared_ptr<MessageStream::Listener> listener) {
+  return NewMessageStream(channel_->grpc, channel_->memory->Reserve(), target_, method, timeout,
+                          std::move(listener));
+}
+
+}  // namespace opserve::client

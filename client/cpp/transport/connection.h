@@ -1,0 +1,66 @@
+// One gRPC channel, as bytes in and bytes out. Only this and message_stream.h
+// know gRPC.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "client/cpp/transport/message_stream.h"
+#include "client/cpp/values/request.h"
+#include "core/base/fragments.h"
+
+namespace opserve::client {
+
+// How long after its deadline gRPC may take to end a call.
+inline constexpr absl::Duration kGrace = absl::Milliseconds(200);
+// gRPC carries no larger message.
+inline constexpr size_t kTransportMaxBytes = std::numeric_limits<uint32_t>::max();
+
+class RunningCall {
+ public:
+  virtual ~RunningCall() = default;
+  // Any thread, any time.
+  virtual void Cancel() = 0;
+};
+
+// Thread-safe. Calls keep what they need of it: it may go while they run.
+class Connection {
+ public:
+  // Called exactly once, on a thread of the transport, when the call is over and the request's
+  // memory is no longer read. Where all views have owners, the latter is not waited for: the call
+  // ends at its deadline whatever the peer does. The answer is valid during the call, and empty
+  // when the status is not OK.
+  using Ended = absl::AnyInvocable<void(absl::Status status, const Fragments& answer)>;
+
+  // `max_answer_bytes`: of one answer, and of one message on a stream; see ConnectOptions.
+  Connection(std::string_view target, int64_t max_answer_bytes);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // Starts a unary call of `method` ("/package.Service/Method"). The request must be smaller than 4
+  // GiB. An answer that is larger, or compressed, is not taken: RESOURCE_EXHAUSTED, INTERNAL.
+  std::shared_ptr<RunningCall> Start(const std::string& method, const Request& request,
+                                     absl::Duration timeout, Ended ended);
+
+  // A bidirectional call, not yet started.
+  std::shared_ptr<MessageStream> NewStream(const std::string& method, absl::Duration timeout,
+                                           std::shared_ptr<MessageStream::Listener> listener);
+
+  const std::string& target() const { return target_; }
+
+ private:
+  struct Channel;
+
+  const std::string target_;
+  const std::unique_ptr<Channel> channel_;
+};
+
+}  // namespace opserve::client

@@ -1,0 +1,66 @@
+// A kind of devices, as a value: how a spec of it is read, and how its devices are made. The list
+// of all is core/backends/builtin_backends.inc.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "core/device/device.h"
+#include "core/op/profile.h"
+
+namespace opserve {
+
+// "cpu", "cpu,threads=2,profile=atlas-a2", "ascend:0-3".
+struct DeviceSpec {
+  std::string kind = "cpu";
+  int threads = 0;  // 0 = every usable core; of an NPU, 4 that wait for it
+  Profile profile = Profile::kHost;
+  std::vector<int> ids = {};  // of NPUs, the runtime's numbers; none = all that it sees
+};
+
+// A spec's text in its parts.
+struct DeviceText {
+  std::string all;
+  std::string number;  // what stands behind "kind:"
+  bool has_number = false;
+  std::vector<std::pair<std::string, std::string>> options;  // behind commas: key and value
+};
+
+// What a device may have.
+struct DeviceLimits {
+  int64_t memory_limit_bytes = 0;
+  double client_share = 1;  // of it; see SharedLimit
+};
+
+// Makes one device. May throw ThreadError.
+using MakeDevice = std::function<absl::StatusOr<std::unique_ptr<Device>>(const DeviceLimits& limits,
+                                                                         const Clock& clock)>;
+
+struct Backend {
+  std::string_view kind;   // "cpu"
+  std::string_view usage;  // "cpu[,threads=N][,profile=P]"
+
+  // Fills in `spec`, whose kind is set. Errors (161002) name the part of the text.
+  absl::Status (*read)(const DeviceText& text, DeviceSpec& spec);
+
+  // The devices of a spec, one at least. `number` is that of the first among all of the engine's;
+  // `library_paths` say where libraries of vendors may lie.
+  absl::StatusOr<std::vector<MakeDevice>> (*find)(const DeviceSpec& spec, int number,
+                                                  const std::vector<std::string>& library_paths);
+};
+
+// Reads the options that every backend has, threads and profile; refuses others.
+absl::Status ReadCommonOptions(const DeviceText& text, DeviceSpec& spec);
+
+// The error about a part of a text that is not what it should be.
+absl::Status BadDeviceText(std::string_view parameter, std::string_view want, std::string_view got);
+
+}  // namespace opserve

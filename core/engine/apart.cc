@@ -1,0 +1,31 @@
+#include "core/engine/apart.h"
+
+#include <optional>
+#include <string>
+
+#include "core/base/op_error.h"
+#include "core/tensor/overlap.h"
+
+namespace opserve {
+
+absl::Status CallPlaces::CheckApart(std::string_view name, const TensorDesc& desc,
+                                    const StoragePlace& place) const {
+  const auto shares = [&](const TensorDesc& other, const StoragePlace& at) {
+    return at.space != nullptr && at.space == place.space &&
+           MayOverlap({desc, place.start_bytes}, {other, at.start_bytes});
+  };
+  const auto overlaps = [name](std::string_view other) {
+    return InvalidParameter(name, std::string("memory apart from that of ").append(other),
+                            "memory that overlaps it");
+  };
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const std::optional<TensorDesc>& input = call.inputs[i];
+    if (input.has_value() && shares(*input, inputs[i])) return overlaps(call.op->inputs[i].name);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (shares(call.outputs[i].desc, outputs[i])) return overlaps(call.op->outputs[i].name);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace opserve

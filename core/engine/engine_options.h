@@ -1,0 +1,31 @@
+// What an engine is made of.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/engine/admission.h"
+#include "core/engine/device_spec.h"
+
+namespace opserve {
+
+struct EngineOptions {
+  std::vector<DeviceSpec> devices = {DeviceSpec()};
+  // What specs may be of.
+  std::span<const Backend* const> backends = AllBackends();
+  // Folders with the vendor's libraries for NPUs, or single libraries of operators; see
+  // ascend::AclLibrary::Open.
+  std::vector<std::string> ascend_library_paths = {};
+  // Bound on tensors and workspaces, over all devices in equal parts.
+  int64_t memory_limit_bytes = int64_t{1} << 30;
+  // What one client may have of a device's memory, calls and bytes in flight; see SharedLimit.
+  double client_share = 1;
+  AdmissionLimits admission;  // of each device
+  // What a call may take by estimate (Plan::cost), unless it runs in pieces.
+  absl::Duration max_call_time = absl::InfiniteDuration();
+  const Clock* clock = &Clock::Real();
+};
+
+}  // namespace opserve

@@ -1,0 +1,53 @@
+// Phase one's answer: a checked call and where it runs.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "core/device/device.h"
+#include "core/engine/cost.h"
+
+namespace opserve {
+
+// A value; copy it freely while its engine lives.
+struct Plan {
+  OpCall call;
+  absl::InlinedVector<int, 3>
+      storages;  // of each input in schema order: index into OneShot::storages, or -1
+  // Of each output likewise: index into OneShot::output_storages, or -1 for one that is made.
+  absl::InlinedVector<int, 1> output_storages;
+  Device* device = nullptr;
+  const Kernel* kernel = nullptr;  // nullptr: there is nothing to make (OpCall::makes_nothing)
+  size_t workspace_bytes = 0;      // the caller's to bring, where it wants to
+  size_t control_bytes = 0;        // KernelArgs::control: the engine's in any case
+  Cost cost;
+};
+
+// A plan that many calls run, as they differ in nothing but their bytes. Never null once it was
+// set; copies share it.
+class SharedPlan {
+ public:
+  SharedPlan() = default;
+  explicit SharedPlan(Plan plan) : plan_(std::make_shared<const Plan>(std::move(plan))) {}
+  SharedPlan& operator=(Plan plan) { return *this = SharedPlan(std::move(plan)); }
+
+  const Plan& operator*() const { return *plan_; }
+  const Plan* operator->() const { return plan_.get(); }
+
+ private:
+  std::shared_ptr<const Plan> plan_;
+};
+
+// About what it takes of the host's memory.
+int64_t HostBytes(const Plan& plan);
+
+// Whether Submit runs it on the thread that brings it.
+bool RunsInline(const Plan& plan);
+
+// Whether the output is written to memory of the caller's.
+bool IsInPlace(const Plan& plan, size_t output);
+
+// To what the storage must be aligned so that all inputs that look into it are to their elements.
+size_t StorageAlignment(const Plan& plan, size_t storage);
+
+}  // namespace opserve

@@ -1,0 +1,42 @@
+// Which operator computes the gradient of another, and from what: enough to call it knowing nothing
+// but the two schemas.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace opserve {
+
+// What an input of the gradient's operator is, of the forward operator.
+struct GradientInput {
+  enum class Source : uint8_t {
+    kInput,           // its input, which need not have been given where this one is optional
+    kOutput,          // its output, kept from the call
+    kOutputGradient,  // the gradient that comes in for its output
+  };
+
+  std::string_view name;  // of the gradient's operator
+  Source source;
+  std::string_view origin;  // name of the forward's input or output
+};
+
+// An output of the gradient's operator is the gradient of this input of the forward. It may have
+// the shape to which the forward broadcast its inputs; summed to the input's, it is the gradient.
+struct GradientOutput {
+  std::string_view name;
+  std::string_view input;
+};
+
+// The attributes that both operators have under one name are the same in both calls. An output of
+// the forward whose gradient is no input has none: it is not differentiable.
+struct Gradient {
+  std::string_view op;  // empty: there is none
+  std::span<const GradientInput> inputs;
+  std::span<const GradientOutput> outputs;
+  // The attribute of `op`, a list of bools, that says which of its outputs are wanted; empty: all
+  // are computed.
+  std::string_view output_mask = {};
+};
+
+}  // namespace opserve

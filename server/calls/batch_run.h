@@ -1,0 +1,130 @@
+// The calls of one batch on an engine: what ExecuteBatch does, without gRPC's part of it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/engine/engine.h"
+#include "server/calls/batch_response.h"
+#include "server/calls/planned_call.h"
+#include "server/calls/shared_storages.h"
+#include "server/codec/batch_request.h"
+#include "server/counters/server_counters.h"
+
+namespace opserve::server {
+
+// Divides the answer among the results. Each may take what an error takes; what is left goes to
+// those that ask first.
+class AnswerRoom {
+ public:
+  // 161002 naming `calls` for more than an answer of errors can hold.
+  absl::Status Divide(size_t results, int64_t max_message_bytes);
+  // RESOURCE_EXHAUSTED naming max_message_bytes for a result that does not fit.
+  // Of those, `values_bytes` are values, which have a bound of their own.
+  absl::Status Take(const OpCall& call, size_t result_bytes, size_t values_bytes);
+  // Bytes of values in the answer, at most.
+  size_t values_taken() const { return kMaxValuesBytes - values_left_; }
+
+ private:
+  int64_t max_message_bytes_ = 0;
+  size_t left_ = 0;
+  size_t values_left_ = kMaxValuesBytes;
+};
+
+// Read, then Run, each once. It must live until `done` was called.
+class BatchRun {
+ public:
+  // `regions` may be nullptr: there is no shared memory. Calls are charged to `client`.
+  BatchRun(Engine& engine, ServerCounters& counters, const RegionTable* regions,
+           absl::Time deadline, ClientId client = ClientId::kNone)
+      : engine_(engine),
+        counters_(counters),
+        regions_(regions),
+        deadline_(deadline),
+        client_(client) {}
+
+  // The errors of the whole: ReadBatchRequest's, 161002 naming output_encoding or calls.
+  absl::Status Read(ScannedMessage message, std::shared_ptr<const void> owner,
+                    int64_t max_message_bytes);
+
+  // About what the calls take besides the request's bytes, until they are answered: parsed, their
+  // plans, and errors where they fail.
+  size_t host_bytes() const;
+
+  // A few small calls run on this thread, many as a CallGroup on the workers of the first one's
+  // device; large ones on their device's workers. `done` is called with the answer when all are
+  // over, on this thread or on a worker; with an error when the group was refused or expired before
+  // any of its calls had begun, and once Cancel was called.
+  void Run(absl::AnyInvocable<void(absl::StatusOr<WrittenMessage>)> done);
+
+  // Drops what has not begun. Any thread.
+  void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+
+ private:
+  struct SeriesResults {
+    std::shared_ptr<const PlannedCall> planned;
+    SeriesOutputs outputs;
+  };
+
+  struct Result {
+    std::shared_ptr<const PlannedCall> planned;
+    HeldRegions regions;  // while the call uses them
+    absl::StatusOr<Outputs> outputs = Outputs();
+    CallTimes times;  // but for the batch's wait
+    // Of a call in a series that succeeded, instead of `planned` and `outputs`.
+    const SeriesResults* series = nullptr;
+    size_t index = 0;  // in the series
+  };
+
+  // The calls as one piece of work for workers.
+  CallGroup Group();
+  // Starts calls for about `time`, by their estimates, and no longer than a turn may take really;
+  // whether there are more.
+  bool StartCalls(absl::Duration time);
+  // Starts the next call, or those next that can run as one series; about how long that took.
+  absl::Duration StartNext(absl::Duration time);
+  struct Series {
+    size_t calls = 0;
+    absl::Duration time;  // about what they take
+  };
+  // The next calls, from one on, that are alike and take about `time` together.
+  Series NextSeries(const PlannedCall& planned, absl::Duration time) const;
+  // Runs the next `count` calls; false when they must be started one by one.
+  bool RunSeries(std::shared_ptr<const PlannedCall> planned, size_t count);
+  // Ends the calls that have not begun.
+  void EndGroup(const absl::Status& status);
+  absl::StatusOr<OneShot> Prepare(size_t index);
+  absl::Status TakeRoom(const PlannedCall& planned, const OneShot& shot);
+  void EndCall(size_t index, absl::StatusOr<Outputs> outputs);
+  void EndOne();
+  void End();
+  WrittenMessage Answer();
+
+  Engine& engine_;
+  ServerCounters& counters_;
+  const RegionTable* const regions_;
+  const absl::Time deadline_;
+  const ClientId client_;
+  std::atomic<bool> cancelled_ = false;
+  BatchRequest request_;
+  v1::TensorEncoding encoding_ = v1::TENSOR_ENCODING_RAW;
+  AnswerRoom room_;
+  std::vector<std::shared_ptr<const PlannedCall>> shared_;  // of each distinct call, once planned
+  std::vector<Result> results_;
+  std::vector<std::unique_ptr<const SeriesResults>> series_;
+  std::atomic<size_t> unfinished_ = 0;  // calls, and the loop that starts them
+  size_t begun_ = 0;
+  absl::Time read_;      // when Run was called
+  absl::Duration wait_;  // from then to the first call's start
+  absl::AnyInvocable<void(absl::StatusOr<WrittenMessage>)> done_;
+};
+
+}  // namespace opserve::server

@@ -1,0 +1,60 @@
+// What calls share that differ in nothing but their raw bytes: their plan and the form of their
+// answer.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/fragments.h"
+#include "core/engine/engine.h"
+#include "opserve/v1/types.pb.h"
+#include "server/calls/result_form.h"
+#include "server/calls/shared_storages.h"
+#include "server/codec/call_codec.h"
+
+namespace opserve::server {
+
+// Immutable once it is made; thread-safe.
+class PlannedCall {
+ public:
+  // Of a call with its tensors where `data` says, kMessage or kMessageOrShared; on `device` where
+  // it names none. Errors: DecodeCall's, MakePlan's, DecodeStorages's.
+  static absl::StatusOr<std::shared_ptr<const PlannedCall>> Make(
+      const Engine& engine, const v1::Call& call, std::span<const Fragments> raw,
+      v1::TensorEncoding encoding, TensorData data = TensorData::kMessageOrShared,
+      std::string_view device = {});
+  PlannedCall(const PlannedCall&) = delete;
+  PlannedCall& operator=(const PlannedCall&) = delete;
+
+  const SharedPlan& plan() const { return plan_; }
+  const ResultForm& form() const { return form_; }
+  // Whether a call with the same message but other raw entries, as many, has the same plan.
+  bool is_shareable() const { return is_shareable_; }
+  // Whether such calls may run as a CallSeries: small ones, of raw inputs and raw outputs.
+  bool is_serial() const { return is_serial_; }
+  // The storages of the tensors that came with values; they follow the raw entries.
+  std::span<const Fragments> values() const { return values_; }
+
+  // Makes `shot` a call of it that brings `raw`: with the plan and all that it reads and writes in
+  // memory which it does not own. Whose it is and who hears of it is left to the caller. `regions`
+  // and `held` as AddSharedStorages', whose errors it has.
+  absl::Status Assemble(std::vector<Fragments> raw, const RegionTable* regions, OneShot& shot,
+                        HeldRegions& held) const;
+
+ private:
+  PlannedCall() = default;
+
+  SharedPlan plan_;
+  std::unique_ptr<const v1::Call> sharing_;  // the call, when it has tensors in shared memory
+  ResultForm form_;
+  bool is_shareable_ = false;
+  bool is_serial_ = false;
+  std::vector<Fragments> values_;  // into value_bytes_
+  std::vector<std::vector<std::byte>> value_bytes_;
+};
+
+}  // namespace opserve::server

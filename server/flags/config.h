@@ -1,0 +1,85 @@
+// What opserve-server is told on its command line. The values here are the flags' defaults.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/engine/engine.h"
+#include "server/log/log.h"
+#include "server/session/session_limits.h"
+
+namespace opserve::server {
+
+// How connections live. Zero is "never" and "no bound".
+struct ConnectionConfig {
+  absl::Duration max_age;  // then told to go (GOAWAY), and cut `max_age_grace` later
+  absl::Duration max_age_grace = absl::Seconds(30);
+  absl::Duration max_idle;  // without a call; then told to go
+  absl::Duration keepalive_time = absl::Seconds(60);
+  absl::Duration keepalive_timeout = absl::Seconds(20);
+  int64_t max_concurrent_streams = 128;  // of each
+  int64_t memory_quota_bytes = 0;        // of all; soft
+};
+
+// What one client may take, and all of them together. Zero is "no bound" where nothing else is
+// said.
+struct ClientConfig {
+  double share = 0.75;                  // see SharedLimit
+  int64_t max_connections = 0;          // 0: as many as descriptors allow
+  int64_t max_connections_of_peer = 0;  // 0: by its share
+  int64_t max_resets_per_second = 100;
+  int64_t max_inflated_bytes = 0;  // of a compressed request; 0: such are refused
+  absl::Duration answer_timeout = absl::Seconds(30);
+  absl::Duration max_call_time = absl::Seconds(60);
+  int64_t host_memory_limit_bytes = int64_t{1} << 30;
+  int64_t process_memory_limit_bytes = 0;
+  bool reflection = true;
+};
+
+inline constexpr char kAllowSharedMemory[] = "--allow-shared-memory";
+
+struct SharedMemoryConfig {
+  std::string socket;  // path; empty = not allowed
+  int64_t limit_bytes = int64_t{512} << 20;
+};
+
+struct ServerConfig {
+  std::vector<std::string> listen = {"localhost:8500"};  // host:port or unix:path
+  std::string port_file;                                 // empty = none
+  mode_t unix_socket_mode = 0600;                        // of those, and of shared memory's
+  std::vector<DeviceSpec> devices = {DeviceSpec()};
+  std::vector<std::string> ascend_library_paths;  // see EngineOptions
+  int64_t max_message_bytes = int64_t{256} << 20;
+  int64_t memory_limit_bytes = int64_t{1} << 30;
+  AdmissionLimits admission;  // of each device
+  SessionLimits session;      // of each
+  int64_t max_sessions = 1024;
+  LogLevel log_level = LogLevel::kInfo;
+  absl::Duration grace_period;
+  absl::Duration drain_timeout = absl::Seconds(30);
+  ConnectionConfig connections;
+  SharedMemoryConfig shared_memory;
+  ClientConfig clients;
+};
+
+// Instead of serving: what to print and the exit status. 0 (--help, --version) goes to stdout, 2 (a
+// bad flag) to stderr.
+struct EarlyExit {
+  int code = 0;
+  std::string text;
+};
+
+// Reads the command line and the file that --config names. An error says the flag, what was wanted
+// and what came.
+std::variant<ServerConfig, EarlyExit> ParseCommandLine(int argc, const char* const* argv);
+
+// The smaller of 1 GiB and half of the memory that this process may use (its cgroup counts).
+int64_t DefaultMemoryLimitBytes();
+
+}  // namespace opserve::server

@@ -1,0 +1,268 @@
+#include "server/transport/services/session_call.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <grpc/grpc.h>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+#include "server/calls/worker_task.h"
+#include "server/codec/message_scanner.h"
+#include "server/transport/messages/inflate.h"
+#include "server/transport/messages/status.h"
+
+namespace opserve::server {
+namespace {
+
+// How long a session that drains must have nothing under way: shorter than StreamEnder's patience.
+constexpr absl::Duration kDrainGrace = absl::Milliseconds(100);
+
+// How long a message's commands may keep a thread of the network from other messages.
+// Longer than a group of small calls takes, as its answers leave in one message only then.
+constexpr absl::Duration kTakeTime = absl::Milliseconds(2);
+
+// Of the answers in one message.
+constexpr int64_t kGroupBytes = int64_t{64} << 10;
+
+absl::Status IdleForLong(absl::Duration timeout) {
+  return MakeError(
+      {.reason = ErrorReason::kDeadlineExceeded,
+       .op = {},
+       .parameter = "session",
+       .want = absl::StrCat("a command, or an answer that is due, within ",
+                            absl::FormatDuration(timeout), " (--session-idle-timeout)"),
+       .got = "none"});
+}
+
+}  // namespace
+
+std::shared_ptr<SessionCall> SessionCall::Start(Engine& engine,
+                                                const SessionServiceOptions& options,
+                                                SessionOwner owner,
+                                                grpc::CallbackServerContext& context) {
+  std::shared_ptr<SessionCall> call(new SessionCall(engine, options, std::move(owner), context));
+  call->self_ = call;
+  using Wake = absl::AnyInvocable<void() const>;
+  call->flow_->Attach(std::make_shared<const Wake>([weak = std::weak_ptr<SessionCall>(call)] {
+    if (const std::shared_ptr<SessionCall> awake = weak.lock()) awake->Advance();
+  }));
+  call->Advance();
+  return call;
+}
+
+SessionCall::SessionCall(Engine& engine, const SessionServiceOptions& options, SessionOwner owner,
+                         grpc::CallbackServerContext& context)
+    : engine_(engine),
+      options_(options),
+      owner_(std::move(owner)),
+      context_(context),
+      flow_(std::make_shared<Flow>(
+          options.limits.window_bytes,
+          std::make_shared<SessionMemory>(options.host_memory, owner_.client,
+                                          options.limits.host_memory_bytes))),
+      session_(engine, *options.plans, *options.clock, options.limits, flow_),
+      idle_since_(options.clock->Now()) {
+  options_.counters->SessionOpened();
+}
+
+SessionCall::~SessionCall() {
+  options_.counters->SessionClosed();
+  if (owner_.on_end) owner_.on_end();
+}
+
+void SessionCall::OnReadDone(bool ok) {
+  {
+    MutexLock lock(mutex_);
+    taking_ = Taking::kNow;
+    has_read_ = has_read_ || ok;
+    if (!counted_) idle_since_ = options_.clock->Now();
+  }
+  is_unopened_ = ok;
+  if (ok && TakesLongToRead(in_, v1::SessionRequest::kRawFieldNumber, kMaxRawEntries)) {
+    MutexLock lock(mutex_);
+    taking_ = Taking::kQueued;
+    return RunOnWorker(engine_, owner_.client, [self = shared_from_this()] { self->TakeTurn(); });
+  }
+  if (!ok) {
+    session_.EndOfCommands();
+    MutexLock lock(mutex_);
+    half_closed_ = true;
+  }
+  TakeCommands(kTakeTime);
+}
+
+absl::Status SessionCall::OpenRead() {
+  const size_t message_bytes = in_.Length();
+  OPSERVE_RETURN_IF_ERROR(Inflate(in_, options_.max_inflated_bytes));
+  OPSERVE_ASSIGN_OR_RETURN(reader_, CommandReader::Open(in_));
+  in_.Clear();
+  if (owner_.connection != nullptr)
+    owner_.connection->NoteMessages(static_cast<int64_t>(message_bytes));
+  options_.counters->CommandsCame(reader_.size(), message_bytes);
+  return absl::OkStatus();
+}
+
+void SessionCall::TakeCommands(absl::Duration time) {
+  const absl::Time end = options_.clock->Now() + time;
+  if (std::exchange(is_unopened_, false)) {
+    const absl::Status status = OpenRead();
+    if (!status.ok()) End(ToGrpcStatus(status));
+  }
+  bool more = reader_.size() > 0;
+  while (more && flow_->MayRead() && options_.clock->Now() < end) {
+    absl::StatusOr<Command> command = reader_.Next();
+    const absl::Status status =
+        command.ok() ? session_.Take(*std::move(command)) : command.status();
+    if (!status.ok()) {
+      End(ToGrpcStatus(status));
+      reader_ = CommandReader();
+    }
+    more = reader_.size() > 0;
+  }
+  {
+    MutexLock lock(mutex_);
+    taking_ = more ? Taking::kWaitsForRoom : Taking::kDone;
+    reading_ = more;
+  }
+  Advance();
+}
+
+void SessionCall::TakeTurn() {
+  {
+    MutexLock lock(mutex_);
+    if (finished_) return;
+    taking_ = Taking::kNow;
+  }
+  TakeCommands(kTinyTime);
+}
+
+void SessionCall::OnWriteDone(bool ok) {
+  size_t answers = 0;
+  int64_t bytes = 0;
+  {
+    MutexLock lock(mutex_);
+    writing_ = false;
+    answers = out_answers_;
+    bytes = out_bytes_;
+    out_.Clear();
+  }
+  flow_->Sent(answers, bytes);
+  if (ok) return Advance();
+  End(grpc::Status::CANCELLED);
+}
+
+void SessionCall::OnCancel() { End(grpc::Status::CANCELLED); }
+
+void SessionCall::OnDone() {
+  session_.Close();
+  {
+    MutexLock lock(mutex_);
+    done_ = true;
+    if (std::exchange(counted_, false)) --*options_.executing;
+  }
+  if (!HasRead() && context_.IsCancelled() && owner_.connection != nullptr)
+    options_.connections->NoteResets(*owner_.connection, 1);
+  const std::shared_ptr<SessionCall> self = std::move(self_);
+}
+
+bool SessionCall::HasRead() {
+  MutexLock lock(mutex_);
+  return has_read_;
+}
+
+void SessionCall::Advance() {
+  MutexLock lock(mutex_);
+  if (finished_ || taking_ == Taking::kNow) return;
+  CountWork();
+  AdvanceWrite();
+  if (taking_ == Taking::kWaitsForRoom && flow_->MayRead()) {
+    taking_ = Taking::kQueued;
+    RunOnWorker(engine_, owner_.client, [self = shared_from_this()] { self->TakeTurn(); });
+  }
+  if (!reading_ && !half_closed_ && flow_->MayRead()) {
+    reading_ = true;
+    StartRead(&in_);
+  }
+  if (half_closed_ && !reading_ && !writing_ && flow_->IsIdle()) {
+    FinishWith(grpc::Status::OK);
+  }
+}
+
+void SessionCall::FinishWith(const grpc::Status& status) {
+  if (std::exchange(finished_, true)) return;
+  finish_start_ = options_.clock->Now();
+  Finish(status);
+}
+
+void SessionCall::AdvanceWrite() {
+  if (writing_) return;
+  std::vector<Answer> answers = flow_->Next(kGroupBytes);
+  if (answers.empty()) return;
+  writing_ = true;
+  write_start_ = options_.clock->Now();
+  out_answers_ = answers.size();
+  out_bytes_ = 0;
+  for (const Answer& answer : answers) {
+    out_bytes_ += answer.size_bytes();
+    if (answer.header.has_error()) options_.counters->CommandFailed();
+  }
+  out_ = WriteAnswers(std::move(answers));
+  options_.counters->AnswersLeft(out_answers_, out_.Length());
+  grpc::WriteOptions write;
+  if (flow_->HasAnswer()) write.set_buffer_hint();
+  StartWrite(&out_, write);
+}
+
+void SessionCall::CountWork() {
+  const bool works = taking_ != Taking::kDone || !flow_->IsIdle();
+  if (works == counted_) return;
+  counted_ = works;
+  *options_.executing += works ? 1 : -1;
+  idle_since_ = works ? absl::InfiniteFuture() : options_.clock->Now();
+}
+
+void SessionCall::End(const grpc::Status& status) {
+  session_.Close();
+  MutexLock lock(mutex_);
+  FinishWith(status);
+}
+
+// A status that is sent in the usual way waits behind the answers that nobody takes.
+void SessionCall::Cut() {
+  grpc_call_cancel_with_status(context_.c_call(), GRPC_STATUS_DEADLINE_EXCEEDED,
+                               "the client did not take its answers", nullptr);
+}
+
+void SessionCall::Drain() {
+  {
+    MutexLock lock(mutex_);
+    if (std::exchange(draining_, true)) return;
+    if (!counted_) idle_since_ = options_.clock->Now();
+  }
+  session_.AnnounceDrain();
+}
+
+void SessionCall::Tick(absl::Time now) {
+  absl::Status end;
+  {
+    MutexLock lock(mutex_);
+    if (done_) return;  // the context is gone
+    const absl::Time since = finished_ ? finish_start_ : writing_ ? write_start_ : now;
+    if (now - since > options_.limits.stall_timeout) return Cut();
+    if (finished_) return;
+    const absl::Duration idle = now - idle_since_;  // negative where something is under way
+    if (draining_ && idle >= kDrainGrace) end = MakeError({.reason = ErrorReason::kDraining});
+    if (end.ok() && options_.limits.idle_timeout > absl::ZeroDuration() &&
+        idle >= options_.limits.idle_timeout)
+      end = IdleForLong(options_.limits.idle_timeout);
+  }
+  if (!end.ok()) return End(ToGrpcStatus(end));
+  // Others may have made room.
+  flow_->LookAgain();
+  Advance();
+}
+
+}  // namespace opserve::server

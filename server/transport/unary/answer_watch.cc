@@ -1,0 +1,128 @@
+#include "server/transport/unary/answer_watch.h"
+
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <grpc/grpc.h>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
+
+namespace opserve::server {
+namespace {
+
+constexpr int64_t kBytesPerSecond = int64_t{1} << 20;
+// How long gRPC may take to let go of a cancelled call. It takes longer where the answer waits for
+// the socket.
+constexpr absl::Duration kCancelTime = absl::Seconds(2);
+// Small answers that make a crowd.
+constexpr int64_t kCrowd = AnswerWatch::kMostSmallOfClient / 2;
+
+}  // namespace
+
+void AnswerWatch::Watched::End() {
+  if (watch_ == nullptr) return;
+  AnswerWatch& watch = *std::exchange(watch_, nullptr);
+  if (small_ > 0) return watch.EndSmall(client_, small_);
+  const MutexLock lock(watch.mutex_);
+  if (answer_->host_bytes > 0) watch.memory_.Return(answer_->client, answer_->host_bytes);
+  watch.answers_.erase(answer_);
+}
+
+absl::Status AnswerWatch::BeginSmall(const CallSample& sample, Watched& watched) {
+  if (sample.connection() == nullptr) return absl::OkStatus();
+  const ClientId client = sample.connection()->client();
+  const int64_t answers = sample.stands_for();
+  bool is_flood = false;
+  {
+    const MutexLock lock(mutex_);
+    SmallOfClient& small = small_[client];
+    if (small.left + answers <= kMostSmallOfClient) {
+      if (small.left <= kCrowd && small.left + answers > kCrowd) ++crowds_;
+      small.left += answers;
+      watched.watch_ = this;
+      watched.client_ = client;
+      watched.small_ = answers;
+      return absl::OkStatus();
+    }
+    small.refused += answers;
+    is_flood = small.refused > kMostRefusedOfClient;
+  }
+  if (is_flood) {
+    connections_.Expel(*sample.connection(), "calls without end, whose answers it does not take",
+                       ConnectionTable::kFloodBar);
+  }
+  return MakeError(
+      {.reason = ErrorReason::kResourceLimit,
+       .op = {},
+       .parameter = "answer",
+       .want = absl::StrCat("at most ", kMostSmallOfClient, " that the client has not taken yet"),
+       .got = "one more"});
+}
+
+void AnswerWatch::EndSmall(ClientId client, int64_t answers) {
+  const MutexLock lock(mutex_);
+  const auto at = small_.find(client);
+  if (at == small_.end()) return;
+  SmallOfClient& small = at->second;
+  if (small.left > kCrowd && small.left - answers <= kCrowd) --crowds_;
+  small.left -= answers;
+  small.refused = 0;
+  if (small.left <= 0) small_.erase(at);
+}
+
+absl::Status AnswerWatch::Begin(const CallSample& sample, grpc::CallbackServerContext& context,
+                                size_t bytes, size_t host_bytes, Watched& watched) {
+  if (bytes < kWatchedBytes) return BeginSmall(sample, watched);
+  const std::string peer = context.peer();
+  Answer answer{.context = &context,
+                .connection = connections_.Find(peer),
+                .deadline = absl::InfiniteFuture()};
+  if (host_bytes > 0) {
+    answer.client = PeerAddress::Parse(peer).client();
+    answer.host_bytes = static_cast<int64_t>(host_bytes);
+    OPSERVE_RETURN_IF_ERROR(memory_.Take(answer.client, answer.host_bytes, "answer"));
+  }
+  if (timeout_ > absl::ZeroDuration()) {
+    answer.deadline =
+        clock_.Now() + timeout_ +
+        absl::Seconds(1) * (static_cast<double>(bytes) / static_cast<double>(kBytesPerSecond));
+  }
+  const MutexLock lock(mutex_);
+  answers_.push_back(answer);
+  watched.watch_ = this;
+  watched.answer_ = std::prev(answers_.end());
+  return absl::OkStatus();
+}
+
+void AnswerWatch::Tick() {
+  const absl::Time now = clock_.Now();
+  std::vector<grpc_call*> late;
+  std::vector<std::shared_ptr<Connection>> stuck;
+  {
+    const MutexLock lock(mutex_);
+    for (Answer& answer : answers_) {
+      if (now < answer.deadline) continue;
+      if (answer.is_cancelled && answer.connection != nullptr) stuck.push_back(answer.connection);
+      // The context may go once the lock is free, its call may not.
+      grpc_call_ref(answer.context->c_call());
+      late.push_back(answer.context->c_call());
+      answer.is_cancelled = true;
+      answer.deadline = now + kCancelTime;
+    }
+  }
+  // It may end here and now, and with it the answer.
+  for (grpc_call* call : late) {
+    grpc_call_cancel_with_status(call, GRPC_STATUS_DEADLINE_EXCEEDED,
+                                 "the client did not take its answer", nullptr);
+    grpc_call_unref(call);
+  }
+  for (const std::shared_ptr<Connection>& connection : stuck)
+    connections_.Cut(*connection, "its client does not take answers");
+}
+
+}  // namespace opserve::server

@@ -1,0 +1,103 @@
+// Clients that do not take their answers: each holds memory until it is taken.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+
+#include <grpcpp/server_context.h>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "core/base/client_id.h"
+#include "core/base/clock.h"
+#include "core/base/mutex.h"
+#include "server/connections/connection_table.h"
+#include "server/session/host_memory.h"
+#include "server/transport/unary/call_sample.h"
+
+namespace opserve::server {
+
+// Unary answers on their way. Thread-safe.
+class AnswerWatch {
+  struct Answer;
+
+ public:
+  // Smaller ones hold next to nothing, and are neither watched nor charged, but counted.
+  static constexpr size_t kWatchedBytes = size_t{64} << 10;
+  // Small ones that a client has not taken yet: each costs gRPC CPU time when its client leaves.
+  static constexpr int64_t kMostSmallOfClient = 512;
+  // Whose client sends so many more calls, and takes none of those answers meanwhile, is cut.
+  static constexpr int64_t kMostRefusedOfClient = 512;
+
+  // An answer that is leaving; over when the object goes, which must be before its context does.
+  class Watched {
+   public:
+    Watched() = default;
+    ~Watched() { End(); }
+    Watched(const Watched&) = delete;
+    Watched& operator=(const Watched&) = delete;
+
+   private:
+    friend class AnswerWatch;
+    void End();
+    AnswerWatch* watch_ = nullptr;
+    // A small one is no more than a count of its client's.
+    ClientId client_ = ClientId::kNone;
+    int64_t small_ = 0;
+    std::list<Answer>::iterator answer_;
+  };
+
+  // An answer may take `timeout`, and a second for each MiB of it; 0: for ever. The others must
+  // outlive the watch.
+  AnswerWatch(absl::Duration timeout, const ConnectionTable& connections, HostMemory& memory,
+              const Clock& clock)
+      : timeout_(timeout), connections_(connections), memory_(memory), clock_(clock) {}
+
+  // Whether some client leaves many small answers: from now on every call is to be looked at.
+  bool is_crowded() const { return crowds_.load(std::memory_order_relaxed) > 0; }
+
+  // From now on the call is answered with so many bytes. Those in `host_bytes` are no device's, and
+  // charged to the client as host memory: RESOURCE_EXHAUSTED when there is none for it, or when the
+  // client has not taken too many others yet. Once for each `watched`.
+  absl::Status Begin(const CallSample& sample, grpc::CallbackServerContext& context, size_t bytes,
+                     size_t host_bytes, Watched& watched);
+
+  // To be called now and then: cancels the calls whose clients take too long, and cuts the
+  // connections of those that hold their answers even then.
+  void Tick();
+
+ private:
+  struct Answer {
+    grpc::CallbackServerContext* context;
+    // gRPC forgets a call's peer when the call is cancelled.
+    std::shared_ptr<Connection> connection;
+    absl::Time deadline;
+    ClientId client = ClientId::kNone;
+    int64_t host_bytes = 0;
+    bool is_cancelled = false;
+  };
+
+  struct SmallOfClient {
+    int64_t left = 0;
+    int64_t refused = 0;  // since it took one
+  };
+
+  absl::Status BeginSmall(const CallSample& sample, Watched& watched);
+  void EndSmall(ClientId client, int64_t answers);
+
+  const absl::Duration timeout_;
+  const ConnectionTable& connections_;
+  HostMemory& memory_;
+  const Clock& clock_;
+  Mutex mutex_;
+  std::list<Answer> answers_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<ClientId, SmallOfClient> small_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<int64_t> crowds_ = 0;  // clients with many of them
+};
+
+}  // namespace opserve::server

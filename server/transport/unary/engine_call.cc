@@ -1,0 +1,67 @@
+#include "server/transport/unary/engine_call.h"
+
+#include <utility>
+
+#include "core/base/op_error.h"
+#include "server/calls/worker_task.h"
+#include "server/connections/peer_address.h"
+#include "server/transport/messages/inflate.h"
+#include "server/transport/messages/raw_message.h"
+
+namespace opserve::server {
+
+void ReadOnWorker(const ExecuteContext& with, const grpc::CallbackServerContext& context,
+                  size_t request_bytes, HostCharge& charge, Reading read) {
+  const ClientId client = PeerAddress::Parse(context.peer()).client();
+  const absl::Status status = charge.Add(client, static_cast<int64_t>(request_bytes), "message");
+  if (!status.ok()) return read(status);
+  RunOnWorker(with.engine, client, [&context, read = std::move(read)]() mutable {
+    read(context.IsCancelled() ? MakeError({.reason = ErrorReason::kCancelled}) : absl::OkStatus());
+  });
+}
+
+EngineCall::EngineCall(const ExecuteContext& with, Method method,
+                       grpc::CallbackServerContext& context, size_t request_bytes,
+                       grpc::ByteBuffer& response)
+    : with_(with),
+      context_(context),
+      response_(response),
+      meter_(with.counters, method, context, request_bytes),
+      sample_(with.connections, context, request_bytes, with.answers.is_crowded()),
+      charge_(with.host_memory) {
+  ++with_.executing;
+}
+
+void EngineCall::Start(const grpc::ByteBuffer& request, uint32_t raw_field,
+                       size_t max_raw_entries) {
+  if (!TakesLongToRead(request, raw_field, max_raw_entries)) return Read(request);
+  ReadOnWorker(with_, context_, request.Length(), charge_,
+               [this, &request](const absl::Status& status) {
+                 if (!status.ok()) return Refuse(status);
+                 Read(request);
+               });
+}
+
+void EngineCall::Read(const grpc::ByteBuffer& request) {
+  const PlainRequest plain(request, with_.max_inflated_bytes);
+  const absl::Status status = plain.status().ok() ? Begin(plain.bytes()) : plain.status();
+  if (!status.ok()) Refuse(status);
+}
+
+void EngineCall::Answer(WrittenMessage answer, Memory memory) {
+  response_ = ToByteBuffer(std::move(answer));
+  const size_t bytes = response_.Length();
+  const size_t host_bytes = memory == Memory::kOfHost ? bytes : 0;
+  const absl::Status status = with_.answers.Begin(sample_, context_, bytes, host_bytes, leaving_);
+  if (!status.ok()) response_.Clear();
+  Finish(meter_.End(status, response_.Length()));
+}
+
+ClientId EngineCall::client() const { return PeerAddress::Parse(context_.peer()).client(); }
+
+void EngineCall::OnDone() {
+  sample_.End();
+  delete this;
+}
+
+}  // namespace opserve::server

@@ -1,0 +1,52 @@
+#include "server/transport/unary/missing_message.h"
+
+#include <grpcpp/server_context.h>
+
+#include "core/base/clock.h"
+#include "core/base/op_error.h"
+#include "server/transport/messages/status.h"
+#include "server/transport/unary/call_meter.h"
+#include "server/transport/unary/deadline.h"
+
+namespace opserve::server {
+namespace {
+
+absl::Status NoMessage() {
+  return MissingParameter("message", "one message, whole, before the end of the request");
+}
+
+// Owned by gRPC: lives until OnDone.
+class CallWithoutMessage final : public grpc::ServerUnaryReactor {
+ public:
+  CallWithoutMessage(ServerCounters& counters, Method method, grpc::CallbackServerContext& context)
+      : context_(context), meter_(counters, method, context, 0) {
+    Finish(ToGrpcStatus(NoMessage()));
+  }
+
+ private:
+  // Only now gRPC says for sure whether the call was cancelled.
+  void OnDone() override {
+    meter_.Count(Reason(), 0);
+    delete this;
+  }
+  bool InternalInlineable() override { return true; }
+
+  absl::Status Reason() const {
+    if (!context_.IsCancelled()) return NoMessage();
+    const bool expired = DeadlineOf(context_, Clock::Real()) <= Clock::Real().Now();
+    return MakeError(
+        {.reason = expired ? ErrorReason::kDeadlineExceeded : ErrorReason::kCancelled});
+  }
+
+  const grpc::CallbackServerContext& context_;
+  CallMeter meter_;
+};
+
+}  // namespace
+
+grpc::ServerUnaryReactor* RefuseMissingMessage(ServerCounters& counters, Method method,
+                                               grpc::CallbackServerContext& context) {
+  return new CallWithoutMessage(counters, method, context);
+}
+
+}  // namespace opserve::server

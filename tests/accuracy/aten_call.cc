@@ -1,0 +1,57 @@
+#include "tests/accuracy/aten_call.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "tests/support/operator_test.h"
+
+namespace opserve::testing {
+namespace {
+
+struct ValueOf {
+  c10::IValue operator()(std::monostate /*none*/) const { return {}; }
+  c10::IValue operator()(int64_t value) const { return value; }
+  c10::IValue operator()(double value) const { return value; }
+  c10::IValue operator()(bool value) const { return value; }
+  c10::IValue operator()(const std::vector<int64_t>& values) const { return values; }
+  c10::IValue operator()(const std::vector<double>& values) const { return values; }
+  c10::IValue operator()(const std::string& value) const { return value; }
+  c10::IValue operator()(const std::vector<bool>& values) const {
+    c10::List<bool> list;
+    for (const bool value : values) list.push_back(value);
+    return list;
+  }
+};
+
+}  // namespace
+
+std::vector<at::Tensor> CallAten(const Operator& op, const std::vector<at::Tensor>& inputs,
+                                 const std::vector<AttributeValue>& attributes) {
+  const std::pair<std::string, std::string> parts =
+      absl::StrSplit(std::string(TestOf(op).aten), absl::MaxSplits('(', 1));
+  const std::vector<std::string> names =
+      absl::StrSplit(std::string(absl::StripSuffix(parts.second, ")")), ", ");
+  std::vector<c10::IValue> stack;
+  for (const std::string& name : names) {
+    const int input = op.FindInput(name);
+    if (input >= 0) {
+      stack.emplace_back(inputs[static_cast<size_t>(input)]);
+    } else {
+      stack.push_back(
+          std::visit(ValueOf(), attributes[static_cast<size_t>(op.FindAttribute(name))]));
+    }
+  }
+  c10::Dispatcher::singleton()
+      .findSchemaOrThrow(absl::StrCat("aten::", parts.first).c_str(), "")
+      .callBoxed(&stack);
+  std::vector<at::Tensor> outputs;
+  for (const c10::IValue& value : stack) outputs.push_back(value.toTensor());
+  return outputs;
+}
+
+}  // namespace opserve::testing

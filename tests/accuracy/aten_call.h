@@ -1,0 +1,18 @@
+// PyTorch's function of an operator, found by the name that its test says (operator_test.h).
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <vector>
+
+#include "core/op/attribute.h"
+#include "core/op/operator.h"
+
+namespace opserve::testing {
+
+// Calls TestOf(op).aten, which must not be empty. Tensors and attributes are in schema order;
+// throws what PyTorch throws.
+std::vector<at::Tensor> CallAten(const Operator& op, const std::vector<at::Tensor>& inputs,
+                                 const std::vector<AttributeValue>& attributes);
+
+}  // namespace opserve::testing

@@ -1,0 +1,47 @@
+// A server of the real API whose answers a test scripts: in process, on a unix socket. The only
+// gRPC of these tests.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <opserve/client.h>
+
+#include "opserve/v1/operator_service.pb.h"
+
+namespace opserve::client {
+
+// What Execute does with one request.
+struct Reply {
+  int code = 0;
+  std::string message;
+  std::string details;
+  v1::ExecuteResponse response;
+  // Answers only when the caller has gone away.
+  bool hold = false;
+};
+
+class FakeServer {
+ public:
+  // `execute` is called from several threads.
+  explicit FakeServer(std::function<Reply(const v1::ExecuteRequest&)> execute,
+                      int max_message_bytes = 64 << 20);
+  // Cancels what is held.
+  ~FakeServer();
+
+  const std::string& target() const { return target_; }
+
+ private:
+  class Service;
+
+  std::string target_;
+  std::unique_ptr<Service> service_;
+};
+
+// One output "out": the first input's bytes.
+Reply Echo(const v1::ExecuteRequest& request);
+
+inline Client Connect(const FakeServer& server) { return *Client::Connect(server.target()); }
+
+}  // namespace opserve::client

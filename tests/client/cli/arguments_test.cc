@@ -1,0 +1,126 @@
+#include "client/cli/commands/arguments.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "client/cli/output/report.h"
+#include "core/base/strings.h"
+
+namespace opserve::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::variant<Arguments, Notice, Mistake> Parse(std::vector<const char*> words) {
+  words.insert(words.begin(), "opserve");
+  return ParseArguments(static_cast<int>(words.size()), words.data());
+}
+
+std::string MistakeOf(const std::vector<const char*>& words) {
+  const auto parsed = Parse(words);
+  const auto* mistake = std::get_if<Mistake>(&parsed);
+  if (mistake == nullptr) return "no mistake";
+  EXPECT_EQ(ExitCodeOf(mistake->status), ExitCode::kUsage);
+  return std::string(ToStd(mistake->status.message()));
+}
+
+TEST(ArgumentsTest, ReadsACall) {
+  const auto parsed = Parse({"run",      "Op",          "-i",        "x=f32[4,2]{0,1}", "-i",
+                             "y=[1]",    "-a",          "beta=-1",   "--dtype",         "out=bf16",
+                             "-o",       "out=a=b.npy", "--device",  "cpu:1",           "--full",
+                             "--target", "unix:/s",     "--timeout", "500ms",           "--json"});
+  const auto* arguments = std::get_if<Arguments>(&parsed);
+  ASSERT_NE(arguments, nullptr);
+  EXPECT_EQ(arguments->command, Command::kRun);
+  EXPECT_EQ(arguments->op, "Op");
+  ASSERT_EQ(arguments->inputs.size(), 2u);
+  EXPECT_EQ(arguments->inputs[0].name, "x");
+  EXPECT_EQ(arguments->inputs[0].text, "f32[4,2]{0,1}");
+  EXPECT_EQ(arguments->inputs[1].text, "[1]");
+  EXPECT_EQ(arguments->attributes[0].text, "-1");
+  EXPECT_EQ(arguments->dtypes[0].text, "bf16");
+  EXPECT_EQ(arguments->files[0].text, "a=b.npy");
+  EXPECT_EQ(arguments->device, "cpu:1");
+  EXPECT_EQ(arguments->elements, Elements::kAll);
+  EXPECT_EQ(arguments->target, "unix:/s");
+  EXPECT_EQ(arguments->timeout, absl::Milliseconds(500));
+  EXPECT_EQ(arguments->format, OutputFormat::kJson);
+}
+
+TEST(ArgumentsTest, ListOptionsLeaveTheOperatorAlone) {
+  const auto parsed = Parse({"run", "-i", "x=1", "Op"});
+  ASSERT_TRUE(std::holds_alternative<Arguments>(parsed));
+  EXPECT_EQ(std::get<Arguments>(parsed).op, "Op");
+}
+
+TEST(ArgumentsTest, StatsLooksOnceOrAgainAndAgain) {
+  const auto watch = [](const std::vector<const char*>& words) {
+    const auto parsed = Parse(words);
+    const auto* arguments = std::get_if<Arguments>(&parsed);
+    if (arguments == nullptr) return std::pair(-absl::InfiniteDuration(), int64_t{-1});
+    EXPECT_EQ(arguments->command, Command::kStats);
+    return std::pair(arguments->watch, arguments->count);
+  };
+  EXPECT_EQ(watch({"stats"}), std::pair(absl::ZeroDuration(), int64_t{0}));
+  EXPECT_EQ(watch({"stats", "--watch"}), std::pair(absl::Seconds(1), int64_t{0}));
+  EXPECT_EQ(watch({"stats", "--watch", "--count", "3"}), std::pair(absl::Seconds(1), int64_t{3}));
+  EXPECT_EQ(watch({"stats", "--watch", "0.5", "--json"}),
+            std::pair(absl::Milliseconds(500), int64_t{0}));
+  EXPECT_THAT(MistakeOf({"stats", "--count", "3"}), HasSubstr("--watch"));
+  EXPECT_THAT(MistakeOf({"stats", "--watch", "0"}), HasSubstr("--watch"));
+  EXPECT_THAT(MistakeOf({"stats", "--watch", "soon"}), HasSubstr("--watch"));
+  EXPECT_THAT(MistakeOf({"stats", "--watch", "--count", "0"}), HasSubstr("--count"));
+}
+
+TEST(ArgumentsTest, TargetComesFromOptionEnvironmentDefault) {
+  ASSERT_EQ(unsetenv("OPSERVE_TARGET"), 0);
+  EXPECT_EQ(std::get<Arguments>(Parse({"info"})).target, "localhost:8500");
+  ASSERT_EQ(setenv("OPSERVE_TARGET", "host:1", 1), 0);
+  EXPECT_EQ(std::get<Arguments>(Parse({"info"})).target, "host:1");
+  EXPECT_EQ(std::get<Arguments>(Parse({"--target", "host:2", "info"})).target, "host:2");
+  ASSERT_EQ(unsetenv("OPSERVE_TARGET"), 0);
+}
+
+TEST(ArgumentsTest, SuggestsTheNearestWord) {
+  EXPECT_EQ(MistakeOf({"rnu", "Op"}), "unknown command 'rnu'; did you mean 'run'?");
+  EXPECT_EQ(MistakeOf({"run", "Op", "--tmeout=5s"}),
+            "unknown option '--tmeout'; did you mean '--timeout'?");
+  EXPECT_EQ(MistakeOf({"run", "Op", "--ful"}), "unknown option '--ful'; did you mean '--full'?");
+  EXPECT_EQ(MistakeOf({"--jsn", "info"}), "unknown option '--jsn'; did you mean '--json'?");
+  EXPECT_EQ(MistakeOf({"info", "--zzzzzz"}), "unknown option '--zzzzzz'");
+}
+
+TEST(ArgumentsTest, NamesOtherMistakes) {
+  EXPECT_THAT(MistakeOf({}), HasSubstr("want a command: ops, devices, info, plan, run"));
+  EXPECT_EQ(MistakeOf({"info", "more"}), "unexpected argument 'more'");
+  EXPECT_THAT(MistakeOf({"run"}), HasSubstr("OP is required"));
+  EXPECT_EQ(MistakeOf({"run", "Op", "-i", "x"}), "-i: want NAME=…, got 'x'");
+  EXPECT_EQ(MistakeOf({"run", "Op", "-a", "=1"}), "-a: want NAME=…, got '=1'");
+  EXPECT_EQ(MistakeOf({"run", "Op", "-o", "out="}), "-o: want NAME=FILE, got 'out='");
+  EXPECT_THAT(MistakeOf({"info", "--timeout", "10"}),
+              HasSubstr("--timeout: want a duration such as 500ms"));
+  EXPECT_THAT(MistakeOf({"info", "--timeout", "-1s"}), HasSubstr("--timeout: want a duration"));
+}
+
+TEST(ArgumentsTest, JsonMistakesStayJson) {
+  const auto parsed = Parse({"rnu", "--json"});
+  ASSERT_TRUE(std::holds_alternative<Mistake>(parsed));
+  EXPECT_EQ(std::get<Mistake>(parsed).format, OutputFormat::kJson);
+}
+
+TEST(ArgumentsTest, HelpTellsTheExitCodesAndTheGrammar) {
+  const auto parsed = Parse({"--help"});
+  ASSERT_TRUE(std::holds_alternative<Notice>(parsed));
+  EXPECT_THAT(std::get<Notice>(parsed).text, HasSubstr("3  the server cannot be reached"));
+  const auto run = Parse({"run", "--help"});
+  ASSERT_TRUE(std::holds_alternative<Notice>(run));
+  EXPECT_THAT(std::get<Notice>(run).text, HasSubstr(".strides(1,4)"));
+  EXPECT_THAT(std::get<Notice>(Parse({"--version"})).text, HasSubstr("opserve "));
+}
+
+}  // namespace
+}  // namespace opserve::cli
