@@ -27,7 +27,7 @@ of these operators in float16 on the CPU. GroupNorm: x of the given mean and var
 CtcLoss: T steps.
 
 Held by `accuracy_test`: mean below 2^-13 (f32), 2^-10 (f16), 2^-7 (bf16), maxima below ten times that; Hardshrink
-exact, L1Loss within 1 ulp, SmoothL1Loss within 3 in f32; half types bit for bit the float result rounded once;
+exact, L1Loss within 1 ulp, SmoothL1Loss and Sigmoid within 3 in f32; half types bit for bit the float result rounded once;
 GroupNorm and CtcLoss no worse than ATen by more than a factor of %g in the mean and %g in the maximum, beyond what
 chance makes of single roundings (`tests/accuracy/accuracy_bounds.h`).
 
