@@ -174,6 +174,17 @@ class CallDecoder {
     return static_cast<int>(views_.size()) - 1;
   }
 
+  absl::Status CheckAttributeData(const v1::Tensor& tensor) const {
+    const bool has_raw_entries = data_ != TensorData::kIgnored && data_ != TensorData::kBuffers;
+    const std::string_view want = has_raw_entries
+                                      ? "data (raw_index or values) for an attribute"
+                                      : "values for an attribute, as there are no raw entries";
+    if (tensor.has_values() || (has_raw_entries && tensor.has_raw_index())) return absl::OkStatus();
+    return tensor.data_case() == v1::Tensor::DATA_NOT_SET
+               ? MissingParameter(tensor.name(), want)
+               : InvalidParameter(tensor.name(), want, DataInWords(tensor));
+  }
+
   absl::StatusOr<AttributeValue> DecodeAttributeTensor(const v1::Tensor& tensor,
                                                        const TensorDesc& desc, AttributeKind kind) {
     const std::string& name = tensor.name();
@@ -186,12 +197,8 @@ class CallDecoder {
           name, absl::StrCat("at most ", kMaxAttributeTensorElements, " elements for an attribute"),
           absl::StrCat(desc.num_elements()));
     }
-    if (tensor.has_shared())
-      return InvalidParameter(name, "data (raw_index or values) for an attribute", "shared");
-    if (data_ == TensorData::kIgnored && !tensor.has_values())
-      return MissingParameter(name, "values for an attribute, as a plan has no raw entries");
+    OPSERVE_RETURN_IF_ERROR(CheckAttributeData(tensor));
     OPSERVE_ASSIGN_OR_RETURN(const int storage, StorageOf(tensor));
-    if (storage < 0) return MissingParameter(name, "data (raw_index or values)");
     std::vector<std::byte> bytes;
     if (tensor.has_values()) {
       OPSERVE_ASSIGN_OR_RETURN(bytes, DecodeValues(tensor.values(), desc, name));

@@ -110,6 +110,10 @@ TEST_P(UnaryVectorTest, IsAnsweredAsItSays) {
     Check(vector, tcp().ExecuteBatch(MessageOf<v1::ExecuteBatchRequest>(request)));
   } else if (method == "GetServerInfo") {
     Check(vector, tcp().GetServerInfo());
+  } else if (method == "GetStatistics") {
+    Check(vector, tcp().GetStatistics());
+  } else if (method == "ListDevices") {
+    Check(vector, tcp().ListDevices());
   } else if (method == "ListOperators") {
     Check(vector, tcp().ListOperators(MessageOf<v1::ListOperatorsRequest>(request)));
   } else {
@@ -160,8 +164,10 @@ TEST_P(SessionVectorTest, IsAnsweredAsItSays) {
     ASSERT_TRUE(answers.contains(id)) << GetParam() << ": command " << id;
     const json got = answers.at(id);
     ExpectMatch(want, got, GetParam() + ": command " + id);
-    for (size_t i = 0; i < want.size() && i < got.size(); ++i)
+    for (size_t i = 0; i < want.size() && i < got.size(); ++i) {
       EXPECT_EQ(got[i].contains("error"), want[i].contains("error")) << got[i];
+      EXPECT_EQ(got[i].contains("raw"), want[i].contains("raw")) << got[i];
+    }
     answers.erase(id);
   }
   EXPECT_TRUE(answers.empty()) << json(answers);

@@ -108,10 +108,10 @@ absl::StatusOr<std::shared_ptr<ProvidedEvent>> LocalDevice::CreateEvent() {
 absl::StatusOr<std::shared_ptr<ProvidedPlan>> LocalDevice::MakePlan(const OperatorCall& call) {
   NamedCall named = call.named;
   OPSERVE_ASSIGN_OR_RETURN(named.op, FindOperator(named.op->name));
-  OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<Executor> executor,
-                           Executor::Create(engine_, context_, std::move(named),
-                                            StoragesOf(call, nothing_),
-                                            Executor::Use::kRepeatable));
+  OPSERVE_ASSIGN_OR_RETURN(
+      std::shared_ptr<Executor> executor,
+      Executor::Create(engine_, context_, std::move(named), StoragesOf(call, nothing_),
+                       Executor::Use::kRepeatable));
   return std::make_shared<LocalPlan>(std::move(executor));
 }
 

@@ -206,5 +206,38 @@ TEST(CallCodecTest, AttributeTensorsAreCheckedLikeOthers) {
             "at most 65536 elements for an attribute");
 }
 
+// Found by a client's author: a buffer for an attribute was looked up among the raw entries.
+TEST(CallCodecTest, AttributesComeInTheMessageAlone) {
+  const std::vector<Fragments> raw = {EntryOf(4), EntryOf(32)};
+  for (const TensorData where : {TensorData::kMessage, TensorData::kMessageOrShared,
+                                 TensorData::kMessageOrChunks, TensorData::kIgnored}) {
+    for (const auto& change : {+[](v1::Tensor& t) { t.mutable_buffer()->set_buffer(1); },
+                               +[](v1::Tensor& t) { t.mutable_shared(); },
+                               +[](v1::Tensor& t) { t.mutable_chunked(); }}) {
+      v1::Call call = SampleCall();
+      change(*call.mutable_inputs(3));
+      const ErrorDetail detail = DetailOf(DecodeCall(call, where, raw).status());
+      EXPECT_EQ(detail.reason, ErrorReason::kInvalidParameter);
+      EXPECT_EQ(detail.parameter, "beta");
+    }
+  }
+}
+
+TEST(CallCodecTest, AttributesOfAnExecutorAreValues) {
+  const auto refusal = [](const auto& change) {
+    v1::Call call = SampleCall();
+    for (int i = 0; i < 3; ++i) call.mutable_inputs(i)->mutable_buffer()->set_buffer(1);
+    change(*call.mutable_inputs(3));
+    ErrorDetail detail = DetailOf(DecodeExecutorCall(call).status());
+    EXPECT_EQ(detail.parameter, "beta");
+    EXPECT_EQ(detail.want, "values for an attribute, as there are no raw entries");
+    return detail;
+  };
+  EXPECT_EQ(AclnnCode(refusal([](v1::Tensor& t) { t.clear_data(); })), kParamNullptr);
+  EXPECT_EQ(refusal([](v1::Tensor& t) { t.set_raw_index(0); }).got, "raw_index");
+  EXPECT_EQ(refusal([](v1::Tensor& t) { t.mutable_buffer()->set_buffer(1); }).got,
+            "buffer, which goes with a session's executors");
+}
+
 }  // namespace
 }  // namespace opserve::server

@@ -204,7 +204,7 @@ TEST_F(DiscoveryTest, PlansTakeNoDataSaveOfAttributes) {
   EXPECT_THAT(tcp().GetWorkspaceSize(request), IsOk());
   request.mutable_call()->mutable_inputs(3)->set_raw_index(0);
   const auto answer = tcp().GetWorkspaceSize(request);
-  EXPECT_EQ(answer.aclnn_code(), "161001");
+  EXPECT_EQ(answer.aclnn_code(), "161002");
   EXPECT_EQ(answer.parameter(), "beta");
 }
 
