@@ -77,7 +77,8 @@ extern constinit const Operator kL1Loss = {
     .description =
         "loss = |self - target|\n"
         "reduction none gives the loss of each element, mean their mean, sum their sum. An empty "
-        "tensor has mean NaN and sum 0.",
+        "tensor has mean NaN and sum 0.\n"
+        "Integers and bools are taken only beside a floating input.",
     .inputs = kForwardInputs,
     .attributes = kAttributes,
     .outputs = kForwardOutputs,
@@ -96,7 +97,8 @@ extern constinit const Operator kL1LossBackward = {
         "sign(0) = 0 and sign(NaN) = 0. k = 1/n for reduction mean, n the number of elements of "
         "grad_input; k = 1 for none and "
         "sum.\n"
-        "Unlike PyTorch, n counts the elements after broadcasting.",
+        "Unlike PyTorch, n counts the elements after broadcasting.\n"
+        "Integers and bools are taken only beside a floating input.",
     .inputs = kBackwardInputs,
     .attributes = kAttributes,
     .outputs = kBackwardOutputs,
