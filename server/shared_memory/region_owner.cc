@@ -40,7 +40,7 @@ MemoryAnswer RegionOwner::Handle(std::span<const std::byte> packet) {
   return bad("no command that this server knows");
 }
 
-MemoryAnswer RegionOwner::Allocate(const v1::AllocateRegion& request) {
+MemoryAnswer RegionOwner::Allocate(const v1::AllocateRegionCommand& request) {
   absl::StatusOr<RegionTable::NewRegion> made = table_.Allocate(request.size_bytes());
   if (!made.ok()) return RefuseMemory(made.status(), false);
   ids_.insert(made->region->id());
@@ -50,7 +50,7 @@ MemoryAnswer RegionOwner::Allocate(const v1::AllocateRegion& request) {
   return {.bytes = response.SerializeAsString(), .fd = std::move(made->fd)};
 }
 
-MemoryAnswer RegionOwner::Release(const v1::ReleaseRegion& request) {
+MemoryAnswer RegionOwner::Release(const v1::ReleaseRegionCommand& request) {
   if (ids_.erase(request.id()) == 0) {
     return RefuseMemory(
         MakeError({.reason = ErrorReason::kObjectNotFound,

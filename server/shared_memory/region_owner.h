@@ -41,8 +41,8 @@ class RegionOwner {
   void KeepContents() { contents_ = RegionTable::Contents::kKept; }
 
  private:
-  MemoryAnswer Allocate(const v1::AllocateRegion& request);
-  MemoryAnswer Release(const v1::ReleaseRegion& request);
+  MemoryAnswer Allocate(const v1::AllocateRegionCommand& request);
+  MemoryAnswer Release(const v1::ReleaseRegionCommand& request);
 
   RegionTable& table_;
   RegionTable::Contents contents_ = RegionTable::Contents::kDiscarded;

@@ -99,7 +99,7 @@ absl::StatusOr<std::shared_ptr<ProvidedPlan>> MakeRemotePlan(ServerSession& sess
                                                              const OperatorCall& call) {
   OPSERVE_RETURN_IF_ERROR(session.CheckAlive());
   OPSERVE_ASSIGN_OR_RETURN(const client::DeviceCall made, ToDeviceCall(call, nothing));
-  client::Executor executor = context.GetWorkspaceSize(made, client::ExecutorUse::kRepeatable);
+  client::Executor executor = context.CreateExecutor(made, client::ExecutorUse::kRepeatable);
   const absl::StatusOr<client::ExecutorPlan> plan = executor.plan();
   if (!plan.ok()) return session.Told(plan.status());
   OPSERVE_RETURN_IF_ERROR(CheckNoneIsWanted(call, plan->outputs));

@@ -85,7 +85,7 @@ class SessionRun {
     }
     for (const auto& [name, value] : call_.attributes()) call.Attribute(name, value);
     for (const auto& [name, dtype] : call_.output_dtypes()) call.OutputDType(name, dtype);
-    return Execute(context, stream, context.GetWorkspaceSize(call));
+    return Execute(context, stream, context.CreateExecutor(call));
   }
 
   // Returns when the transport took it; at the command's end whatever the transport does, as

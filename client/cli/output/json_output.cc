@@ -226,7 +226,7 @@ std::string PlanJson(const std::string& op, const client::Plan& plan) {
                 {{"bytes", plan.cost.bytes},
                  {"operations", plan.cost.operations},
                  {"seconds", absl::ToDoubleSeconds(plan.cost.time)},
-                 {"inline", plan.cost.runs_inline}}},
+                 {"runs_inline", plan.cost.runs_inline}}},
                {"outputs", std::move(outputs)}});
 }
 

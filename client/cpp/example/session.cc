@@ -51,7 +51,7 @@ absl::Status PrintGradient(Context& context, Stream& stream) {
       .Output("grad_input", grad_input)
       .Attribute("reduction", 0)
       .Attribute("beta", 1.0);
-  const Executor executor = context.GetWorkspaceSize(call);
+  const Executor executor = context.CreateExecutor(call);
   const absl::StatusOr<int64_t> workspace_bytes = executor.workspace_bytes();
   if (!workspace_bytes.ok()) return workspace_bytes.status();
   DeviceBuffer workspace;

@@ -43,11 +43,11 @@ Command SetTensorsCommand(const RemoteObject& executor, const std::string& op,
 
 }  // namespace
 
-Executor Context::GetWorkspaceSize(const DeviceCall& call, ExecutorUse use) {
+Executor Context::CreateExecutor(const DeviceCall& call, ExecutorUse use) {
   const auto plan = std::make_shared<PendingPlan>(call.op());
   auto object = std::make_shared<RemoteObject>(RemoteObject::Kind::kExecutor,
                                                object_->shared_channel(), object_);
-  Command command = object->NewCommand(absl::StrCat("GetWorkspaceSize of ", call.op()));
+  Command command = object->NewCommand(absl::StrCat("CreateExecutor of ", call.op()));
   v1::CreateExecutorCommand& create = *command.message.mutable_create_executor();
   create.set_executor(object->id());
   create.set_context(object_->id());
@@ -74,7 +74,7 @@ absl::StatusOr<ExecutorPlan> Executor::plan(const CallOptions& options) const {
   std::optional<absl::StatusOr<ExecutorPlan>> plan =
       plan_->answer()->Wait(channel.Deadline(options.timeout));
   return plan.has_value() ? *std::move(plan)
-                          : channel.TooLate(absl::StrCat("GetWorkspaceSize of ", plan_->op()));
+                          : channel.TooLate(absl::StrCat("CreateExecutor of ", plan_->op()));
 }
 
 absl::StatusOr<int64_t> Executor::workspace_bytes(const CallOptions& options) const {

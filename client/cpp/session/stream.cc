@@ -24,7 +24,7 @@ absl::Status SameSize(const Rows& from, const Rows& to) {
 
 Command RunExecutorCommand(const RemoteObject& stream, const std::string& op, uint64_t executor,
                            const DeviceTensor& workspace, absl::Duration timeout) {
-  Command command = stream.NewCommand(absl::StrCat("Execute of ", op), timeout);
+  Command command = stream.NewCommand(absl::StrCat("RunExecutor of ", op), timeout);
   v1::RunExecutorCommand& run = *command.message.mutable_run_executor();
   run.set_executor(executor);
   run.set_stream(stream.id());

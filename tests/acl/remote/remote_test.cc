@@ -136,7 +136,7 @@ TEST_F(AclRemoteTest, AFailureIsItsStreams) {
     EXPECT_EQ(aclrtSynchronizeStream(nullptr), ACL_SUCCESS) << "another stream's";
     EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(other, 60000), ACL_ERROR_RT_AICORE_EXCEPTION);
     EXPECT_THAT(aclGetRecentErrMsg(),
-                AllOf(HasSubstr("CtcLoss: targets: want"), HasSubstr("Execute of CtcLoss")));
+                AllOf(HasSubstr("CtcLoss: targets: want"), HasSubstr("RunExecutor of CtcLoss")));
     EXPECT_EQ(aclrtSynchronizeStream(other), ACL_SUCCESS) << "it is told once";
     EXPECT_THAT(loss.Read(), ElementsAre(0)) << "what is behind it runs";
   }

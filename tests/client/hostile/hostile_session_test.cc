@@ -83,7 +83,7 @@ const CallOptions kSoon{.timeout = kPatience};
 
 absl::Status Receive(Context& context, Stream& stream) {
   const DeviceTensor y = context.NewTensor(DType::kFloat32, {2});
-  const Executor executor = context.GetWorkspaceSize(DeviceCall("Op").Output("y", y));
+  const Executor executor = context.CreateExecutor(DeviceCall("Op").Output("y", y));
   ReceiveOptions options;
   options.timeout = kPatience;
   const auto result = stream.ExecuteAndReceive(executor, std::move(options));
@@ -110,7 +110,7 @@ std::vector<Scenario> Scenarios() {
        [](Session&, Context&, Stream& stream) { return stream.Synchronize(kSoon); }},
       {v1::Command::kCreateExecutor,
        [](Session&, Context& context, Stream&) {
-         return context.GetWorkspaceSize(DeviceCall("Op")).plan(kSoon).status();
+         return context.CreateExecutor(DeviceCall("Op")).plan(kSoon).status();
        }},
       {v1::Command::kRunExecutor,
        [](Session&, Context& context, Stream& stream) { return Receive(context, stream); }},
@@ -317,7 +317,7 @@ TEST(HostileSessionTest, PlansAreNoReasonToTakeMemory) {
   ASSERT_THAT(session, testing::IsOk());
   Context context = session->CreateContext();
   const absl::Status status =
-      context.CreateStream().ExecuteAndReceive(context.GetWorkspaceSize(DeviceCall("Op"))).status();
+      context.CreateStream().ExecuteAndReceive(context.CreateExecutor(DeviceCall("Op"))).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(MessageOf(status), HasSubstr("outputs: want a sink, or at most 4294967296 bytes"));
 }

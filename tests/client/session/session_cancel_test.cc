@@ -23,7 +23,7 @@ TEST(SessionCancelTest, TimeoutsGoAlongWithCommands) {
   Stream timed = plain.WithTimeout(absl::Milliseconds(5));
   const DeviceTensor x = context.NewTensor(DType::kFloat32, {2});
   const std::vector<float> values = {1, 2};
-  const Executor executor = context.GetWorkspaceSize(DeviceCall("Op"));
+  const Executor executor = context.CreateExecutor(DeviceCall("Op"));
   EXPECT_EQ(plain.Fill(x, 1.0f), absl::OkStatus());
   EXPECT_EQ(timed.Fill(x, 1.0f), absl::OkStatus());
   EXPECT_EQ(timed.Upload(x, TensorView::Of(values, {2})), absl::OkStatus());

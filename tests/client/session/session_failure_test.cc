@@ -44,7 +44,7 @@ TEST(SessionFailureTest, WaitsReturnTheServersDetail) {
   });
   Session session = Open(server);
   Context context = session.CreateContext();
-  const Executor executor = context.GetWorkspaceSize(DeviceCall("Op"));
+  const Executor executor = context.CreateExecutor(DeviceCall("Op"));
   for (const absl::Status& status :
        {executor.plan().status(), session.Execute(Call("Op")).status(),
         context.CreateStream().Query().status(), context.QueryMemory().status()}) {
@@ -106,9 +106,9 @@ TEST(SessionFailureTest, SynchronizeNamesTheCommandThatTheServerTells) {
   Session session = Open(server);
   Context context = session.CreateContext();
   Stream stream = context.CreateStream();
-  const Executor executor = context.GetWorkspaceSize(DeviceCall("Op"));
+  const Executor executor = context.CreateExecutor(DeviceCall("Op"));
   EXPECT_THAT(Message(stream.Synchronize()),
-              HasSubstr("got -1 (GetWorkspaceSize of Op, command 3 of the session)"));
+              HasSubstr("got -1 (CreateExecutor of Op, command 3 of the session)"));
 }
 
 TEST(SessionFailureTest, FailuresOfStreamsThatAreGoneAreTheContexts) {
@@ -140,7 +140,7 @@ TEST(SessionFailureTest, AllWaitsEndWithTheSession) {
   Context context = session.CreateContext();
   Stream stream = context.CreateStream();
   const DeviceTensor x = context.NewTensor(DType::kFloat32, {1});
-  const Executor executor = context.GetWorkspaceSize(DeviceCall("Op"));
+  const Executor executor = context.CreateExecutor(DeviceCall("Op"));
   Waiter<absl::Status> called;
   Waiter<absl::Status> downloaded;
   session.ExecuteAsync(Call("Op"), [&](const absl::StatusOr<ExecuteResult>& result) {
@@ -231,8 +231,8 @@ TEST(SessionFailureTest, WaitsEndAtTheirOwnDeadlines) {
   const CallOptions soon = {.timeout = absl::Milliseconds(20)};
   EXPECT_EQ(session.Execute(Call("Op"), soon).status().code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_EQ(context.CreateStream().Synchronize(soon).code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_THAT(Message(context.GetWorkspaceSize(DeviceCall("Op")).plan(soon).status()),
-              MatchesRegex("unix:.*: no end of GetWorkspaceSize of Op in time"));
+  EXPECT_THAT(Message(context.CreateExecutor(DeviceCall("Op")).plan(soon).status()),
+              MatchesRegex("unix:.*: no end of CreateExecutor of Op in time"));
   EXPECT_THAT(session.status(), testing::IsOk());
 }
 

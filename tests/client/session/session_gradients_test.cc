@@ -50,8 +50,8 @@ class GroupNormSessionTest : public SessionServerTest {
     backward.Input("grad_out", Put(TensorView::Of(grad_, {2, 6, 10})));
     backward.Input("input", input).Input("gamma", gamma);
     backward.Input("mean", mean).Input("rstd", rstd);
-    stream_->Execute(context_->GetWorkspaceSize(forward));
-    return stream_->ExecuteAndReceive(context_->GetWorkspaceSize(backward));
+    stream_->Execute(context_->CreateExecutor(forward));
+    return stream_->ExecuteAndReceive(context_->CreateExecutor(backward));
   }
 
   const std::vector<bool> mask_ = {true, false, true};
@@ -120,8 +120,8 @@ class CtcSessionTest : public SessionServerTest {
     backward.Input("log_probs", log_probs).Input("targets", targets);
     backward.Input("neg_log_likelihood", loss).Input("log_alpha", alpha);
     backward.Output("grad", gradient);
-    stream_->Execute(context_->GetWorkspaceSize(forward));
-    stream_->Execute(context_->GetWorkspaceSize(backward));
+    stream_->Execute(context_->CreateExecutor(forward));
+    stream_->Execute(context_->CreateExecutor(backward));
     return stream_->Download(gradient);
   }
 

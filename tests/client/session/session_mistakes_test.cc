@@ -41,7 +41,7 @@ class SessionMistakeTest : public SessionServerTest {
 
 TEST_F(SessionMistakeTest, RepeatableExecutorsTakeOtherBuffers) {
   const DeviceTensor out = context_->NewTensor(DType::kFloat32, {4});
-  Executor executor = context_->GetWorkspaceSize(SmallCall(out), ExecutorUse::kRepeatable);
+  Executor executor = context_->CreateExecutor(SmallCall(out), ExecutorUse::kRepeatable);
   stream_->Execute(executor);
   EXPECT_THAT(stream_->Download(out)->As<float>(), ElementsAre(0, 0, 0, 0));
   const std::vector<float> zeros(4);
@@ -60,16 +60,16 @@ TEST_F(SessionMistakeTest, UseAfterFree) {
 
 TEST_F(SessionMistakeTest, ExecutorsRunOnce) {
   const DeviceTensor out = context_->NewTensor(DType::kFloat32, {4});
-  const Executor executor = context_->GetWorkspaceSize(SmallCall(out));
+  const Executor executor = context_->CreateExecutor(SmallCall(out));
   stream_->Execute(executor);
   EXPECT_EQ(stream_->Synchronize(), absl::OkStatus());
   stream_->Execute(executor);
-  ExpectFails(stream_->Synchronize(), "(Execute of L1LossBackward, command ");
+  ExpectFails(stream_->Synchronize(), "(RunExecutor of L1LossBackward, command ");
 }
 
 TEST_F(SessionMistakeTest, ExecutorsStayInTheirContext) {
   const DeviceTensor out = context_->NewTensor(DType::kFloat32, {4});
-  const Executor executor = context_->GetWorkspaceSize(SmallCall(out));
+  const Executor executor = context_->CreateExecutor(SmallCall(out));
   Context other = session_->CreateContext();
   Stream foreign = other.CreateStream();
   foreign.Execute(executor);
@@ -91,7 +91,7 @@ TEST_F(SessionMistakeTest, WorkspacesThatAreTooSmall) {
   call.Input("mean", statistics).Input("rstd", statistics);
   call.Attribute("N", 2).Attribute("C", 4).Attribute("HxW", 64).Attribute("group", 2);
   call.Attribute("output_mask", std::vector<bool>{true, true, true});
-  const Executor executor = context_->GetWorkspaceSize(call, ExecutorUse::kRepeatable);
+  const Executor executor = context_->CreateExecutor(call, ExecutorUse::kRepeatable);
   const absl::StatusOr<int64_t> bytes = executor.workspace_bytes();
   ASSERT_THAT(bytes, testing::IsOk());
   ASSERT_GT(*bytes, 0);
@@ -105,7 +105,7 @@ TEST_F(SessionMistakeTest, WorkspacesThatAreTooSmall) {
 }
 
 TEST_F(SessionMistakeTest, BadCallsAreFoundInPhaseOne) {
-  const Executor executor = context_->GetWorkspaceSize(DeviceCall("SmothL1LossBackward"));
+  const Executor executor = context_->CreateExecutor(DeviceCall("SmothL1LossBackward"));
   EXPECT_THAT(Message(executor.plan().status()), HasSubstr("did you mean"));
   stream_->Execute(executor);
   EXPECT_THAT(Message(stream_->Synchronize()), HasSubstr("command "));

@@ -195,11 +195,11 @@ TEST(SessionTest, PlansAndExecutes) {
   const DeviceBuffer memory = context.Allocate(1000);
   const auto x = DeviceTensor::Of(memory, DType::kBFloat16, {4, 2}, 64).WithStrides({1, 4}, 8);
   Executor executor =
-      context.GetWorkspaceSize(DeviceCall("Op")
-                                   .Input("x", x)
-                                   .Output("y", context.NewTensor(DType::kFloat32, {2}))
-                                   .Attribute("beta", 0.5),
-                               ExecutorUse::kRepeatable);
+      context.CreateExecutor(DeviceCall("Op")
+                                 .Input("x", x)
+                                 .Output("y", context.NewTensor(DType::kFloat32, {2}))
+                                 .Attribute("beta", 0.5),
+                             ExecutorUse::kRepeatable);
   EXPECT_EQ(*executor.workspace_bytes(), 640);
   EXPECT_EQ(executor.plan()->outputs[1].name, "masked");
   executor.SetTensor("x", DeviceTensor::Of(memory, DType::kBFloat16, {}, 128));
@@ -234,7 +234,7 @@ TEST(SessionTest, ExecutorsKeepTheirBuffers) {
   Context context = session.CreateContext();
   // Often enough to meet the thread that reads answers at every point of its work.
   for (size_t i = 0; i < 200; ++i) {
-    std::optional<Executor> executor(context.GetWorkspaceSize(
+    std::optional<Executor> executor(context.CreateExecutor(
         DeviceCall("Op").Input("x", context.NewTensor(DType::kFloat32, {2}))));
     EXPECT_THAT(executor->plan(), testing::IsOk());
     EXPECT_EQ(server.received(v1::Command::kFree).size(), i);

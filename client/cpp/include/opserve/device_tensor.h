@@ -69,7 +69,7 @@ struct DeviceTensor {
   }
 };
 
-// One call of an operator on tensors of a context: what Context::GetWorkspaceSize plans. A value.
+// One call of an operator on tensors of a context: what Context::CreateExecutor plans. A value.
 class DeviceCall {
  public:
   // `op` without the aclnn prefix: "SmoothL1LossBackward".

@@ -9,7 +9,7 @@
 //   …
 //   DeviceTensor gradient = context.NewTensor(DType::kFloat32, {4, 2});
 //   RETURN_IF_ERROR(stream.Upload(self, TensorView::Of(values, {4, 2})));
-//   Executor executor = context.GetWorkspaceSize(DeviceCall("SmoothL1LossBackward")
+//   Executor executor = context.CreateExecutor(DeviceCall("SmoothL1LossBackward")
 //       .Input("self", self)….Output("grad_input", gradient).Attribute("beta", 1.0));
 //   stream.Execute(executor);
 //   RETURN_IF_ERROR(stream.Synchronize());
@@ -263,7 +263,7 @@ class Context {
   }
 
   // Phase one.
-  Executor GetWorkspaceSize(const DeviceCall& call, ExecutorUse use = ExecutorUse::kOnce);
+  Executor CreateExecutor(const DeviceCall& call, ExecutorUse use = ExecutorUse::kOnce);
 
   // Of all streams of the context.
   absl::Status Synchronize(const CallOptions& options = {});
