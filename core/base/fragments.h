@@ -27,7 +27,7 @@ class Fragments {
   std::span<const std::span<const std::byte>> pieces() const { return pieces_; }
 
   // Whether they are one run that begins at a multiple of `alignment`, a power of two.
-  bool IsInPlace(size_t alignment) const {
+  bool LiesAligned(size_t alignment) const {
     return pieces_.size() == 1 && reinterpret_cast<uintptr_t>(pieces_[0].data()) % alignment == 0;
   }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/alignment.h"
 #include "core/base/mutex.h"
 #include "core/base/op_error.h"
 #include "core/base/shared_limit.h"
@@ -31,7 +32,6 @@
 namespace opserve {
 namespace {
 
-constexpr size_t kAlignment = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kLargest = size_t{1} << 60;  // whose class fits int64
 
@@ -40,7 +40,8 @@ constexpr size_t kLargest = size_t{1} << 60;  // whose class fits int64
 class HostMemory final : public MemorySource {
  public:
   std::byte* Allocate(size_t bytes) override {
-    if (bytes < kHugePage) return static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
+    if (bytes < kHugePage)
+      return static_cast<std::byte*>(std::aligned_alloc(kDeviceAlignment, bytes));
     // One huge page more than needed; the ends beyond an aligned range are given back.
     const size_t mapped = bytes + kHugePage;
     void* start =
@@ -214,8 +215,8 @@ MemoryPool::MemoryPool(int64_t limit_bytes, MemorySource& source, const Clock& c
 MemoryPool::~MemoryPool() = default;
 
 size_t MemoryPool::SizeClass(size_t bytes) {
-  if (bytes <= kAlignment) return kAlignment;
-  const size_t step = std::max(std::bit_floor(bytes - 1) / 4, kAlignment);
+  if (bytes <= kDeviceAlignment) return kDeviceAlignment;
+  const size_t step = std::max(std::bit_floor(bytes - 1) / 4, kDeviceAlignment);
   return (bytes + step - 1) / step * step;
 }
 

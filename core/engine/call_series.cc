@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/alignment.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/engine/kernel_run.h"
@@ -12,12 +13,6 @@
 
 namespace opserve {
 namespace {
-
-constexpr size_t kOutputAlignment = 64;
-
-size_t Aligned(size_t bytes) {
-  return (bytes + kOutputAlignment - 1) / kOutputAlignment * kOutputAlignment;
-}
 
 // The calls of a series on their device, one after the other.
 class SeriesRun {
@@ -54,7 +49,7 @@ class SeriesRun {
     if (right_.empty() || storages.size() != right_.size()) return false;
     for (size_t i = 0; i < storages.size(); ++i) {
       const Fragments& bytes = Storage(storages, i);
-      if (bytes.size_bytes() != right_[i].bytes || !bytes.IsInPlace(right_[i].alignment))
+      if (bytes.size_bytes() != right_[i].bytes || !bytes.LiesAligned(right_[i].alignment))
         return false;
     }
     return true;
@@ -111,7 +106,7 @@ absl::StatusOr<SeriesOutputs> SeriesOutputs::Lease(const Plan& plan, size_t call
   for (const OutputSlot& slot : plan.call.outputs) {
     const size_t bytes = slot.wanted ? static_cast<size_t>(slot.desc.size_bytes()) : 0;
     outputs.places_.push_back({outputs.call_bytes_, bytes});
-    outputs.call_bytes_ += Aligned(bytes);
+    outputs.call_bytes_ += RoundUpToAlignment(bytes);
   }
   absl::StatusOr<PooledBuffer> memory =
       plan.device->memory().Acquire(calls * outputs.call_bytes_, {.client = client});

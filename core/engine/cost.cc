@@ -54,7 +54,7 @@ Cost EstimateCost(const OpCall& call, size_t scratch_bytes) {
 absl::Duration CopyTime(int64_t bytes) { return absl::Nanoseconds(bytes / kBytesPerNanosecond); }
 
 int64_t StagedBytes(const Fragments& bytes) {
-  return bytes.IsInPlace(kGreatestAlignment) ? 0 : static_cast<int64_t>(bytes.size_bytes());
+  return bytes.LiesAligned(kGreatestAlignment) ? 0 : static_cast<int64_t>(bytes.size_bytes());
 }
 
 }  // namespace opserve

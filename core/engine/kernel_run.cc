@@ -5,19 +5,16 @@
 #include <limits>
 #include <string>
 
+#include "core/base/alignment.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 
 namespace opserve {
 namespace {
 
-constexpr size_t kAlignment = 64;
-
 // Where the control memory begins. Kernels' plans may say more bytes than there are, but never more
 // than int64 holds.
-size_t ControlOffset(const Plan& plan) {
-  return (plan.workspace_bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
+size_t ControlOffset(const Plan& plan) { return RoundUpToAlignment(plan.workspace_bytes); }
 
 }  // namespace
 

@@ -17,7 +17,7 @@ MemoryRange RangeOf(const PooledBuffer& buffer) {
 absl::Status StagedInputs::Add(const Fragments& bytes, size_t alignment) {
   PooledBuffer buffer;
   const std::byte* start = nullptr;
-  if (device_.uses_host_memory() && bytes.IsInPlace(alignment)) {
+  if (device_.uses_host_memory() && bytes.LiesAligned(alignment)) {
     start = bytes.pieces()[0].data();
   } else if (bytes.size_bytes() > 0) {
     OPSERVE_ASSIGN_OR_RETURN(buffer,

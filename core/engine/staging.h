@@ -21,7 +21,7 @@ class StagedInputs {
   explicit StagedInputs(Device& device, ClientId client = ClientId::kNone)
       : device_(device), client_(client) {}
 
-  // `alignment` is a power of two up to 64.
+  // `alignment` is a power of two up to kDeviceAlignment.
   absl::Status Add(const Fragments& bytes, size_t alignment);
   // Of the input that was added as number `index`; nullptr for one without bytes.
   const std::byte* start(size_t index) const { return starts_[index]; }

@@ -3,14 +3,13 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/alignment.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/engine/apart.h"
 
 namespace opserve {
 namespace {
-
-constexpr int64_t kWorkspaceAlignment = 64;
 
 absl::Status CheckOffset(const StorageView& view, int64_t alignment, std::string_view name) {
   const int64_t size = view.buffer->size_bytes();
@@ -86,7 +85,7 @@ absl::Status CheckWorkspace(const Plan& plan, const Context& context, const Call
     return MissingParameter("workspace", absl::StrCat("a buffer of >= ", bytes, " bytes"));
   }
   OPSERVE_RETURN_IF_ERROR(CheckOwner(workspace, context, "workspace"));
-  OPSERVE_RETURN_IF_ERROR(CheckOffset(workspace, kWorkspaceAlignment, "workspace"));
+  OPSERVE_RETURN_IF_ERROR(CheckOffset(workspace, kDeviceAlignment, "workspace"));
   const int64_t left = workspace.buffer->size_bytes() - workspace.offset_bytes;
   if (left < bytes) {
     return OutOfRange("workspace", absl::StrCat(">= ", bytes, " bytes"), absl::StrCat(left));

@@ -159,7 +159,7 @@ class CallSplitter {
 };
 
 bool IsWorthPacking(const Fragments& entry, bool is_reused) {
-  if (entry.size_bytes() == 0 || entry.IsInPlace(kPackedAlignment)) return false;
+  if (entry.size_bytes() == 0 || entry.LiesAligned(kPackedAlignment)) return false;
   return is_reused || entry.size_bytes() <= kPackedBytes;
 }
 

@@ -1,4 +1,5 @@
 #include "client/acl/objects/address_map.h"
+#include "core/base/alignment.h"
 
 #include <cstdlib>
 #include <iterator>
@@ -7,8 +8,6 @@
 
 namespace opserve::acl {
 namespace {
-
-constexpr size_t kAlignment = 64;
 
 uintptr_t Number(const void* address) { return reinterpret_cast<uintptr_t>(address); }
 
@@ -58,8 +57,8 @@ HostMemory::~HostMemory() {
 }
 
 void* HostMemory::Allocate(size_t bytes) {
-  if (bytes > std::numeric_limits<size_t>::max() - kAlignment) return nullptr;
-  void* start = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+  if (bytes > std::numeric_limits<size_t>::max() - kDeviceAlignment) return nullptr;
+  void* start = std::aligned_alloc(kDeviceAlignment, RoundUpToAlignment(bytes));
   if (start == nullptr) return nullptr;
   MutexLock lock(mutex_);
   sizes_[Number(start)] = bytes;

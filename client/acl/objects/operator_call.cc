@@ -8,12 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/acl/objects/faults.h"
+#include "core/base/alignment.h"
 #include "core/base/op_error.h"
 
 namespace opserve::acl {
 namespace {
-
-constexpr int64_t kWorkspaceAlignment = 64;
 
 absl::StatusOr<std::shared_ptr<OperatorExecutor>> FindExecutor(Runtime& runtime,
                                                                const aclOpExecutor* handle) {
@@ -36,10 +35,9 @@ absl::StatusOr<MemoryView> FindWorkspace(const Runtime& runtime, const OperatorE
   const std::string address = absl::StrFormat("%p", workspace);
   if (!found.has_value())
     return InvalidParameter("workspace", "an address of device memory", address);
-  if (found->view.offset_bytes % kWorkspaceAlignment != 0)
-    return InvalidParameter("workspace",
-                            absl::StrCat("an address that is a multiple of ", kWorkspaceAlignment),
-                            address);
+  if (found->view.offset_bytes % kDeviceAlignment != 0)
+    return InvalidParameter(
+        "workspace", absl::StrCat("an address that is a multiple of ", kDeviceAlignment), address);
   const uint64_t most = std::min(size, static_cast<uint64_t>(found->bytes_left()));
   if (most < want) return InvalidParameter("workspace", bytes, absl::StrCat(most));
   return found->view;

@@ -31,14 +31,14 @@ std::vector<grpc::Slice> SlicesOf(const grpc::ByteBuffer& buffer) {
 
 // Counts no further than it must.
 bool HasManySlices(const grpc::ByteBuffer& buffer) {
-  if (buffer.Length() <= kInlineSlices) return false;
+  if (buffer.Length() <= kReadHereSlices) return false;
   // It reads; a copy would have as many slices.
   grpc::ProtoBufferReader reader(const_cast<grpc::ByteBuffer*>(&buffer));
   const void* data = nullptr;
   int bytes = 0;
   size_t count = 0;
-  while (count <= kInlineSlices && reader.Next(&data, &bytes)) ++count;
-  return count > kInlineSlices;
+  while (count <= kReadHereSlices && reader.Next(&data, &bytes)) ++count;
+  return count > kReadHereSlices;
 }
 
 absl::StatusOr<ScannedMessage> Scan(const std::vector<grpc::Slice>& slices, uint32_t bulk_field,
@@ -68,10 +68,10 @@ std::shared_ptr<const void> KeepSlices(std::vector<grpc::Slice> slices) {
 }
 
 bool TakesLongToRead(const grpc::ByteBuffer& buffer, uint32_t raw_field, size_t max_raw_entries) {
-  if (!buffer.Valid() || buffer.Length() <= kInlineHeaderBytes) return false;
+  if (!buffer.Valid() || buffer.Length() <= kReadHereHeaderBytes) return false;
   if (HasManySlices(buffer)) return true;
   const absl::StatusOr<ScannedMessage> scanned =
-      Scan(SlicesOf(buffer), raw_field, max_raw_entries, kInlineHeaderBytes);
+      Scan(SlicesOf(buffer), raw_field, max_raw_entries, kReadHereHeaderBytes);
   return scanned.status().code() == absl::StatusCode::kResourceExhausted;
 }
 

@@ -20,10 +20,10 @@ namespace opserve::server {
 
 // Up to here a header is read on the thread that brings it: more takes milliseconds, and other
 // messages would wait.
-inline constexpr size_t kInlineHeaderBytes = size_t{64} << 10;
+inline constexpr size_t kReadHereHeaderBytes = size_t{64} << 10;
 // Likewise for the pieces that a message came in, one a DATA frame or more. A client's are some 8
 // KiB, an attacker's 24 bytes.
-inline constexpr size_t kInlineSlices = size_t{64} << 10;
+inline constexpr size_t kReadHereSlices = size_t{64} << 10;
 
 // A message before its header is parsed. Movable: moving keeps every address.
 struct SplitMessage {
@@ -40,7 +40,8 @@ absl::StatusOr<SplitMessage> ReadSplitMessage(const grpc::ByteBuffer& buffer, ui
 // Keeps the bytes of `slices`.
 std::shared_ptr<const void> KeepSlices(std::vector<grpc::Slice> slices);
 
-// Whether it has more than kInlineHeaderBytes besides its raw entries, or more than kInlineSlices.
+// Whether it has more than kReadHereHeaderBytes besides its raw entries, or more than
+// kReadHereSlices.
 bool TakesLongToRead(const grpc::ByteBuffer& buffer, uint32_t raw_field, size_t max_raw_entries);
 
 // Reads a message that has no bulk. Errors: RESOURCE_EXHAUSTED above kMaxHeaderBytes; 161002 when

@@ -179,7 +179,7 @@ class OperatorService final : public OperatorMethods<v1::OperatorService::Servic
       if (status.ok()) status = Leave(*reactor, context, response);
       reactor->Finish(meter.End(status, response.Length()));
     };
-    if (request.Length() <= kInlineHeaderBytes) {
+    if (request.Length() <= kReadHereHeaderBytes) {
       answer(absl::OkStatus());
     } else {
       ReadOnWorker(calls(), context, request.Length(), reactor->charge(), answer);

@@ -258,7 +258,7 @@ TEST(PackEntriesTest, PacksLargeOnesThatSeveralCallsUse) {
   PackEntries(pool, ClientId::kNone, *batch);
   for (int i = 0; i < request.raw_size(); ++i)
     EXPECT_EQ(Flatten(batch->raw[static_cast<size_t>(i)]), request.raw(i));
-  EXPECT_TRUE(batch->raw[1].IsInPlace(alignof(double)));
+  EXPECT_TRUE(batch->raw[1].LiesAligned(alignof(double)));
   EXPECT_GE(batch->packed.size(), 50000u);
   EXPECT_LT(batch->packed.size(), 2 * 50000u);
 }

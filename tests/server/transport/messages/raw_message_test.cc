@@ -124,11 +124,11 @@ TEST_F(RawMessageTest, LongHeadersAndManySlicesTakeLongToRead) {
                            v1::ExecuteRequest::kRawFieldNumber, 1);
   };
   EXPECT_FALSE(takes_long(10, size_t{1} << 20, 100));
-  EXPECT_FALSE(takes_long(kInlineHeaderBytes / 2, size_t{1} << 20, 8192));
-  EXPECT_TRUE(takes_long(kInlineHeaderBytes, size_t{1} << 20, 8192));
+  EXPECT_FALSE(takes_long(kReadHereHeaderBytes / 2, size_t{1} << 20, 8192));
+  EXPECT_TRUE(takes_long(kReadHereHeaderBytes, size_t{1} << 20, 8192));
   // gRPC joins slices that are smaller.
-  EXPECT_TRUE(takes_long(10, 32 * kInlineSlices, 32));
-  EXPECT_FALSE(takes_long(10, 32 * kInlineSlices, 64));
+  EXPECT_TRUE(takes_long(10, 32 * kReadHereSlices, 32));
+  EXPECT_FALSE(takes_long(10, 32 * kReadHereSlices, 64));
 }
 
 TEST_F(RawMessageTest, EmptyBuffersAreEmptyMessages) {
