@@ -10,8 +10,8 @@ import sys
 # What each folder may include of ours, besides itself. A folder stands for its files and those of its subfolders that
 # have no row. Operators (core/ops) are in nobody's list: they are reached only through core/op/builtin_ops.inc.
 BELOW_BACKENDS = ["core/base", "core/tensor", "core/op", "core/device"]
-BELOW_ENGINE = BELOW_BACKENDS + ["core/backends", "core/backends/ascend", "core/backends/cpu", "core/batch"]
-BELOW_SERVER = BELOW_ENGINE + ["core/engine"]
+BELOW_ENGINE = BELOW_BACKENDS + ["core/backends", "core/batch"]
+BELOW_SERVER = BELOW_BACKENDS + ["core/engine"]
 BELOW_CLIENT = ["core/base", "core/tensor"]
 MAY_INCLUDE = {
     "core/base": [],
@@ -20,10 +20,10 @@ MAY_INCLUDE = {
     "core/ops": ["core/base", "core/tensor", "core/op"],
     "core/aclnn": ["core/base", "core/tensor", "core/op"],
     "core/device": ["core/base", "core/tensor", "core/op"],
-    "core/backends": BELOW_BACKENDS,
-    "core/backends/ascend": BELOW_BACKENDS + ["core/backends"],
-    "core/backends/cpu": BELOW_BACKENDS + ["core/backends"],
-    "core/batch": BELOW_BACKENDS + ["core/backends"],
+    "core/backends": [],
+    "core/backends/ascend": BELOW_BACKENDS,
+    "core/backends/cpu": BELOW_BACKENDS,
+    "core/batch": BELOW_BACKENDS,
     "core/engine": BELOW_ENGINE,
     "server/log": ["core/base"],
     "server/counters": ["core/base"],
@@ -32,16 +32,16 @@ MAY_INCLUDE = {
     "server/shared_memory": ["core/base", "proto", "server/codec"],
     "server/calls": BELOW_SERVER + ["proto", "server/codec", "server/counters", "server/shared_memory"],
     "server/session": BELOW_SERVER + ["proto", "server/calls", "server/codec"],
-    "server/transport/messages": ["core/base", "core/device", "proto", "server/codec", "server/session"],
+    "server/transport/messages": ["core/base", "server/codec", "server/session"],
     "server/transport/unary": BELOW_SERVER
-    + ["proto", "server/calls", "server/codec", "server/connections", "server/counters", "server/session"]
+    + ["server/calls", "server/codec", "server/connections", "server/counters", "server/session"]
     + ["server/shared_memory", "server/transport/messages"],
     "server/transport/services": BELOW_SERVER
     + ["proto", "server/calls", "server/codec", "server/connections", "server/counters", "server/session"]
     + ["server/shared_memory", "server/transport/messages", "server/transport/unary"],
     "server/transport/process": ["core/base", "server/connections", "server/log"],
     "server/flags": ["core/base", "core/engine", "server/connections", "server/log", "server/session"],
-    "server": BELOW_SERVER
+    "server": ["core/base"]
     + ["server/connections", "server/counters", "server/flags", "server/log", "server/shared_memory"]
     + ["server/transport/process", "server/transport/services", "server/transport/unary"],
     "client/cpp/include": BELOW_CLIENT,
