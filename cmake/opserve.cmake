@@ -1,4 +1,4 @@
-# How opserve's targets are declared. Every CMakeLists.txt of ours uses these functions and nothing else:
+# How opserve's targets are declared, for every CMakeLists.txt of ours:
 #
 #   opserve_library(NAME [SRCS file...] [HDRS file...] [DEPS target...] [PUBLIC_DEPS target...] [ONE_BY_ONE])
 #       A static library, or an INTERFACE library when SRCS is empty. DEPS are what the sources need, PUBLIC_DEPS
