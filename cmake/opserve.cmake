@@ -74,8 +74,12 @@ if(OPSERVE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 add_compile_options(-fdebug-prefix-map=${PROJECT_BINARY_DIR}=.)
 
+# For what is in a library that dlopen loads, and runs on threads that live at exit, as oneTBB's do: LeakSanitizer follows
+# garbage where such a thread has thread-local memory of such a library, so it lies in the thread's own block instead.
+set(OPSERVE_STATIC_TLS "")
 if(OPSERVE_SANITIZE)
   add_link_options(-fsanitize=${OPSERVE_SANITIZE})
+  set(OPSERVE_STATIC_TLS -ftls-model=initial-exec)
 endif()
 
 include(hardening)

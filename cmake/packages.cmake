@@ -4,6 +4,7 @@ set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(absl CONFIG REQUIRED)
 find_package(hwy CONFIG REQUIRED)
+find_package(TBB CONFIG REQUIRED)
 
 if(OPSERVE_SERVER)
   # Debian 12's Protobuf has no package file of its own; newer ones have, and need it for their dependencies.

@@ -4,37 +4,32 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 
 #include "absl/base/thread_annotations.h"
 
 namespace opserve {
 
+// How often a thread of this process found a lock taken, and how long such threads waited in all:
+// for benchmarks.
+struct LockWaits {
+  int64_t count = 0;
+  std::chrono::nanoseconds time{0};
+};
+LockWaits LockWaitsSoFar();
+
 class ABSL_LOCKABLE Mutex {
  public:
-  // Tries for about a microsecond before it sleeps: what our locks guard takes less, and a sleep
-  // and a wake-up more.
   void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() {
-    for (int i = 0; i < kTries; ++i) {
-      if (mutex_.try_lock()) return;
-      Pause();
-    }
-    mutex_.lock();
+    if (!mutex_.try_lock()) Wait();
   }
   void Unlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
 
  private:
   friend class CondVar;
-  static constexpr int kTries = 32;
 
-  // Lets the other thread of the core go first.
-  static void Pause() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-  }
+  void Wait();
 
   std::mutex mutex_;
 };

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/op_error.h"
-#include "core/base/parallel.h"
 #include "core/base/status_macros.h"
+#include "core/workers/worker_pool.h"
 
 namespace opserve {
 namespace {

@@ -8,12 +8,12 @@
 
 #include "absl/status/status.h"
 #include "core/base/fragments.h"
-#include "core/base/parallel.h"
 #include "core/device/kernel.h"
 #include "core/device/memory_pool.h"
 #include "core/device/memory_range.h"
 #include "core/op/operator.h"
 #include "core/op/profile.h"
+#include "core/workers/worker_pool.h"
 
 namespace opserve {
 

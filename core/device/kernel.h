@@ -6,8 +6,8 @@
 #include <span>
 
 #include "absl/status/status.h"
-#include "core/base/parallel.h"
 #include "core/op/op_call.h"
+#include "core/workers/worker_pool.h"
 
 namespace opserve {
 

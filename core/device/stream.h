@@ -17,8 +17,8 @@
 #include "absl/status/status.h"
 #include "core/base/clock.h"
 #include "core/base/mutex.h"
-#include "core/base/parallel.h"
 #include "core/device/event.h"
+#include "core/workers/worker_pool.h"
 
 namespace opserve {
 

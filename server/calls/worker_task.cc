@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "core/base/parallel.h"
+#include "core/workers/worker_pool.h"
 
 namespace opserve::server {
 namespace {

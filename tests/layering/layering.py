@@ -9,17 +9,18 @@ import sys
 
 # What each folder may include of ours, besides itself. A folder stands for its files and those of its subfolders that
 # have no row. Operators (core/ops) are in nobody's list: they are reached only through core/op/builtin_ops.inc.
-BELOW_BACKENDS = ["core/base", "core/tensor", "core/op", "core/device"]
+BELOW_BACKENDS = ["core/base", "core/workers", "core/tensor", "core/op", "core/device"]
 BELOW_ENGINE = BELOW_BACKENDS + ["core/backends", "core/batch"]
 BELOW_SERVER = BELOW_BACKENDS + ["core/engine"]
 BELOW_CLIENT = ["core/base", "core/tensor"]
 MAY_INCLUDE = {
     "core/base": [],
+    "core/workers": ["core/base"],
     "core/tensor": ["core/base"],
     "core/op": ["core/base", "core/tensor"],
     "core/ops": ["core/base", "core/tensor", "core/op"],
     "core/aclnn": ["core/base", "core/tensor", "core/op"],
-    "core/device": ["core/base", "core/tensor", "core/op"],
+    "core/device": ["core/base", "core/workers", "core/tensor", "core/op"],
     "core/backends": [],
     "core/backends/ascend": BELOW_BACKENDS,
     "core/backends/cpu": BELOW_BACKENDS,
@@ -81,7 +82,7 @@ RESTRICTED = [
         r"google/protobuf/|.*\.pb\.h$",
         r"server/(calls|codec|session|shared_memory|transport)/|client/cli/main\.|client/cpp/(session|wire)/",
     ),
-    ("oneTBB", r"(tbb|oneapi)/", r"core/backends/cpu/"),
+    ("oneTBB", r"(tbb|oneapi)/", r"core/workers/thread_arena\.cc"),
 ]
 
 SOURCES = {".h", ".hpp", ".inc", ".c", ".cc", ".cpp"}

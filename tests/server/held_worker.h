@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "core/base/parallel.h"
+#include "core/workers/worker_pool.h"
 
 namespace opserve::testing {
 

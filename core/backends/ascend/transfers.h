@@ -9,8 +9,8 @@
 #include "absl/status/status.h"
 #include "core/backends/ascend/npu.h"
 #include "core/base/fragments.h"
-#include "core/base/parallel.h"
 #include "core/device/memory_range.h"
+#include "core/workers/worker_pool.h"
 
 namespace opserve::ascend {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/base/parallel.h"
+#include "core/workers/worker_pool.h"
 
 namespace opserve::cpu {
 

@@ -12,15 +12,18 @@
 namespace opserve::cpu {
 namespace {
 
-// Pieces of this size are moved side by side; below it one thread is quicker.
+// Pieces of this size are moved side by side, of more than kAloneBytes: less takes one thread about
+// as long as waking another.
 constexpr int64_t kChunkBytes = 256 << 10;
+constexpr int64_t kAloneBytes = 2 << 20;
 
 // Calls move(first byte, count) for each chunk of `bytes`.
 void InChunks(int64_t bytes, const Workers& workers,
               absl::FunctionRef<void(int64_t, int64_t)> move) {
-  workers.ParallelFor((bytes + kChunkBytes - 1) / kChunkBytes, [&](int64_t chunk) {
-    const int64_t first = chunk * kChunkBytes;
-    move(first, std::min(kChunkBytes, bytes - first));
+  const int64_t of_chunk = bytes <= kAloneBytes ? kAloneBytes : kChunkBytes;
+  workers.ParallelFor((bytes + of_chunk - 1) / of_chunk, [&](int64_t chunk) {
+    const int64_t first = chunk * of_chunk;
+    move(first, std::min(of_chunk, bytes - first));
   });
 }
 

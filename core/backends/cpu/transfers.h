@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "core/base/fragments.h"
-#include "core/base/parallel.h"
 #include "core/device/memory_range.h"
+#include "core/workers/worker_pool.h"
 
 namespace opserve::cpu {
 

@@ -21,7 +21,7 @@ CLIENTS = 12
 WORKERS = 3
 # Threads in the order in which they start: what the line says of the first that is lacking.
 STEPS = [(0, "cannot start the thread of the watchdog"), (1, "device cpu:0: cannot start a relief thread"),
-         (2, "device cpu:0: cannot start worker 1 of 3"), (4, "device cpu:0: cannot start worker 3 of 3"),
+         (2, "device cpu:0: cannot start thread 1 of 3 for workers"), (4, "device cpu:0: cannot start thread 3 of 3 for workers"),
          (5, "cannot start the thread that ends streams"), (6, "cannot start the thread of shared memory"),
          (7, "cannot start the thread that looks at sessions"), (8, "for gRPC: Resource temporarily unavailable")]
 

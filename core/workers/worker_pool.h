@@ -66,9 +66,9 @@ class WorkerPool {
   void ParallelForUntil(int64_t chunks, absl::FunctionRef<Loop(int64_t)> body);
 
  private:
-  class Threads;
+  class Discipline;
   const int threads_;
-  std::unique_ptr<Threads> workers_;
+  std::unique_ptr<Discipline> discipline_;
 };
 
 // The workers that one call may use, for as long as somebody wants its result.

@@ -1,4 +1,4 @@
-#include "core/base/task_queue.h"
+#include "core/workers/task_queue.h"
 
 #include <optional>
 #include <string>

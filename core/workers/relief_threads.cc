@@ -1,4 +1,4 @@
-#include "core/base/relief_threads.h"
+#include "core/workers/relief_threads.h"
 
 #include <utility>
 

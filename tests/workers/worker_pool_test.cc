@@ -1,6 +1,7 @@
-#include "core/base/parallel.h"
+#include "core/workers/worker_pool.h"
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -242,6 +243,29 @@ TEST_P(WorkerPoolRelief, ATaskOfReliefMayUseThePool) {
   });
   ran.Wait();
   EXPECT_EQ(chunks, 1000);
+}
+
+// oneTBB wakes no thread for a pool where others of the process hold as many that it thinks free:
+// they wait in tasks of a pool that has nothing else to do.
+TEST(WorkerPoolOrder, PoolsDoNotDependOnEachOthersThreads) {
+  constexpr int kWaiting = 3;
+  Gate release;
+  Gate ran;
+  std::atomic<int> begun = 0;
+  WorkerPool waiting(kWaiting + 1);
+  WorkerPool other(1);
+  for (int i = 0; i < kWaiting; ++i) {
+    waiting.Enqueue(std::make_unique<CallTask>([&] {
+      ++begun;
+      release.Wait();
+    }));
+  }
+  while (begun < kWaiting) std::this_thread::yield();
+  // The last thread finds nothing to do, and tells oneTBB that the pool needs none.
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  other.Enqueue(std::make_unique<CallTask>([&] { ran.Open(); }));
+  ran.Wait();
+  release.Open();
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, WorkerPoolRelief,

@@ -1,0 +1,151 @@
+#include "core/workers/thread_arena.h"
+
+#include <cstddef>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/mutex.h"
+#include "core/base/thread.h"
+
+#include "oneapi/tbb/global_control.h"
+#include "oneapi/tbb/task_arena.h"
+
+namespace opserve {
+namespace {
+
+// As much as threads have by default, so that a kernel may use on one thread what it may use on
+// another.
+constexpr size_t kStackBytes = size_t{8} << 20;
+
+// What all arenas share: oneTBB's limits, and its threads, which stay once they are there.
+class OneTbb {
+ public:
+  static OneTbb& Instance() {
+    static OneTbb& instance = *new OneTbb;  // its threads outlive all that is destroyed at exit
+    return instance;
+  }
+
+  void Claim(int threads) {
+    MutexLock lock(mutex_);
+    if (claimed_ + threads > ThreadArena::kMaxThreadsOfProcess) {
+      throw ThreadError(
+          std::make_error_code(std::errc::resource_unavailable_try_again),
+          absl::StrCat("cannot have ", claimed_ + threads, " worker threads in one process, only ",
+                       ThreadArena::kMaxThreadsOfProcess));
+    }
+    if (claimed_ + threads > started_) Start(claimed_ + threads);
+    claimed_ += threads;
+  }
+
+  void Release(int threads) {
+    MutexLock lock(mutex_);
+    claimed_ -= threads;
+  }
+
+ private:
+  // So many in all. An arena of that size holds each of them until the last has come.
+  void Start(int threads) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    RehearseThreads(threads, "for workers");
+    auto arena = std::make_unique<oneapi::tbb::task_arena>(threads, 0);
+    const auto muster = std::make_shared<Muster>(threads);
+    for (int i = 0; i < threads; ++i) arena->enqueue([muster] { muster->Come(); });
+    muster->Wait();
+    started_ = threads;
+    // The last arena that goes would take the threads with it.
+    keeper_ = std::move(arena);
+  }
+
+  class Muster {
+   public:
+    explicit Muster(int missing) : missing_(missing) {}
+    void Come() {
+      MutexLock lock(mutex_);
+      if (--missing_ == 0) complete_.NotifyAll();
+      while (missing_ > 0) complete_.Wait(mutex_);
+    }
+    void Wait() {
+      MutexLock lock(mutex_);
+      while (missing_ > 0) complete_.Wait(mutex_);
+    }
+
+   private:
+    Mutex mutex_;
+    CondVar complete_;
+    int missing_ ABSL_GUARDED_BY(mutex_);
+  };
+
+  // The caller of oneTBB counts as a thread of its.
+  const oneapi::tbb::global_control most_{oneapi::tbb::global_control::max_allowed_parallelism,
+                                          ThreadArena::kMaxThreadsOfProcess + 1};
+  const oneapi::tbb::global_control stack_{oneapi::tbb::global_control::thread_stack_size,
+                                           kStackBytes};
+  Mutex mutex_;
+  int claimed_ ABSL_GUARDED_BY(mutex_) = 0;
+  int started_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::unique_ptr<oneapi::tbb::task_arena> keeper_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+class ThreadArena::Arena {
+ public:
+  Arena(int threads, absl::AnyInvocable<void() const> visit)
+      : threads_(threads), visit_(std::move(visit)), arena_(threads, 0) {
+    OneTbb::Instance().Claim(threads);
+    arena_.initialize();
+  }
+  ~Arena() {
+    WaitForVisits();
+    OneTbb::Instance().Release(threads_);
+  }
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  void CallForVisit() {
+    visits_->Add();
+    arena_.enqueue([this, visits = visits_] {
+      visit_();
+      visits->End();  // from here on the arena may be gone
+    });
+  }
+  void WaitForVisits() { visits_->WaitForAll(); }
+
+ private:
+  // The visits that were called for and are not over. Outlives the arena, in the last one's end.
+  class OpenVisits {
+   public:
+    void Add() {
+      MutexLock lock(mutex_);
+      ++count_;
+    }
+    void End() {
+      MutexLock lock(mutex_);
+      if (--count_ == 0) over_.NotifyAll();
+    }
+    void WaitForAll() {
+      MutexLock lock(mutex_);
+      while (count_ > 0) over_.Wait(mutex_);
+    }
+
+   private:
+    Mutex mutex_;
+    CondVar over_;
+    int count_ ABSL_GUARDED_BY(mutex_) = 0;
+  };
+
+  const int threads_;
+  const absl::AnyInvocable<void() const> visit_;
+  const std::shared_ptr<OpenVisits> visits_ = std::make_shared<OpenVisits>();
+  oneapi::tbb::task_arena arena_;
+};
+
+ThreadArena::ThreadArena(int threads, absl::AnyInvocable<void() const> visit)
+    : arena_(std::make_unique<Arena>(threads, std::move(visit))) {}
+ThreadArena::~ThreadArena() = default;
+
+void ThreadArena::CallForVisit() { arena_->CallForVisit(); }
+void ThreadArena::WaitForVisits() { arena_->WaitForVisits(); }
+
+}  // namespace opserve
