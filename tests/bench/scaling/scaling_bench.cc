@@ -1,0 +1,156 @@
+// Calls and bytes a second for 1 … N threads, in process and through gRPC, and what the locks cost
+// each call: from the growth of that cost with few threads follows what many would do.
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <opserve/client.h>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "core/base/mutex.h"
+#include "core/base/waiter.h"
+#include "core/engine/engine.h"
+#include "core/op/op_table.h"
+#include "server/server.h"
+
+namespace opserve::bench {
+namespace {
+
+struct Workload {
+  std::string name;
+  int64_t elements;
+  int callers_per_thread;  // 0: one caller, whatever the threads
+};
+
+const Workload kWorkloads[] = {
+    {"8 floats, run inline", 8, 1},
+    {"64 Ki floats, queued", 64 << 10, 2},
+    {"16 Mi floats, one caller", 16 << 20, 0},
+};
+
+struct Figures {
+  double calls = 0;  // a second
+  double bytes = 0;  // likewise, read and written
+  double waits = 0;  // for locks, a call
+  double waited_ns = 0;
+};
+
+// `call` again and again on so many threads for a while.
+Figures Measure(int callers, double seconds, int64_t bytes_of_call,
+                const std::function<void(int caller)>& call) {
+  std::atomic<bool> over = false;
+  std::atomic<int64_t> calls = 0;
+  std::vector<std::thread> threads;
+  const LockWaits before = LockWaitsSoFar();
+  const absl::Time start = absl::Now();
+  for (int i = 0; i < callers; ++i) {
+    threads.emplace_back([&, i] {
+      int64_t mine = 0;
+      for (; !over; ++mine) call(i);
+      calls += mine;
+    });
+  }
+  absl::SleepFor(absl::Seconds(seconds));
+  over = true;
+  for (std::thread& thread : threads) thread.join();
+  const double took = absl::ToDoubleSeconds(absl::Now() - start);
+  const LockWaits after = LockWaitsSoFar();
+  const auto count = static_cast<double>(std::max<int64_t>(calls, 1));
+  return {.calls = count / took,
+          .bytes = count * static_cast<double>(bytes_of_call) / took,
+          .waits = static_cast<double>(after.count - before.count) / count,
+          .waited_ns = static_cast<double>((after.time - before.time).count()) / count};
+}
+
+// Three tensors come, one goes.
+int64_t BytesOf(const Workload& load) { return 4 * load.elements * int64_t{sizeof(float)}; }
+int Callers(const Workload& load, int threads) {
+  return std::max(1, load.callers_per_thread * threads);
+}
+
+Figures InProcess(const Workload& load, int threads, double seconds) {
+  EngineOptions options;
+  options.devices = {DeviceSpec{.kind = "cpu", .threads = threads}};
+  options.memory_limit_bytes = int64_t{4} << 30;
+  const std::unique_ptr<Engine> engine = *Engine::Create(options);
+  const std::vector<float> values(static_cast<size_t>(load.elements), 1.0f);
+  const Fragments storage{std::as_bytes(std::span(values))};
+  const TensorDesc desc = TensorDesc::Dense(DType::kFloat32, Dims{load.elements});
+  NamedCall call;
+  call.op = *FindOperator("SmoothL1LossBackward");
+  call.inputs = {{"grad_out", desc, 0}, {"self", desc, 1}, {"target", desc, 2}};
+  call.attributes = {{"reduction", int64_t{0}}, {"beta", 1.0}};
+  const SharedPlan plan(*engine->MakePlan(call));
+  return Measure(Callers(load, threads), seconds, BytesOf(load), [&](int caller) {
+    const Waiter<bool> over;
+    OneShot shot;
+    shot.plan = plan;
+    shot.storages.assign(3, storage);
+    shot.client = ClientId{static_cast<uint64_t>(caller) + 1};
+    shot.done = [over](const absl::StatusOr<Outputs>& outputs) { over.Set(outputs.ok()); };
+    engine->Submit(std::move(shot));
+    if (!over.Wait(absl::InfiniteFuture()).value_or(false)) std::abort();
+  });
+}
+
+Figures ThroughGrpc(const Workload& load, int threads, double seconds) {
+  server::ServerConfig config;
+  config.max_message_bytes = int64_t{1} << 30;
+  config.listen = {absl::StrCat("unix:/tmp/opserve-bench-scaling-", ::getpid())};
+  config.devices = {DeviceSpec{.kind = "cpu", .threads = threads}};
+  config.memory_limit_bytes = int64_t{4} << 30;
+  const std::unique_ptr<server::Server> server = *server::Server::Start(config);
+  const std::vector<float> values(static_cast<size_t>(load.elements), 1.0f);
+  std::vector<client::Client> clients;
+  for (int i = 0; i < Callers(load, threads); ++i)
+    clients.push_back(*client::Client::Connect(server->addresses()[0]));
+  client::Call call("SmoothL1LossBackward");
+  for (const char* name : {"grad_out", "self", "target"})
+    call.Input(name, client::TensorView::Of(values, {load.elements}));
+  call.Attribute("reduction", 0).Attribute("beta", 1.0);
+  return Measure(Callers(load, threads), seconds, BytesOf(load), [&](int caller) {
+    if (!clients[static_cast<size_t>(caller)].Execute(call).ok()) std::abort();
+  });
+}
+
+void Print(const char* way, const Workload& load, int threads, const Figures& figures) {
+  std::printf("| %s | %s | %d | %.0f | %.2f | %.3f | %.0f |\n", way, load.name.c_str(), threads,
+              figures.calls, figures.bytes / 1e9, figures.waits, figures.waited_ns);
+  std::fflush(stdout);
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Calls and bytes a second by the number of threads, as a table in Markdown");
+  std::vector<int> threads = {1, 2, 4, 8, 16};
+  double seconds = 2;
+  app.add_option("--threads", threads, "Worker threads of the device, one row each")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_option("--seconds", seconds, "How long each row takes")
+      ->check(CLI::Range(0.1, 600.0))
+      ->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  std::puts("| way | calls | threads | calls/s | GB/s | lock waits a call | ns in them a call |");
+  std::puts("|---|---|---|---|---|---|---|");
+  for (const Workload& load : kWorkloads)
+    for (const int count : threads)
+      Print("in process", load, count, InProcess(load, count, seconds));
+  for (const Workload& load : kWorkloads)
+    for (const int count : threads) Print("gRPC", load, count, ThroughGrpc(load, count, seconds));
+  return 0;
+}
+
+}  // namespace
+}  // namespace opserve::bench
+
+int main(int argc, char** argv) { return opserve::bench::Main(argc, argv); }
