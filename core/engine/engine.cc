@@ -9,11 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
-#include "core/engine/join_queue.h"
-#include "core/engine/kernel_run.h"
 #include "core/engine/make_devices.h"
-#include "core/engine/one_shot_run.h"
-#include "core/engine/piecewise.h"
+#include "core/engine/run/join_queue.h"
+#include "core/engine/run/kernel_run.h"
+#include "core/engine/run/one_shot_run.h"
+#include "core/engine/run/piecewise.h"
 
 namespace opserve {
 namespace {

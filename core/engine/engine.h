@@ -6,11 +6,11 @@
 #include <span>
 #include <vector>
 
-#include "core/engine/call_group.h"
-#include "core/engine/call_series.h"
 #include "core/engine/engine_options.h"
-#include "core/engine/one_shot.h"
-#include "core/engine/scheduling.h"
+#include "core/engine/plan/scheduling.h"
+#include "core/engine/run/call_group.h"
+#include "core/engine/run/call_series.h"
+#include "core/engine/run/one_shot.h"
 #include "core/op/named_call.h"
 
 namespace opserve {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/engine/admission.h"
 #include "core/engine/device_spec.h"
+#include "core/engine/load/admission.h"
 
 namespace opserve {
 

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
-#include "core/engine/kernel_run.h"
+#include "core/engine/run/kernel_run.h"
 
 namespace opserve {
 namespace {

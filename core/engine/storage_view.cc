@@ -6,7 +6,7 @@
 #include "core/base/alignment.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
-#include "core/engine/apart.h"
+#include "core/engine/run/apart.h"
 
 namespace opserve {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/device/context.h"
-#include "core/engine/plan.h"
+#include "core/engine/plan/plan.h"
 
 namespace opserve {
 

@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
-#include "core/engine/cost.h"
-#include "core/engine/scheduling.h"
+#include "core/engine/plan/cost.h"
+#include "core/engine/plan/scheduling.h"
 #include "server/calls/worker_task.h"
 #include "server/codec/call_codec.h"
 

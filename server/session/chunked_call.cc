@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
-#include "core/engine/piecewise.h"
+#include "core/engine/run/piecewise.h"
 
 namespace opserve::server {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/engine/executor.h"
-#include "core/engine/piecewise.h"
+#include "core/engine/run/piecewise.h"
 #include "core/op/op_table.h"
 #include "gmock/gmock.h"
 #include "tests/ascend/ascend_fixture.h"

@@ -1,4 +1,4 @@
-#include "core/engine/admission.h"
+#include "core/engine/load/admission.h"
 
 #include <utility>
 #include <vector>

@@ -1,5 +1,5 @@
 // Element-wise calls in pieces: the bits of the whole call, however it is cut.
-#include "core/engine/piecewise.h"
+#include "core/engine/run/piecewise.h"
 
 #include <algorithm>
 #include <cmath>

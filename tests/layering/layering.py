@@ -10,8 +10,8 @@ import sys
 # What each folder may include of ours, besides itself. A folder stands for its files and those of its subfolders that
 # have no row. Operators (core/ops) are in nobody's list: they are reached only through core/op/builtin_ops.inc.
 BELOW_BACKENDS = ["core/base", "core/workers", "core/tensor", "core/op", "core/device"]
-BELOW_ENGINE = BELOW_BACKENDS + ["core/backends", "core/batch"]
-BELOW_SERVER = BELOW_BACKENDS + ["core/engine"]
+ENGINE = ["core/engine/load", "core/engine/plan", "core/engine/run", "core/engine"]
+BELOW_SERVER = BELOW_BACKENDS + ENGINE
 BELOW_CLIENT = ["core/base", "core/tensor"]
 MAY_INCLUDE = {
     "core/base": [],
@@ -25,7 +25,10 @@ MAY_INCLUDE = {
     "core/backends/ascend": BELOW_BACKENDS,
     "core/backends/cpu": BELOW_BACKENDS,
     "core/batch": BELOW_BACKENDS,
-    "core/engine": BELOW_ENGINE,
+    "core/engine/plan": BELOW_BACKENDS,
+    "core/engine/load": BELOW_BACKENDS,
+    "core/engine/run": BELOW_BACKENDS + ["core/batch", "core/engine/load", "core/engine/plan"],
+    "core/engine": BELOW_BACKENDS + ["core/backends", "core/engine/load", "core/engine/plan", "core/engine/run"],
     "server/log": ["core/base"],
     "server/counters": ["core/base"],
     "server/connections": ["core/base", "server/log"],

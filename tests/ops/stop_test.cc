@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "core/engine/cost.h"
+#include "core/engine/plan/cost.h"
 #include "core/op/op_table.h"
 #include "gtest/gtest.h"
 #include "tests/support/operator_test.h"

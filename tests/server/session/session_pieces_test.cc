@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/engine/piecewise.h"
+#include "core/engine/run/piecewise.h"
 #include "core/op/op_table.h"
 #include "tests/server/session/session_harness.h"
 #include "tests/support/cases.h"

@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "core/engine/counters.h"
-#include "core/engine/one_shot.h"
+#include "core/engine/load/counters.h"
+#include "core/engine/run/one_shot.h"
 
 namespace opserve {
 

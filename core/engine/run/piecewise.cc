@@ -1,4 +1,4 @@
-#include "core/engine/piecewise.h"
+#include "core/engine/run/piecewise.h"
 
 #include <algorithm>
 #include <string>
@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
-#include "core/engine/kernel_run.h"
-#include "core/engine/staging.h"
+#include "core/engine/run/kernel_run.h"
+#include "core/engine/run/staging.h"
 
 namespace opserve {
 namespace {

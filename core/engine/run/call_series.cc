@@ -1,4 +1,4 @@
-#include "core/engine/call_series.h"
+#include "core/engine/run/call_series.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,9 +7,9 @@
 #include "core/base/alignment.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
-#include "core/engine/kernel_run.h"
-#include "core/engine/staging.h"
-#include "core/engine/timely.h"
+#include "core/engine/run/kernel_run.h"
+#include "core/engine/run/staging.h"
+#include "core/engine/run/timely.h"
 
 namespace opserve {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/engine/apart.h"
+#include "core/engine/run/apart.h"
 
 #include <optional>
 #include <string>

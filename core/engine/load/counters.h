@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/engine/admission.h"
+#include "core/engine/load/admission.h"
 #include "core/op/op_call.h"
 #include "core/op/op_table.h"
 

@@ -1,4 +1,4 @@
-#include "core/engine/join_queue.h"
+#include "core/engine/run/join_queue.h"
 
 #include <algorithm>
 #include <cstring>
@@ -9,10 +9,10 @@
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/batch/joined_call.h"
-#include "core/engine/kernel_run.h"
-#include "core/engine/one_shot_run.h"
-#include "core/engine/scheduling.h"
-#include "core/engine/timely.h"
+#include "core/engine/plan/scheduling.h"
+#include "core/engine/run/kernel_run.h"
+#include "core/engine/run/one_shot_run.h"
+#include "core/engine/run/timely.h"
 
 namespace opserve {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
-#include "core/engine/plan.h"
+#include "core/engine/plan/plan.h"
 
 namespace opserve {
 

@@ -1,8 +1,8 @@
 // Phase two of a one-shot call. Of the engine only.
 #pragma once
 
-#include "core/engine/counters.h"
-#include "core/engine/one_shot.h"
+#include "core/engine/load/counters.h"
+#include "core/engine/run/one_shot.h"
 
 namespace opserve {
 

@@ -1,4 +1,4 @@
-#include "core/engine/cost.h"
+#include "core/engine/plan/cost.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "core/engine/counters.h"
+#include "core/engine/load/counters.h"
 
 namespace opserve {
 namespace {

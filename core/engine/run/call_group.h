@@ -3,8 +3,8 @@
 
 #include "absl/functional/any_invocable.h"
 #include "core/device/device.h"
-#include "core/engine/admission.h"
-#include "core/engine/counters.h"
+#include "core/engine/load/admission.h"
+#include "core/engine/load/counters.h"
 
 namespace opserve {
 

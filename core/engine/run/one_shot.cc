@@ -1,4 +1,4 @@
-#include "core/engine/one_shot.h"
+#include "core/engine/run/one_shot.h"
 
 #include <cstdint>
 #include <optional>
@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
-#include "core/engine/apart.h"
+#include "core/engine/run/apart.h"
 
 namespace opserve {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "core/batch/keyed_queue.h"
-#include "core/engine/counters.h"
-#include "core/engine/one_shot.h"
+#include "core/engine/load/counters.h"
+#include "core/engine/run/one_shot.h"
 
 namespace opserve {
 

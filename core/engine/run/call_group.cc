@@ -1,9 +1,9 @@
-#include "core/engine/call_group.h"
+#include "core/engine/run/call_group.h"
 
 #include <memory>
 #include <utility>
 
-#include "core/engine/timely.h"
+#include "core/engine/run/timely.h"
 
 namespace opserve {
 namespace {

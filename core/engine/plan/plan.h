@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/device/device.h"
-#include "core/engine/cost.h"
+#include "core/engine/plan/cost.h"
 
 namespace opserve {
 

@@ -1,4 +1,4 @@
-#include "core/engine/kernel_run.h"
+#include "core/engine/run/kernel_run.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "core/engine/staging.h"
+#include "core/engine/run/staging.h"
 
 #include <cstdint>
 #include <utility>

@@ -1,13 +1,13 @@
-#include "core/engine/one_shot_run.h"
+#include "core/engine/run/one_shot_run.h"
 
 #include <memory>
 #include <utility>
 
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
-#include "core/engine/kernel_run.h"
-#include "core/engine/staging.h"
-#include "core/engine/timely.h"
+#include "core/engine/run/kernel_run.h"
+#include "core/engine/run/staging.h"
+#include "core/engine/run/timely.h"
 
 namespace opserve {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "core/base/op_error.h"
-#include "core/engine/plan.h"
+#include "core/engine/plan/plan.h"
 
 namespace opserve {
 

@@ -1,10 +1,10 @@
-#include "core/engine/plan.h"
+#include "core/engine/plan/plan.h"
 
 #include <algorithm>
 #include <variant>
 #include <vector>
 
-#include "core/engine/scheduling.h"
+#include "core/engine/plan/scheduling.h"
 
 namespace opserve {
 namespace {

@@ -2,8 +2,8 @@
 // that have the output's shape (Engine::RunPiece). Any cuts give the bits of the whole call.
 #pragma once
 
-#include "core/engine/counters.h"
-#include "core/engine/plan.h"
+#include "core/engine/load/counters.h"
+#include "core/engine/plan/plan.h"
 
 namespace opserve {
 
