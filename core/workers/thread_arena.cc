@@ -1,5 +1,6 @@
 #include "core/workers/thread_arena.h"
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <system_error>
@@ -45,7 +46,9 @@ class OneTbb {
   }
 
  private:
-  // So many in all. An arena of that size holds each of them until the last has come.
+  // So many in all. An arena of that size holds each of them until the last has come, or none comes
+  // any more: oneTBB wakes fewer where others of its threads wait for something. Those are started
+  // when they are needed.
   void Start(int threads) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     RehearseThreads(threads, "for workers");
     auto arena = std::make_unique<oneapi::tbb::task_arena>(threads, 0);
@@ -62,17 +65,27 @@ class OneTbb {
     explicit Muster(int missing) : missing_(missing) {}
     void Come() {
       MutexLock lock(mutex_);
-      if (--missing_ == 0) complete_.NotifyAll();
-      while (missing_ > 0) complete_.Wait(mutex_);
+      --missing_;
+      came_.NotifyOne();
+      while (missing_ > 0) over_.Wait(mutex_);
     }
     void Wait() {
       MutexLock lock(mutex_);
-      while (missing_ > 0) complete_.Wait(mutex_);
+      for (int seen = 0; missing_ > 0 && missing_ != seen;) {
+        seen = missing_;
+        while (missing_ == seen && came_.WaitFor(mutex_, kNoneComes)) {
+        }
+      }
+      missing_ = 0;
+      over_.NotifyAll();
     }
 
    private:
+    static constexpr std::chrono::milliseconds kNoneComes{200};
+
     Mutex mutex_;
-    CondVar complete_;
+    CondVar came_;  // one more
+    CondVar over_;
     int missing_ ABSL_GUARDED_BY(mutex_);
   };
 

@@ -33,7 +33,8 @@ class WorkerPool {
   static constexpr int kMaxReliefThreads = 32;
 
   // 1 <= `threads` <= kMaxThreads. The calling thread of ParallelFor counts as one while it works.
-  // Throws ThreadError where there can be no more of them; those that began are gone then.
+  // Throws ThreadError where the system has too few threads, or the process has too many
+  // (ThreadArena::kMaxThreadsOfProcess).
   explicit WorkerPool(int threads);
   // Waits for the tasks that were enqueued.
   ~WorkerPool();

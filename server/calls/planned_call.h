@@ -40,7 +40,7 @@ class PlannedCall {
   std::span<const Fragments> values() const { return values_; }
 
   // Makes `shot` a call of it that brings `raw`: with the plan and all that it reads and writes in
-  // memory which it does not own. Whose it is and who hears of it is left to the caller. `regions`
+  // memory which it does not own. The caller fills in the client and the callbacks. `regions`
   // and `held` as AddSharedStorages', whose errors it has.
   absl::Status Assemble(std::vector<Fragments> raw, const RegionTable* regions, OneShot& shot,
                         HeldRegions& held) const;

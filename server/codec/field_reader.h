@@ -43,8 +43,8 @@ class FieldReader {
   size_t position() const { return size_ - left(); }
   std::string_view rest_of_piece() const { return {at_, static_cast<size_t>(end_ - at_)}; }
 
-  // Moves behind the field. False at the end, and where no field is: `field` is as far as it could
-  // be read then, its body where the fault is.
+  // Reads the next field and moves behind it. False at the end, and where the bytes are not a
+  // field: then `field` has what could be read, and its body begins at the byte that is wrong.
   bool Next(Field& field) {
     if (at_end()) return false;
     field.body = position();

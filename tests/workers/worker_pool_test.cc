@@ -268,6 +268,27 @@ TEST(WorkerPoolOrder, PoolsDoNotDependOnEachOthersThreads) {
   release.Open();
 }
 
+// The same, where the threads are started.
+TEST(WorkerPoolOrder, APoolIsMadeWhileAnothersThreadsWait) {
+  constexpr int kWaiting = 3;
+  Gate release;
+  Gate ran;
+  std::atomic<int> begun = 0;
+  WorkerPool waiting(kWaiting + 1);
+  for (int i = 0; i < kWaiting; ++i) {
+    waiting.Enqueue(std::make_unique<CallTask>([&] {
+      ++begun;
+      release.Wait();
+    }));
+  }
+  while (begun < kWaiting) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  WorkerPool other(64);  // more than any test before had, so that threads are missing
+  other.Enqueue(std::make_unique<CallTask>([&] { ran.Open(); }));
+  ran.Wait();
+  release.Open();
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, WorkerPoolRelief,
                          ::testing::Values(WorkerPool::Size::kAny, WorkerPool::Size::kTiny));
 
