@@ -24,6 +24,9 @@ struct Argument {
   std::string meaning;  // "the input; f32, f16 or bf16"
 };
 
+// Of an attribute that is given by the name of a choice.
+constexpr std::string_view kCName = "const char*";
+
 std::string CType(const AttributeParam& param) {
   if (!param.c_type.empty()) return std::string(param.c_type);
   switch (param.kind) {
@@ -62,8 +65,11 @@ Argument AttributeArgument(const AttributeParam& param, size_t index) {
   std::string meaning(param.summary);
   if (!param.choices.empty()) absl::StrAppend(&meaning, "; ", ChoicesInWords(param.choices));
   if (param.range.has_value()) absl::StrAppend(&meaning, "; ", RangeInWords(*param.range));
-  std::string value = absl::StrCat("c.", ToAbsl(GetterOf(param.kind)), "(", index, ")");
-  if (!param.c_type.empty()) value = absl::StrCat("static_cast<", CType(param), ">(", value, ")");
+  if (param.c_optional) meaning += "; may be null";
+  const std::string_view getter = param.c_type == kCName ? "choice" : GetterOf(param.kind);
+  std::string value = absl::StrCat("c.", ToAbsl(getter), "(", index, ")");
+  if (!param.c_type.empty() && param.c_type != kCName)
+    value = absl::StrCat("static_cast<", CType(param), ">(", value, ")");
   return {std::string(param.name), CType(param), std::move(value), std::move(meaning)};
 }
 

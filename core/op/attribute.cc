@@ -92,4 +92,20 @@ bool ConvertAttribute(AttributeKind kind, AttributeValue& value) {
   return false;
 }
 
+AttributeValue AttributeDefault::ToValue() const {
+  switch (kind) {
+    case Kind::kInt:
+      return int_value;
+    case Kind::kFloat:
+      return float_value;
+    case Kind::kBool:
+      return bool_value;
+    case Kind::kBoolList:
+      return std::vector<bool>(bool_list.begin(), bool_list.end());
+    case Kind::kNone:
+      break;
+  }
+  return std::monostate();
+}
+
 }  // namespace opserve

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -29,5 +30,32 @@ std::string AttributeInWords(const AttributeValue& value);
 // float where a scalar is; an empty list of any kind where a list is. False, and `value` unchanged,
 // when it does not fit.
 bool ConvertAttribute(AttributeKind kind, AttributeValue& value);
+
+// A value that a schema holds, of an attribute that is left out for one. A constant expression,
+// unlike AttributeValue.
+struct AttributeDefault {
+  enum class Kind : uint8_t { kNone, kInt, kFloat, kBool, kBoolList } kind = Kind::kNone;
+  int64_t int_value = 0;
+  double float_value = 0;
+  bool bool_value = false;
+  std::span<const bool> bool_list = {};
+
+  static constexpr AttributeDefault None() { return {}; }
+  static constexpr AttributeDefault Int(int64_t value) {
+    return {.kind = Kind::kInt, .int_value = value};
+  }
+  static constexpr AttributeDefault Float(double value) {
+    return {.kind = Kind::kFloat, .float_value = value};
+  }
+  static constexpr AttributeDefault Bool(bool value) {
+    return {.kind = Kind::kBool, .bool_value = value};
+  }
+  static constexpr AttributeDefault BoolList(std::span<const bool> value) {
+    return {.kind = Kind::kBoolList, .bool_list = value};
+  }
+
+  // monostate for None.
+  AttributeValue ToValue() const;
+};
 
 }  // namespace opserve

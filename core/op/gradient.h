@@ -6,6 +6,8 @@
 #include <span>
 #include <string_view>
 
+#include "core/op/attribute.h"
+
 namespace opserve {
 
 // What an input of the gradient's operator is, of the forward operator.
@@ -28,8 +30,17 @@ struct GradientOutput {
   std::string_view input;
 };
 
-// The attributes that both operators have under one name are the same in both calls. An output of
-// the forward whose gradient is no input has none: it is not differentiable.
+// An attribute of the gradient's operator that is another one of the forward's, or the same in
+// every call.
+struct GradientAttribute {
+  std::string_view name;
+  std::string_view origin;  // name of the forward's attribute; empty: `value`
+  AttributeDefault value = {};
+};
+
+// Other attributes that both operators have under one name are the same in both calls; what is left
+// then has its default. An output of the forward whose gradient is no input has none: it is not
+// differentiable. An optional input that is not among `inputs` is left out.
 struct Gradient {
   std::string_view op;  // empty: there is none
   std::span<const GradientInput> inputs;
@@ -37,6 +48,7 @@ struct Gradient {
   // The attribute of `op`, a list of bools, that says which of its outputs are wanted; empty: all
   // are computed.
   std::string_view output_mask = {};
+  std::span<const GradientAttribute> attributes = {};
 };
 
 }  // namespace opserve

@@ -15,8 +15,8 @@ namespace opserve {
 // the schema has of these.
 absl::Status CheckAttribute(const OpCall& call, int attribute);
 
-// reduction of the loss operators.
-enum class Reduction : uint8_t { kNone = 0, kMean = 1, kSum = 2 };
+// reduction of the loss operators; the last only of KlDiv.
+enum class Reduction : uint8_t { kNone = 0, kMean = 1, kSum = 2, kBatchMean = 3 };
 
 // Of a planned call.
 Reduction ReductionOf(const OpCall& call, int attribute);

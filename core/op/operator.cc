@@ -17,22 +17,6 @@ int Find(std::span<const Param> params, std::string_view name) {
 
 }  // namespace
 
-AttributeValue AttributeDefault::ToValue() const {
-  switch (kind) {
-    case Kind::kInt:
-      return int_value;
-    case Kind::kFloat:
-      return float_value;
-    case Kind::kBool:
-      return bool_value;
-    case Kind::kBoolList:
-      return std::vector<bool>(bool_list.begin(), bool_list.end());
-    case Kind::kNone:
-      break;
-  }
-  return std::monostate();
-}
-
 std::string ChoicesInWords(std::span<const AttributeChoice> choices) {
   std::string words;
   for (size_t i = 0; i < choices.size(); ++i) {

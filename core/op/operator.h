@@ -30,32 +30,6 @@ struct TensorParam {
   Presence presence = Presence::kRequired;
 };
 
-// The value of an attribute that is left out. A constant expression, unlike AttributeValue.
-struct AttributeDefault {
-  enum class Kind : uint8_t { kNone, kInt, kFloat, kBool, kBoolList } kind = Kind::kNone;
-  int64_t int_value = 0;
-  double float_value = 0;
-  bool bool_value = false;
-  std::span<const bool> bool_list = {};
-
-  static constexpr AttributeDefault None() { return {}; }
-  static constexpr AttributeDefault Int(int64_t value) {
-    return {.kind = Kind::kInt, .int_value = value};
-  }
-  static constexpr AttributeDefault Float(double value) {
-    return {.kind = Kind::kFloat, .float_value = value};
-  }
-  static constexpr AttributeDefault Bool(bool value) {
-    return {.kind = Kind::kBool, .bool_value = value};
-  }
-  static constexpr AttributeDefault BoolList(std::span<const bool> value) {
-    return {.kind = Kind::kBoolList, .bool_list = value};
-  }
-
-  // monostate for None.
-  AttributeValue ToValue() const;
-};
-
 // One of the values of an int that has names for them; callers may say the name.
 struct AttributeChoice {
   int64_t value;
@@ -99,7 +73,10 @@ struct AttributeParam {
   std::optional<AttributeRange> range = {};
   int list_length = 0;  // 0 = any
   // Its type in the C interface, where a number's is not that of its kind (int64_t, double, bool).
+  // "const char*": the name of a choice.
   std::string_view c_type = {};
+  // In the C interface a null pointer stands for the default value.
+  bool c_optional = false;
 };
 
 struct Operator {

@@ -93,6 +93,16 @@ void EncodeAttributeParam(const AttributeParam& param, v1::AttributeParameter& o
   std::visit(EncodeValue{*out.mutable_default_value()}, value);
 }
 
+void EncodeGradientAttribute(const GradientAttribute& attribute, v1::GradientAttribute& out) {
+  out.set_name(std::string(attribute.name));
+  if (!attribute.origin.empty()) {
+    out.set_attribute(std::string(attribute.origin));
+    return;
+  }
+  out.mutable_value()->set_name(std::string(attribute.name));
+  std::visit(EncodeValue{*out.mutable_value()}, attribute.value.ToValue());
+}
+
 void EncodeGradient(const Gradient& gradient, v1::Gradient& out) {
   out.set_op(std::string(gradient.op));
   for (const GradientInput& input : gradient.inputs) {
@@ -117,6 +127,8 @@ void EncodeGradient(const Gradient& gradient, v1::Gradient& out) {
     encoded.set_input(std::string(output.input));
   }
   out.set_output_mask(std::string(gradient.output_mask));
+  for (const GradientAttribute& attribute : gradient.attributes)
+    EncodeGradientAttribute(attribute, *out.add_attributes());
 }
 
 }  // namespace

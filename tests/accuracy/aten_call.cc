@@ -37,18 +37,30 @@ std::vector<at::Tensor> CallAten(const Operator& op, const std::vector<at::Tenso
   const std::vector<std::string> names =
       absl::StrSplit(std::string(absl::StripSuffix(parts.second, ")")), ", ");
   std::vector<c10::IValue> stack;
-  for (const std::string& name : names) {
+  for (std::string name : names) {
+    // A keyword stands in its place in the stack.
+    const bool is_keyword = name.find('=') != std::string::npos;
+    name.erase(0, name.find('=') + 1);
     const int input = op.FindInput(name);
     if (input >= 0) {
       stack.emplace_back(inputs[static_cast<size_t>(input)]);
     } else {
-      stack.push_back(
-          std::visit(ValueOf(), attributes[static_cast<size_t>(op.FindAttribute(name))]));
+      const auto at = static_cast<size_t>(op.FindAttribute(name));
+      AttributeValue value = attributes[at];
+      // Choices of keywords go by name.
+      for (const AttributeChoice& choice : op.attributes[at].choices) {
+        if (is_keyword && value == AttributeValue(choice.value)) value = std::string(choice.name);
+      }
+      stack.push_back(std::visit(ValueOf(), value));
     }
   }
-  c10::Dispatcher::singleton()
-      .findSchemaOrThrow(absl::StrCat("aten::", parts.first).c_str(), "")
-      .callBoxed(&stack);
+  const c10::OperatorHandle function = c10::Dispatcher::singleton().findSchemaOrThrow(
+      absl::StrCat("aten::", parts.first).c_str(), "");
+  // Arguments that are left out have their defaults.
+  const std::vector<c10::Argument>& arguments = function.schema().arguments();
+  for (size_t i = stack.size(); i < arguments.size(); ++i)
+    stack.push_back(arguments[i].default_value().value());
+  function.callBoxed(&stack);
   std::vector<at::Tensor> outputs;
   for (const c10::IValue& value : stack) outputs.push_back(value.toTensor());
   return outputs;

@@ -3,6 +3,7 @@
 
 #include "aclnnop/aclnn_ctc_loss.h"
 #include "aclnnop/aclnn_ctc_loss_backward.h"
+#include "aclnnop/aclnn_gelu_backward_v2.h"
 #include "aclnnop/aclnn_group_norm.h"
 #include "aclnnop/aclnn_group_norm_backward.h"
 #include "aclnnop/aclnn_hardshrink.h"
@@ -11,6 +12,7 @@
 #include "aclnnop/aclnn_l1_loss_backward.h"
 #include "aclnnop/aclnn_smooth_l1_loss.h"
 #include "aclnnop/aclnn_smooth_l1_loss_backward.h"
+#include "aclnnop/aclnn_swish.h"
 #include "gmock/gmock.h"
 #include "tests/acl/acl_fixture.h"
 
@@ -150,6 +152,45 @@ TEST_F(AclOperatorsTest, HardshrinkBackwardOfNothingWritesNothing) {
   EXPECT_EQ(planned.workspace_size, 0u);
   EXPECT_EQ(RunToEnd(aclnnHardshrinkBackward, planned), ACL_SUCCESS);
   EXPECT_THAT(out.Read(), ElementsAre(9, 9, 9));
+}
+
+TEST_F(AclOperatorsTest, GeluBackwardV2TakesTheNameOfItsForm) {
+  const FloatTensor grad({2}, {1, 1});
+  const FloatTensor self({2}, {1, -1});
+  const FloatTensor out({2}, {9, 9});
+  const auto plan = [&](const char* approximate, Planned& planned) {
+    return aclnnGeluBackwardV2GetWorkspaceSize(grad.get(), self.get(), approximate, out.get(),
+                                               &planned.workspace_size, &planned.executor);
+  };
+  const std::pair<const char*, std::vector<float>> forms[] = {{"none", {1.083315f, -0.083315f}},
+                                                              {"tanh", {1.082964f, -0.082964f}}};
+  for (const auto& [name, gradient] : forms) {
+    Planned planned;
+    ASSERT_EQ(plan(name, planned), ACLNN_SUCCESS) << aclGetRecentErrMsg();
+    EXPECT_EQ(RunToEnd(aclnnGeluBackwardV2, planned), ACL_SUCCESS);
+    EXPECT_THAT(out.Read(), Pointwise(FloatNear(1e-6f), gradient));
+  }
+  Planned refused;
+  EXPECT_EQ(plan(nullptr, refused), ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT_EQ(plan("erf", refused), ACLNN_ERR_PARAM_INVALID);
+  EXPECT_THAT(aclGetRecentErrMsg(),
+              HasSubstr("approximate: want 0 (none) or 1 (tanh), got \"erf\""));
+}
+
+TEST_F(AclOperatorsTest, SwishMayHaveNoBeta) {
+  const FloatTensor self({2}, {0, 1});
+  const FloatTensor out({2}, {9, 9});
+  const Scalar two(2.0f, ACL_FLOAT);
+  for (const auto& [beta, second] :
+       {std::pair<const aclScalar*, float>{nullptr, 0.731059f}, {two.get(), 0.880797f}}) {
+    Planned planned;
+    ASSERT_EQ(aclnnSwishGetWorkspaceSize(self.get(), beta, out.get(), &planned.workspace_size,
+                                         &planned.executor),
+              ACLNN_SUCCESS)
+        << aclGetRecentErrMsg();
+    EXPECT_EQ(RunToEnd(aclnnSwish, planned), ACL_SUCCESS);
+    EXPECT_THAT(out.Read(), Pointwise(FloatNear(1e-6f), std::vector<float>{0, second}));
+  }
 }
 
 // N = 1, C = 2, HxW = 4, two groups: values 1 2 3 4 and 5 7 5 7.

@@ -67,6 +67,18 @@ TEST(CFunctionTest, ANumberHasTheTypeThatTheFieldGivesIt) {
                         "static_cast<float>(c.real(1)), c.out(0));"));
 }
 
+TEST(CFunctionTest, AChoiceMayBeGivenByName) {
+  const Operator* ops[] = {&Find("GeluBackwardV2"), &Find("GeluV2")};
+  EXPECT_THAT(*PhaseOneFunctions(ops), HasSubstr("    const char* approximate,\n"));
+  EXPECT_THAT(*PhaseOneFunctions(ops), HasSubstr("    int64_t approximate,\n"));
+  EXPECT_THAT(*PhaseOneCalls(ops), HasSubstr("c.in(0), c.in(1), c.choice(0), c.out(0));"));
+}
+
+TEST(CFunctionTest, AnAttributeMayBeNull) {
+  EXPECT_THAT(HeaderOf(Find("Swish")),
+              HasSubstr("beta: factor of self inside the sigmoid; may be"));
+}
+
 TEST(CFunctionTest, AnOrderHasEachParameterOnce) {
   Operator op = Find("HardshrinkBackward");
   const std::string_view short_by_one[] = {"grad_output", "self", "lambd"};

@@ -26,29 +26,65 @@ json TensorOf(const TestTensor& tensor) {
 json ValueOf(const AttributeValue& value) {
   if (const auto* number = std::get_if<int64_t>(&value)) return *number;
   if (const auto* flag = std::get_if<bool>(&value)) return *flag;
+  if (const auto* choice = std::get_if<std::string>(&value)) return *choice;
   return std::get<double>(value);
 }
 
-json CallOf(const Operator& op, const Dims& shape, DType dtype,
-            const std::vector<AttributeValue>& attributes, Rng& rng) {
+json CallOf(const OpCase& op_case) {
+  const Operator& op = *op_case.op;
   json call = {{"inputs", json::object()}, {"attributes", json::object()}};
-  for (const TensorParam& input : op.inputs)
-    call["inputs"][std::string(input.name)] = TensorOf(TestTensor::Random(dtype, shape, rng, 2));
-  for (size_t i = 0; i < attributes.size(); ++i)
-    call["attributes"][std::string(op.attributes[i].name)] = ValueOf(attributes[i]);
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    if (op_case.inputs[i].has_value())
+      call["inputs"][std::string(op.inputs[i].name)] = TensorOf(*op_case.inputs[i]);
+  }
+  for (size_t i = 0; i < op.attributes.size(); ++i) {
+    const AttributeParam& param = op.attributes[i];
+    const std::string name(param.name);
+    json& value = call["attributes"][name] = ValueOf(op_case.attributes[i]);
+    if (TestOf(op).aten.find(name + "=") == std::string_view::npos) continue;
+    for (const AttributeChoice& choice : param.choices) {
+      if (value == choice.value) value = std::string(choice.name);
+    }
+  }
   return call;
 }
 
-json CallsOf(const Operator& op) {
-  json result = {{"aten", std::string(TestOf(op).aten)},
-                 {"output", std::string(op.outputs[0].name)}};
-  Rng rng(20);
+// Of normally distributed elements, for operators that take any.
+std::vector<OpCase> AnyCases(const Operator& op, Rng& rng) {
+  std::vector<OpCase> cases;
   for (const Dims& shape : {Dims{4, 2}, Dims{37}, Dims{}}) {
     for (const DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
-      for (const LabelledAttributes& list : TestOf(op).measured)
-        result["calls"].push_back(CallOf(op, shape, dtype, list.values, rng));
+      for (const LabelledAttributes& list : TestOf(op).measured) {
+        OpCase& op_case = cases.emplace_back();
+        op_case.op = &op;
+        op_case.attributes = list.values;
+        for (size_t i = 0; i < op.inputs.size(); ++i)
+          op_case.inputs.push_back(TestTensor::Random(dtype, shape, rng, 2));
+      }
     }
   }
+  return cases;
+}
+
+// The small ones of those over which errors are measured.
+std::vector<OpCase> OwnCases(const Operator& op, Rng& rng) {
+  std::vector<OpCase> cases;
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
+    for (const OpCase& op_case : TestOf(op).accuracy_cases(op, dtype, rng)) {
+      if (op_case.inputs[0]->count() == 8) cases.push_back(op_case);
+    }
+  }
+  return cases;
+}
+
+json CallsOf(const Operator& op) {
+  json result = {{"aten", std::string(TestOf(op).aten)}, {"outputs", json::array()}};
+  for (const TensorParam& output : op.outputs)
+    result["outputs"].push_back(std::string(output.name));
+  Rng rng(20);
+  const bool any = TestOf(op).accuracy_cases == ElementwiseAccuracyCases;
+  for (const OpCase& op_case : any ? AnyCases(op, rng) : OwnCases(op, rng))
+    result["calls"].push_back(CallOf(op_case));
   return result;
 }
 
@@ -56,8 +92,8 @@ int Main(std::span<char* const> arguments) {
   json operators = json::object();
   for (const std::string_view name : arguments.subspan(1)) {
     const absl::StatusOr<const Operator*> op = FindOperator(name);
-    if (!op.ok() || (*op)->runs_in_pieces == nullptr || TestOf(**op).aten.empty()) {
-      std::cerr << name << ": no element-wise operator that PyTorch has\n";
+    if (!op.ok() || TestOf(**op).ulps == 0) {
+      std::cerr << name << ": no element-wise operator\n";
       return 2;
     }
     operators[std::string(name)] = CallsOf(**op);

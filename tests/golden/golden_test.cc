@@ -34,6 +34,7 @@ TestTensor TensorOf(const json& golden) {
 
 AttributeValue AttributeOf(const json& value) {
   if (value.is_boolean()) return value.get<bool>();
+  if (value.is_string()) return value.get<std::string>();
   if (value.is_number_integer()) return value.get<int64_t>();
   if (value.is_number()) return value.get<double>();
   if (!value.empty() && value[0].is_boolean()) return value.get<std::vector<bool>>();

@@ -2,10 +2,11 @@
 """Makes the goldens: what PyTorch's CPU answers to calls of every operator, over shapes, dtypes and attributes.
 
 Usage: make_goldens.py [FOLDER]     (needs PyTorch 1.13.1, Debian's python3-torch; the results are committed)
-       golden_calls OPERATOR... | make_goldens.py --calls [FOLDER]
+       golden_calls OPERATOR... | make_goldens.py --calls [FOLDER]     (PyTorch 2.15.0, from PyPI)
 
-The first makes those of the losses, GroupNorm and CtcLoss. The second asks for the answers to calls of any element-wise
-operators, by the function of PyTorch's that each one's test names (tests/support/operator_test.h).
+The first makes those of L1Loss, SmoothL1Loss, GroupNorm and CtcLoss. The second asks for the answers to calls of any other
+element-wise operators, by the function of PyTorch's that each one's test names (tests/support/operator_test.h), or by COMPOSED
+where PyTorch has no single one.
 
 One JSON file an operator: a list of calls with inputs, attributes and outputs. Tensors are {dtype, shape, hex}, little-endian
 row-major bytes. Cases in which PyTorch differs from opserve's contract, or has no kernel, are left out; inputs are expanded
@@ -72,19 +73,83 @@ def losses():
 
 def value_of(golden):
     dtype = next(dtype for dtype, name in NAMES.items() if name == golden["dtype"])
+    if not golden["hex"]:
+        return torch.zeros(golden["shape"], dtype=dtype)
     raw = torch.frombuffer(bytearray.fromhex(golden["hex"]), dtype=torch.uint8)
     return raw.view(dtype).reshape(golden["shape"])
 
 
-def recorded(operator):
+def gradient(function, grad_output, self):
+    self = self.clone().requires_grad_()
+    function(self).backward(grad_output)
+    return self.grad
+
+
+def swish(self, beta):
+    return self * torch.sigmoid(beta * self)
+
+
+def buffer_of(self):
+    return torch.exp(-self.abs())
+
+
+REDUCED = ["none", "mean", "sum", "batchmean"]
+
+
+def loss_gradient(loss, grad_output, variable, reduction, *others, **options):
+    """With respect to `variable`, of a loss that is reduced. Any gradient may come in, as opserve and most of PyTorch take it."""
+    incoming = grad_output / variable.numel() if REDUCED[reduction] == "mean" else grad_output
+    return gradient(lambda x: loss(x, *others, reduction="none", **options), incoming, variable)
+
+
+def logits_gradient(of_target):
+    def answer(grad_output, self, target, weight, pos_weight, reduction):
+        def loss(x, other, **options):
+            logits, truth = (other, x) if of_target else (x, other)
+            return F.binary_cross_entropy_with_logits(logits, truth, weight, pos_weight=pos_weight, **options)
+
+        variable, other = (target, self) if of_target else (self, target)
+        return loss_gradient(loss, grad_output, variable, reduction, other)
+
+    return answer
+
+
+COMPOSED = {
+    "KlDivBackward": lambda grad_output, self, target, reduction, log_target: loss_gradient(
+        F.kl_div, grad_output, self, reduction, target, log_target=log_target),
+    "BinaryCrossEntropyWithLogitsBackward": logits_gradient(of_target=False),
+    "BinaryCrossEntropyWithLogitsTargetBackward": logits_gradient(of_target=True),
+    "Swish": swish,
+    "SwishBackward": lambda grad_output, self, beta: gradient(lambda x: swish(x, beta), grad_output, self),
+    # The derivative where the forward's result is what is given.
+    "SeluBackward": lambda grad_output, result: torch.ops.aten.elu_backward(
+        grad_output, 1.6732632423543772, 1.0507009873554805, 1, True, result),
+    "LogSigmoidForward": lambda self: (F.logsigmoid(self), buffer_of(self)),
+    "LogSigmoidBackward": lambda grad_output, self, buffer=None: torch.ops.aten.log_sigmoid_backward(
+        grad_output, self, buffer_of(self)),
+}
+
+
+def answers(name, aten, values):
+    """What PyTorch gives for an operator's inputs and attributes, as a tuple."""
+    if aten:
+        function, _, names = aten.rstrip(")").partition("(")
+        words = [word.rpartition("=") for word in names.split(", ")]
+        answer = getattr(torch.ops.aten, function)(*(values[name] for key, _, name in words if not key),
+                                                   **{key: values[name] for key, _, name in words if key})
+    else:
+        answer = COMPOSED[name](**values)
+    return answer if isinstance(answer, tuple) else (answer,)
+
+
+def recorded(name, operator):
     """Calls of golden_calls with PyTorch's answers, computed in float and rounded once."""
-    function, _, names = operator["aten"].rstrip(")").partition("(")
     for row in operator["calls"]:
         inputs = {name: value_of(golden) for name, golden in row["inputs"].items()}
         values = {**{name: value.float() for name, value in inputs.items()}, **row["attributes"]}
-        answer = getattr(torch.ops.aten, function)(*(values[name] for name in names.split(", ")))
         dtype = next(iter(inputs.values())).dtype
-        yield {**row, "outputs": {operator["output"]: tensor(answer.to(dtype))}}
+        outputs = zip(operator["outputs"], answers(name, operator["aten"], values))
+        yield {**row, "outputs": {output: tensor(answer.to(dtype)) for output, answer in outputs}}
 
 
 def group_norm():
@@ -142,7 +207,7 @@ def main():
     torch.set_num_threads(1)
     if "--calls" in sys.argv:
         for name, operator in json.load(sys.stdin).items():
-            write(folder, name, recorded(operator))
+            write(folder, name, recorded(name, operator))
         return
     for calls in (losses(), group_norm(), ctc_loss()):
         for name, rows in calls.items():

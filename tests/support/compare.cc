@@ -74,12 +74,11 @@ ErrorStats Compare(const TestTensor& result, const Reference& reference) {
       continue;
     }
     const double error = std::fabs(got - want);
-    const double ulp = UlpOf(dtype, want);
-    if (error <= ulp * (DTypeSize(dtype) == 2 ? 0.51 : 0.5)) continue;
-    const double magnitude =
-        std::max(reference.magnitudes[static_cast<size_t>(i)], std::numeric_limits<double>::min());
+    if (error <= UlpOf(dtype, want) * (DTypeSize(dtype) == 2 ? 0.51 : 0.5)) continue;
+    const double magnitude = std::max(reference.magnitudes[static_cast<size_t>(i)],
+                                      std::ldexp(1.0, FormatOf(dtype).min_exponent));
     stats.mean += error / magnitude;
-    stats.max_ulp = std::max(stats.max_ulp, error / ulp);
+    stats.max_ulp = std::max(stats.max_ulp, error / UlpOf(dtype, magnitude));
     if (error / magnitude > stats.max) {
       stats.max = error / magnitude;
       stats.worst = i;

@@ -7,9 +7,10 @@
 namespace opserve::testing {
 
 struct ErrorStats {
-  double mean = 0;  // relative to the magnitudes
+  // Relative to the magnitudes, those of subnormal numbers to the smallest normal one.
+  double mean = 0;
   double max = 0;
-  double max_ulp = 0;         // in units of the last place of the output's dtype at the reference
+  double max_ulp = 0;         // in units of the last place of the output's dtype at the magnitude
   int64_t worst = -1;         // position of max
   bool special_match = true;  // NaN and infinities are where the reference has them
 };

@@ -22,6 +22,10 @@ struct LabelledAttributes {
 
 // Over shapes and dtypes, with the lists of attributes of the operator's test (operator_test.h).
 std::vector<OpCase> ElementwiseCases(const Operator& op, Rng& rng);
+// Fewer: every shape with float32 and every dtype with one shape, the given lists in turns.
+std::vector<OpCase> ElementwiseSample(const Operator& op,
+                                      const std::vector<std::vector<AttributeValue>>& attributes,
+                                      Rng& rng);
 std::vector<OpCase> ElementwiseAccuracyCases(const Operator& op, DType dtype, Rng& rng);
 std::vector<LongCall> ElementwiseLongCalls(const Operator& op);
 
@@ -41,7 +45,7 @@ LongCall ElementwiseLongCall(const Operator& op, std::string_view label,
                              const std::vector<DType>& dtypes, const Dims& shape,
                              const std::vector<AttributeValue>& attributes);
 
-// The inputs, broadcast together and rounded to their promoted dtype.
+// The given inputs, broadcast together and rounded to their promoted dtype.
 struct Broadcast {
   Dims shape;
   int64_t count = 0;

@@ -30,6 +30,24 @@ TestTensor As(DType dtype, const TestTensor& tensor) {
   return TestTensor::Of(dtype, tensor.desc().shape, tensor.Values());
 }
 
+AttributeValue GradientAttributeOf(const OpCase& forward, const AttributeParam& param) {
+  std::string_view name = param.name;
+  for (const GradientAttribute& row : forward.op->gradient.attributes) {
+    if (row.name != param.name) continue;
+    if (row.origin.empty()) return row.value.ToValue();
+    name = row.origin;
+  }
+  const int at = forward.op->FindAttribute(name);
+  return at < 0 ? AttributeValue() : forward.attributes[static_cast<size_t>(at)];
+}
+
+std::vector<AttributeValue> GradientAttributesOf(const OpCase& forward) {
+  std::vector<AttributeValue> values;
+  for (const AttributeParam& param : (*FindOperator(forward.op->gradient.op))->attributes)
+    values.push_back(GradientAttributeOf(forward, param));
+  return values;
+}
+
 GradientProblem ElementwiseProblem(std::string_view forward,
                                    const std::vector<AttributeValue>& attributes,
                                    const std::vector<double>& bends, Rng& rng) {
@@ -42,17 +60,21 @@ GradientProblem ElementwiseProblem(std::string_view forward,
     return CallOf(forward, {TestTensor::Of(dtype, {40}, values)}, attributes);
   };
   const Gradient& gradient = (*FindOperator(forward))->gradient;
-  const auto output = [&] {
-    return Floats(ReferenceOf(problem.forward(0, self, DType::kFloat64))[0].values);
+  const OpCase exact = problem.forward(0, self, DType::kFloat64);
+  const auto output = [&](std::string_view name) {
+    const auto at = static_cast<size_t>(exact.op->FindOutput(name));
+    return Floats(ReferenceOf(exact)[at].values);
   };
   std::vector<std::optional<TestTensor>> inputs;
   for (const GradientInput& input : gradient.inputs) {
     using Source = GradientInput::Source;
     inputs.emplace_back(input.source == Source::kOutputGradient ? grad
                         : input.source == Source::kInput        ? Floats(self)
-                                                                : output());
+                                                                : output(input.origin));
   }
-  problem.backward = CallOf(gradient.op, std::move(inputs), attributes);
+  // Optional ones that the gradient does not take.
+  inputs.resize((*FindOperator(gradient.op))->inputs.size());
+  problem.backward = CallOf(gradient.op, std::move(inputs), GradientAttributesOf(exact));
   return problem;
 }
 

@@ -17,6 +17,12 @@ TestTensor Normal(const Dims& shape, Rng& rng);
 
 TestTensor As(DType dtype, const TestTensor& tensor);
 
+// What an attribute of the gradient's operator is in the gradient of `forward`, as the schemas say;
+// none where it has its default. Not of an output mask.
+AttributeValue GradientAttributeOf(const OpCase& forward, const AttributeParam& param);
+// Of all of them.
+std::vector<AttributeValue> GradientAttributesOf(const OpCase& forward);
+
 // Of an element-wise operator of one input, by the gradient that its schema names.
 GradientProblem ElementwiseProblem(std::string_view forward,
                                    const std::vector<AttributeValue>& attributes,

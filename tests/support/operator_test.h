@@ -61,8 +61,9 @@ struct OperatorTest {
   // Largest error of an element in float32, in ulps; 0 where only the vendor's thresholds hold.
   double ulps = 0;
 
-  // PyTorch's function of it, called with our parameters: "hardshrink(self, lambd)". Goldens are
-  // recorded, errors and times compared by it. Empty where PyTorch has none.
+  // PyTorch's function of it, called with our parameters: "hardshrink(self, lambd)", those that
+  // PyTorch takes by keyword as "gelu(self, approximate=approximate)", choices by their names.
+  // Goldens are recorded, errors and times compared by it. Empty where PyTorch has none.
   std::string_view aten = {};
 
   // Of an operator that is another's gradient.

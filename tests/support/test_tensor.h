@@ -22,6 +22,9 @@ class TestTensor {
   static TestTensor Full(DType dtype, const Dims& shape, double value);
   // Normally distributed times `scale`; integers are rounded from it.
   static TestTensor Random(DType dtype, const Dims& shape, Rng& rng, double scale = 1.0);
+  // Of either sign and every magnitude that matters to smooth functions, 2^-14 to 2^8; every 16th
+  // is a NaN, infinite, zero, subnormal, or near the ends of the dtype.
+  static TestTensor OfAllMagnitudes(DType dtype, const Dims& shape, Rng& rng);
 
   // The same elements in another layout.
   TestTensor WithLayout(const Dims& strides, int64_t storage_offset) const;

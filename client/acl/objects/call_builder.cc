@@ -114,10 +114,18 @@ void CallBuilder::AddAttribute(AttributeValue value) {
   call_.named.attributes.push_back({NextAttribute().name, std::move(value)});
 }
 
+void CallBuilder::Add(const char* choice) {
+  if (choice == nullptr) NoteMissing(NextAttribute().name, "a string");
+  AddAttribute(choice == nullptr ? AttributeValue() : std::string(choice));
+}
+
 void CallBuilder::Add(const aclScalar* scalar) {
-  const std::string_view name = NextAttribute().name;
+  const AttributeParam& param = NextAttribute();
+  const std::string_view name = param.name;
   AttributeValue value;
-  if (scalar == nullptr) {
+  if (scalar == nullptr && param.c_optional) {
+    value = param.default_value.ToValue();
+  } else if (scalar == nullptr) {
     NoteMissing(name, "a scalar");
   } else if (const auto object = Objects().scalars.Find(scalar); object == nullptr) {
     NoteInvalid(InvalidParameter(name, kOneThatLives, kAnother));

@@ -32,6 +32,7 @@ class CallBuilder {
   void Add(double value) { AddAttribute(value); }
   void Add(float value) { AddAttribute(static_cast<double>(value)); }
   void Add(bool value) { AddAttribute(value); }
+  void Add(const char* choice);
 
   // The first missing argument (161001), else the first that makes no sense by itself (161002).
   absl::Status Check() const;

@@ -128,6 +128,11 @@ Json GradientJson(const client::Gradient& gradient) {
     outputs.push_back({{"name", output.name}, {"input", output.input}});
   Json json = {{"op", gradient.op}, {"inputs", std::move(inputs)}, {"outputs", std::move(outputs)}};
   if (!gradient.output_mask.empty()) json["output_mask"] = gradient.output_mask;
+  for (const client::GradientAttribute& attribute : gradient.attributes) {
+    Json& row = json["attributes"].emplace_back(Json{{"name", attribute.name}});
+    if (!attribute.origin.empty()) row["attribute"] = attribute.origin;
+    if (attribute.value.has_value()) row["value"] = ValueJson(*attribute.value);
+  }
   return json;
 }
 

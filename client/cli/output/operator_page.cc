@@ -199,6 +199,12 @@ std::vector<GradientLine> GradientLines(const client::Gradient& gradient) {
                                  : "what this client does not know";
     lines.push_back({input.name, absl::StrCat("takes ", what, input.origin)});
   }
+  for (const client::GradientAttribute& attribute : gradient.attributes) {
+    lines.push_back(
+        {attribute.name, attribute.value.has_value()
+                             ? absl::StrCat("is ", AttributeText(*attribute.value))
+                             : absl::StrCat("has the value of the attribute ", attribute.origin)});
+  }
   for (const client::GradientOutput& output : gradient.outputs)
     lines.push_back({output.name, absl::StrCat("gives the gradient of ", output.input)});
   if (!gradient.output_mask.empty())

@@ -107,6 +107,12 @@ Gradient ReadGradient(const v1::Gradient& message) {
   for (const v1::GradientOutput& output : message.outputs())
     gradient.outputs.push_back({output.name(), output.input()});
   gradient.output_mask = message.output_mask();
+  for (const v1::GradientAttribute& attribute : message.attributes()) {
+    GradientAttribute& read = gradient.attributes.emplace_back();
+    read.name = attribute.name();
+    read.origin = attribute.attribute();
+    if (attribute.has_value()) read.value = ReadValue(attribute.value());
+  }
   return gradient;
 }
 

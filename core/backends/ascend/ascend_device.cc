@@ -37,8 +37,9 @@ constexpr Kernel kKernel = {.workspace_bytes = NoWorkspace, .execute = ExecuteWi
 // The gradient of a mean has a factor 1/n, of the launch's n.
 bool IsOfElements(const OpCall& call) {
   for (size_t i = 0; i < call.op->attributes.size(); ++i) {
-    if (call.op->attributes[i].name == "reduction")
-      return ReductionOf(call, static_cast<int>(i)) != Reduction::kMean;
+    if (call.op->attributes[i].name != "reduction") continue;
+    const Reduction reduction = ReductionOf(call, static_cast<int>(i));
+    return reduction == Reduction::kNone || reduction == Reduction::kSum;
   }
   return true;
 }

@@ -55,6 +55,15 @@ absl::Status CallObjects::Make(const KernelArgs& args, std::byte* nothing) {
   return absl::OkStatus();
 }
 
+const char* CallObjects::choice(int i) const {
+  const int64_t value = integer(i);
+  for (const AttributeChoice& choice : call_->op->attributes[static_cast<size_t>(i)].choices) {
+    // A literal of the schema: it ends in a null character.
+    if (choice.value == value) return choice.name.data();
+  }
+  return "";
+}
+
 absl::Status CallObjects::MakeTensor(const TensorDesc& desc, std::byte* data, AclTensor*& tensor) {
   // Of a view the storage is as much as it reaches, in a row.
   Dims storage = desc.shape;

@@ -32,6 +32,8 @@ class CallObjects {
   int64_t integer(int i) const { return call_->attribute<int64_t>(i); }
   double real(int i) const { return call_->attribute<double>(i); }
   bool flag(int i) const { return call_->attribute<bool>(i); }
+  // The name of the choice that an int has.
+  const char* choice(int i) const;
   const AclScalar* scalar(size_t i) const { return attributes_[i].scalar; }
   const AclIntArray* ints(size_t i) const { return attributes_[i].ints; }
   const AclBoolArray* bools(size_t i) const { return attributes_[i].bools; }

@@ -185,13 +185,27 @@ HWY_INLINE std::array<FloatVec, N> LoadAllFirst(FloatTag d, const Pointers<N, T>
   return LoadEachFirst<T>(d, in, i, count, std::make_index_sequence<N>());
 }
 
+// A build for one target, as the fuzzers' is, instruments every line: there a kernel has its
+// function once, as the compiler would take minutes for as many copies as it has loops.
+#undef OPSERVE_APPLY_INLINE
+#ifdef HWY_COMPILE_ONLY_STATIC
+#define OPSERVE_APPLY_INLINE HWY_NOINLINE
+#else
+#define OPSERVE_APPLY_INLINE HWY_INLINE
+#endif
+
+template <size_t N, typename Op>
+OPSERVE_APPLY_INLINE FloatVec Apply(const Op& op, FloatTag d, const std::array<FloatVec, N>& in) {
+  return op(d, in);
+}
+
 // op of two vectors of each input.
 template <typename T, typename Op, size_t... K>
 HWY_INLINE FloatPair MapPair(const Op& op, FloatTag d, const Pointers<sizeof...(K), T>& in,
                              size_t i, std::index_sequence<K...>) {
   const std::array<FloatPair, sizeof...(K)> v = {LoadPair(d, in[K] + i)...};
-  return {op(d, std::array<FloatVec, sizeof...(K)>{v[K].first...}),
-          op(d, std::array<FloatVec, sizeof...(K)>{v[K].second...})};
+  return {Apply(op, d, std::array<FloatVec, sizeof...(K)>{v[K].first...}),
+          Apply(op, d, std::array<FloatVec, sizeof...(K)>{v[K].second...})};
 }
 
 // out[i] = op(in[0][i], …). By value: stores could change what is behind a reference.
@@ -204,10 +218,13 @@ void MapRun(Op op, Pointers<N, T> in, T* out, size_t count) {
     StorePair(MapPair<T>(op, d, in, i, std::make_index_sequence<N>()), d, out + i);
   }
   if (i + lanes <= count) {
-    StoreFloats(op(d, LoadAll<N, T>(d, in, i)), d, out + i);
+    StoreFloats(Apply(op, d, LoadAll<N, T>(d, in, i)), d, out + i);
     i += lanes;
   }
-  if (i < count) StoreFirst(op(d, LoadAllFirst<N, T>(d, in, i, count - i)), d, out + i, count - i);
+  if (i < count) {
+    const FloatVec last = Apply(op, d, LoadAllFirst<N, T>(d, in, i, count - i));
+    StoreFirst(last, d, out + i, count - i);
+  }
 }
 
 // Elements before the first at a multiple of the cache line, at most `count`.
@@ -264,7 +281,7 @@ template <size_t N, typename T, typename Op>
 double SumRun(Op op, Pointers<N, T> in, size_t count) {
   const FloatTag d;
   const size_t lanes = hn::Lanes(d);
-  const auto term = [&](size_t i) HWY_ATTR { return op(d, LoadAll<N, T>(d, in, i)); };
+  const auto term = [&](size_t i) HWY_ATTR { return Apply(op, d, LoadAll<N, T>(d, in, i)); };
   DoubleSum sum;
   size_t i = 0;
   for (; i + 4 * lanes <= count; i += 4 * lanes) {
@@ -276,7 +293,7 @@ double SumRun(Op op, Pointers<N, T> in, size_t count) {
   double total = sum.Total();
   if (i < count) {
     HWY_ALIGN float rest[HWY_MAX_BYTES / sizeof(float)] = {};
-    hn::Store(op(d, LoadAllFirst<N, T>(d, in, i, count - i)), d, rest);
+    hn::Store(Apply(op, d, LoadAllFirst<N, T>(d, in, i, count - i)), d, rest);
     for (size_t k = 0; k < count - i; ++k) total += static_cast<double>(rest[k]);
   }
   return total;
@@ -340,11 +357,11 @@ void WithTileType(const ElementwiseCall& call, const Body& body) {
   }
 }
 
-// Every element of the output: op(d, {inputs…}) in float, rounded once. Op is called as
+// Every element of the output: op(d, {the first N inputs…}) in float, rounded once. Op is called as
 // FloatVec operator()(FloatTag, const std::array<FloatVec, N>&) const.
 template <size_t N, typename Op>
-void Map(const KernelArgs& args, const Op& op) {
-  const ElementwiseCall call = MakeMap(args);
+void Map(const KernelArgs& args, const Op& op, size_t output = 0) {
+  const ElementwiseCall call = MakeMap(args, N, output);
   WithTileType(call, [&](auto element) {
     using T = decltype(element);
     args.workers.ParallelFor(NumChunks(call), [&](int64_t chunk) {

@@ -72,60 +72,92 @@ void SetInput(const KernelArgs& args, size_t i, Operand& input) {
   input.dtype = desc.dtype;
 }
 
-void SetOutput(const KernelArgs& args, Operand& output) {
-  const TensorDesc& desc = args.call.output(0).desc;
-  output.output =
-      args.outputs[0] + static_cast<size_t>(desc.storage_offset) * DTypeSize(desc.dtype);
-  output.dtype = desc.dtype;
+// A one of a dtype that tiles have.
+const std::byte* OneOf(DType dtype) {
+  static constexpr float kFloat = 1;
+  static constexpr uint16_t kHalf = 0x3C00;
+  static constexpr uint16_t kBFloat = 0x3F80;
+  const void* const one = dtype == DType::kFloat16    ? static_cast<const void*>(&kHalf)
+                          : dtype == DType::kBFloat16 ? static_cast<const void*>(&kBFloat)
+                                                      : static_cast<const void*>(&kFloat);
+  return static_cast<const std::byte*>(one);
 }
 
 // The commonest call by far: all tensors dense, of one shape. Its space is a line.
-bool IsLine(const KernelArgs& args, const Dims& shape, std::span<Operand* const> operands) {
+bool IsLine(const KernelArgs& args, size_t num_inputs, const Dims& shape,
+            const TensorDesc* output) {
   const TensorDesc& first = args.call.input(0);
   if (!SameShape(first.shape, shape) || !first.IsDense()) return false;
-  for (size_t i = 1; i < args.inputs.size(); ++i) {
+  for (size_t i = 1; i < num_inputs; ++i) {
+    if (!args.call.has_input(static_cast<int>(i))) continue;
     const TensorDesc& desc = args.call.input(static_cast<int>(i));
     if (!SameShape(desc.shape, shape)) return false;
     if (!SameShape(desc.strides, first.strides) && !desc.IsDense()) return false;
   }
-  return operands.size() == args.inputs.size() || args.call.output(0).desc.IsDense();
+  return output == nullptr || output->IsDense();
 }
 
-enum class Result : uint8_t { kTensor, kScalar };
+using Operands = absl::InlinedVector<Operand*, kMaxElementwiseInputs + 1>;
 
-ElementwiseCall MakeCall(const KernelArgs& args, const Dims& shape, Result result) {
-  ElementwiseCall call;
-  call.count = NumElements(shape).value_or(0);
-  call.end = call.count;
-  call.num_inputs = args.inputs.size();
-  absl::InlinedVector<Operand*, kMaxElementwiseInputs + 1> operands;
+// The tensors of the call, of which `output` is null for a reduction, and the dtypes of all.
+Operands SetOperands(const KernelArgs& args, const TensorDesc* output, std::byte* to,
+                     ElementwiseCall& call) {
+  Operands operands;
   bool uniform = true;
   for (size_t i = 0; i < call.num_inputs; ++i) {
     Operand& input = call.inputs[i];
+    operands.push_back(&input);
+    if (!args.call.has_input(static_cast<int>(i))) continue;
     SetInput(args, i, input);
     call.promoted = i == 0 ? input.dtype : PromoteDTypes(call.promoted, input.dtype);
     uniform = uniform && input.dtype == call.inputs[0].dtype;
-    operands.push_back(&input);
   }
-  if (result == Result::kTensor) {
-    SetOutput(args, call.output);
+  if (output != nullptr) {
+    call.output.output =
+        to + static_cast<size_t>(output->storage_offset) * DTypeSize(output->dtype);
+    call.output.dtype = output->dtype;
     uniform = uniform && call.output.dtype == call.inputs[0].dtype;
     operands.push_back(&call.output);
   }
   call.tile_dtype = uniform ? call.promoted : DType::kFloat32;
+  return operands;
+}
+
+// Of an input that was not given, the one that it stands for.
+void SetMissing(ElementwiseCall& call) {
+  for (size_t i = 1; i < call.num_inputs; ++i) {
+    Operand& input = call.inputs[i];
+    if (input.input != nullptr) continue;
+    input.input = OneOf(call.tile_dtype);
+    input.dtype = call.tile_dtype;
+    input.constant = true;
+  }
+}
+
+// `output` is null for a reduction.
+ElementwiseCall MakeCall(const KernelArgs& args, size_t num_inputs, const Dims& shape,
+                         const TensorDesc* output, std::byte* to) {
+  ElementwiseCall call;
+  call.count = NumElements(shape).value_or(0);
+  call.end = call.count;
+  call.num_inputs = num_inputs;
+  Operands operands = SetOperands(args, output, to, call);
   if (call.count == 0) return call;
-  if (IsLine(args, shape, operands)) {
+  SetMissing(call);
+  if (IsLine(args, num_inputs, shape, output)) {
     call.shape.push_back(call.count);
     for (Operand* operand : operands) {
-      operand->strides.push_back(1);
-      operand->linear = true;
+      operand->linear = !operand->constant;
+      operand->strides.push_back(operand->linear ? 1 : 0);
     }
     return call;
   }
   for (size_t i = 0; i < call.num_inputs; ++i) {
-    call.inputs[i].strides = BroadcastStrides(args.call.input(static_cast<int>(i)), shape);
+    call.inputs[i].strides = call.inputs[i].constant
+                                 ? Dims(shape.size(), 0)
+                                 : BroadcastStrides(args.call.input(static_cast<int>(i)), shape);
   }
-  if (result == Result::kTensor) call.output.strides = args.call.output(0).desc.strides;
+  if (output != nullptr) call.output.strides = output->strides;
   call.shape = SpaceMerger(std::span<Operand*>(operands.data(), operands.size())).Merge(shape);
   for (Operand* operand : operands) Classify(call, *operand);
   return call;
@@ -136,7 +168,7 @@ void Narrow(const KernelArgs& args, ElementwiseCall& call) {
   call.begin = args.range.begin;
   call.end = args.range.begin + args.range.count;
   call.output.first = call.begin;
-  for (size_t i = 0; i < args.windowed.size(); ++i) {
+  for (size_t i = 0; i < args.windowed.size() && i < call.num_inputs; ++i) {
     if (args.windowed[i]) call.inputs[i].first = call.begin;
   }
 }
@@ -208,18 +240,23 @@ void Scatter(const Operand& operand, std::span<const int64_t> shape, int64_t beg
 
 }  // namespace
 
-ElementwiseCall MakeMap(const KernelArgs& args) {
-  ElementwiseCall call = MakeCall(args, args.call.output(0).desc.shape, Result::kTensor);
+ElementwiseCall MakeMap(const KernelArgs& args, size_t num_inputs, size_t output) {
+  const TensorDesc& desc = args.call.output(static_cast<int>(output)).desc;
+  ElementwiseCall call = MakeCall(args, num_inputs, desc.shape, &desc, args.outputs[output]);
   if (args.range.count >= 0) Narrow(args, call);
   return call;
 }
 
-ElementwiseCall MakeReduction(const KernelArgs& args) {
+Dims InputsShape(const OpCall& call) {
   Dims shape;
-  for (size_t i = 0; i < args.inputs.size(); ++i) {
-    shape = *BroadcastShapes(shape, args.call.input(static_cast<int>(i)).shape);
+  for (const std::optional<TensorDesc>& input : call.inputs) {
+    if (input.has_value()) shape = *BroadcastShapes(shape, input->shape);
   }
-  return MakeCall(args, shape, Result::kScalar);
+  return shape;
+}
+
+ElementwiseCall MakeReduction(const KernelArgs& args) {
+  return MakeCall(args, args.inputs.size(), InputsShape(args.call), nullptr, nullptr);
 }
 
 int64_t NumChunks(const ElementwiseCall& call) {

@@ -18,7 +18,7 @@
 
 namespace opserve::cpu {
 
-inline constexpr size_t kMaxElementwiseInputs = 3;
+inline constexpr size_t kMaxElementwiseInputs = 5;
 // Elements a tile: three inputs and the output, in float, fill two thirds of a 48 KiB L1 cache.
 inline constexpr size_t kTile = 2048;
 // Elements a chunk, the unit of work of a thread. A multiple of kTile.
@@ -53,12 +53,21 @@ struct ElementwiseCall {
       DType::kFloat32;  // of the tiles: the dtype of all tensors where they agree, else float32
 };
 
-// A map writes one output element an element of the space (the output's shape). `args` may have any
-// number of inputs up to kMaxElementwiseInputs, all given.
-ElementwiseCall MakeMap(const KernelArgs& args);
+// A map writes one element of output `output` an element of the space (that output's shape), from
+// the first `num_inputs` inputs, at most kMaxElementwiseInputs. An optional one that was not given
+// is 1 everywhere.
+ElementwiseCall MakeMap(const KernelArgs& args, size_t num_inputs, size_t output = 0);
+
+// The shape to which the given inputs broadcast.
+Dims InputsShape(const OpCall& call);
 
 // A reduction reads the space (the broadcast of the inputs).
 ElementwiseCall MakeReduction(const KernelArgs& args);
+
+// An attribute that is a scalar, as the kernels compute with it.
+inline float ScalarOf(const KernelArgs& args, int attribute) {
+  return static_cast<float>(args.call.attribute<double>(attribute));
+}
 
 // Chunks from `begin` to `end`.
 int64_t NumChunks(const ElementwiseCall& call);

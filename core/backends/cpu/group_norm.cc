@@ -310,21 +310,13 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace opserve::cpu {
-
-HWY_EXPORT(GroupNorm);
-
 namespace {
-
-absl::Status ExecuteGroupNorm(const KernelArgs& args) {
-  HWY_DYNAMIC_DISPATCH(GroupNorm)(args);
-  return absl::OkStatus();
-}
 
 size_t GroupNormWorkspace(const OpCall& call) { return PlanGroupNorm(call).bytes; }
 
 }  // namespace
 
-extern constinit const Kernel kGroupNormKernel = {GroupNormWorkspace, ExecuteGroupNorm};
+OPSERVE_CPU_KERNEL(GroupNorm, GroupNormWorkspace);
 
 }  // namespace opserve::cpu
 #endif

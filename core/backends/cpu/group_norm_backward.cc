@@ -298,22 +298,13 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace opserve::cpu {
-
-HWY_EXPORT(GroupNormBackward);
-
 namespace {
-
-absl::Status ExecuteGroupNormBackward(const KernelArgs& args) {
-  HWY_DYNAMIC_DISPATCH(GroupNormBackward)(args);
-  return absl::OkStatus();
-}
 
 size_t GroupNormBackwardWorkspace(const OpCall& call) { return PlanGroupNormBackward(call).bytes; }
 
 }  // namespace
 
-extern constinit const Kernel kGroupNormBackwardKernel = {GroupNormBackwardWorkspace,
-                                                          ExecuteGroupNormBackward};
+OPSERVE_CPU_KERNEL(GroupNormBackward, GroupNormBackwardWorkspace);
 
 }  // namespace opserve::cpu
 #endif

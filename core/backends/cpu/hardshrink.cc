@@ -45,27 +45,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace opserve::cpu {
 
-HWY_EXPORT(Hardshrink);
-HWY_EXPORT(HardshrinkBackward);
-
-namespace {
-
-absl::Status ExecuteHardshrink(const KernelArgs& args) {
-  HWY_DYNAMIC_DISPATCH(Hardshrink)(args);
-  return absl::OkStatus();
-}
-
-absl::Status ExecuteHardshrinkBackward(const KernelArgs& args) {
-  HWY_DYNAMIC_DISPATCH(HardshrinkBackward)(args);
-  return absl::OkStatus();
-}
-
-size_t NoWorkspace(const OpCall& /*call*/) { return 0; }
-
-}  // namespace
-
-extern constinit const Kernel kHardshrinkKernel = {NoWorkspace, ExecuteHardshrink};
-extern constinit const Kernel kHardshrinkBackwardKernel = {NoWorkspace, ExecuteHardshrinkBackward};
+OPSERVE_CPU_KERNEL(Hardshrink, NoWorkspace);
+OPSERVE_CPU_KERNEL(HardshrinkBackward, NoWorkspace);
 
 }  // namespace opserve::cpu
 #endif

@@ -12,7 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace opserve::cpu::HWY_NAMESPACE {
 
-void L1Loss(const KernelArgs& args) { RunLoss(args, AbsoluteDifference()); }
+void L1Loss(const KernelArgs& args) { RunLoss<2>(args, AbsoluteDifference()); }
 
 void L1LossBackward(const KernelArgs& args) {
   Map<3>(args, SignTimesGradient{GradientFactor(args.call, ReductionOf(args.call, 0))});
@@ -24,30 +24,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace opserve::cpu {
 
-HWY_EXPORT(L1Loss);
-HWY_EXPORT(L1LossBackward);
-
-namespace {
-
-absl::Status ExecuteL1Loss(const KernelArgs& args) {
-  HWY_DYNAMIC_DISPATCH(L1Loss)(args);
-  return absl::OkStatus();
-}
-
-absl::Status ExecuteL1LossBackward(const KernelArgs& args) {
-  HWY_DYNAMIC_DISPATCH(L1LossBackward)(args);
-  return absl::OkStatus();
-}
-
-size_t L1LossWorkspace(const OpCall& call) {
-  return ReductionWorkspaceBytes(call, ReductionOf(call, 0));
-}
-size_t NoWorkspace(const OpCall& /*call*/) { return 0; }
-
-}  // namespace
-
-extern constinit const Kernel kL1LossKernel = {L1LossWorkspace, ExecuteL1Loss};
-extern constinit const Kernel kL1LossBackwardKernel = {NoWorkspace, ExecuteL1LossBackward};
+OPSERVE_CPU_KERNEL(L1Loss, LossWorkspace);
+OPSERVE_CPU_KERNEL(L1LossBackward, NoWorkspace);
 
 }  // namespace opserve::cpu
 #endif

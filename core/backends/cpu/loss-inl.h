@@ -1,5 +1,4 @@
-// What the kernels of the L1 and SmoothL1 losses share (SmoothL1 with beta = 0 is L1). Included
-// once a SIMD target.
+// What the kernels of the losses share. Included once a SIMD target.
 
 #include <array>
 
@@ -17,7 +16,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace opserve::cpu::HWY_NAMESPACE {
 
-// |a − b|
+// |a − b|, of L1 and of SmoothL1 with beta = 0, as is the next.
 struct AbsoluteDifference {
   HWY_INLINE FloatVec operator()(FloatTag /*d*/, const std::array<FloatVec, 2>& in) const {
     return hn::Abs(hn::Sub(in[0], in[1]));
@@ -39,14 +38,14 @@ struct SignTimesGradient {
   }
 };
 
-// A loss of two inputs, with its reduction as attribute 0.
-template <typename Op>
+// A loss of N inputs, with its reduction as attribute 0.
+template <size_t N, typename Op>
 void RunLoss(const KernelArgs& args, const Op& op) {
   const Reduction reduction = ReductionOf(args.call, 0);
-  if (reduction == Reduction::kNone) return Map<2>(args, op);
+  if (reduction == Reduction::kNone) return Map<N>(args, op);
   const ElementwiseCall call = MakeReduction(args);
-  const double sum = Sum<2>(args, call, op, PartialSums(args, call));
-  if (!args.workers.stopped()) StoreReduced(args, reduction, sum, call.count);
+  const double sum = Sum<N>(args, call, op, PartialSums(args, call));
+  if (!args.workers.stopped()) StoreReduced(args, reduction, sum);
 }
 
 }  // namespace opserve::cpu::HWY_NAMESPACE

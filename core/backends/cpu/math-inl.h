@@ -1,5 +1,5 @@
-// Vector exp and log of float and double that keep NaN and infinities, where Highway's make finite
-// numbers of them. Included once a SIMD target.
+// Vector exp, log and what is made of them, of float and partly of double, that keep NaN and
+// infinities, where Highway's make finite numbers of them. Included once a SIMD target.
 
 #if defined(OPSERVE_CPU_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef OPSERVE_CPU_MATH_INL_H_
@@ -17,24 +17,30 @@ namespace opserve::cpu::HWY_NAMESPACE {
 using DoubleTag = hn::ScalableTag<double>;
 using DoubleVec = hn::Vec<DoubleTag>;
 
-// e^r on [−½ ln 2, ½ ln 2]; Cephes' polynomial, 1 ulp.
-HWY_INLINE FloatVec ExpReduced(FloatTag d, FloatVec r) {
+// e^r − 1 on [−½ ln 2, ½ ln 2]; Cephes' polynomial, 1 ulp.
+HWY_INLINE FloatVec Expm1Reduced(FloatTag d, FloatVec r) {
   FloatVec p = hn::MulAdd(hn::Set(d, 1.9875691500e-4f), r, hn::Set(d, 1.3981999507e-3f));
   p = hn::MulAdd(p, r, hn::Set(d, 8.3334519073e-3f));
   p = hn::MulAdd(p, r, hn::Set(d, 4.1665795894e-2f));
   p = hn::MulAdd(p, r, hn::Set(d, 1.6666665459e-1f));
   p = hn::MulAdd(p, r, hn::Set(d, 5.0000001201e-1f));
-  return hn::Add(hn::MulAdd(p, hn::Mul(r, r), r), hn::Set(d, 1.0f));
+  return hn::MulAdd(p, hn::Mul(r, r), r);
 }
 
 using IntVec = hn::Vec<hn::RebindToSigned<FloatTag>>;
 
-// e^x = 2ⁿ · e^r. |x| must be below 2¹⁶.
-HWY_INLINE FloatVec ExpParts(FloatTag d, FloatVec x, IntVec& n) {
+// x = n ln 2 + r, the result. |x| must be below 2¹⁶; `further` is added to it, much smaller.
+HWY_INLINE FloatVec ReduceByLn2(FloatTag d, FloatVec x, FloatVec further, IntVec& n) {
   n = hn::NearestInt(hn::Mul(x, hn::Set(d, 1.44269504088896341f)));
   const FloatVec k = hn::ConvertTo(d, n);
-  const FloatVec r = hn::NegMulAdd(k, hn::Set(d, 0.693359375f), x);
-  return ExpReduced(d, hn::NegMulAdd(k, hn::Set(d, -2.12194440e-4f), r));
+  const FloatVec r = hn::Add(hn::NegMulAdd(k, hn::Set(d, 0.693359375f), x), further);
+  return hn::NegMulAdd(k, hn::Set(d, -2.12194440e-4f), r);
+}
+
+// e^x = 2ⁿ · e^r. |x| must be below 2¹⁶.
+HWY_INLINE FloatVec ExpParts(FloatTag d, FloatVec x, IntVec& n) {
+  const FloatVec r = ReduceByLn2(d, x, hn::Zero(d), n);
+  return hn::Add(Expm1Reduced(d, r), hn::Set(d, 1.0f));
 }
 
 HWY_INLINE FloatVec PowerOfTwo(FloatTag d, IntVec n) {
@@ -85,6 +91,126 @@ HWY_INLINE FloatVec ExpNonPositive(FloatTag d, FloatVec x) {
   return ExpOfModerate(d, hn::Max(x, hn::Set(d, -87.0f)));
 }
 
+// e^x − 1.
+HWY_INLINE FloatVec Expm1(FloatTag d, FloatVec x) {
+  const FloatVec one = hn::Set(d, 1.0f);
+  const FloatVec bounded = hn::Min(hn::Max(x, hn::Set(d, -20.0f)), hn::Set(d, 88.0f));
+  IntVec n;
+  const FloatVec r = ReduceByLn2(d, bounded, hn::Zero(d), n);
+  const FloatVec scale = PowerOfTwo(d, n);
+  FloatVec y = hn::MulAdd(Expm1Reduced(d, r), scale, hn::Sub(scale, one));
+  y = hn::IfThenElse(hn::IsNaN(x), x, y);
+  const auto beyond = hn::Gt(x, hn::Set(d, 88.0f));
+  return hn::AllFalse(d, beyond) ? y : hn::IfThenElse(beyond, Exp(d, x), y);
+}
+
+// function(dd, x…) of doubles, as a float and what its rounding left.
+struct SplitDouble {
+  FloatVec value;
+  FloatVec further;
+};
+
+#if HWY_TARGET == HWY_SCALAR
+template <typename Function, typename... Vectors>
+HWY_INLINE SplitDouble InDouble(FloatTag d, const Function& function, Vectors... x) {
+  const DoubleTag dd;
+  const DoubleVec y = function(dd, hn::PromoteTo(dd, x)...);
+  const FloatVec value = hn::DemoteTo(d, y);
+  return {value, hn::DemoteTo(d, hn::Sub(y, hn::PromoteTo(dd, value)))};
+}
+#else
+template <typename Function, typename... Vectors>
+HWY_INLINE SplitDouble InDouble(FloatTag d, const Function& function, Vectors... x) {
+  const DoubleTag dd;
+  const hn::Half<FloatTag> half;
+  const DoubleVec low = function(dd, hn::PromoteTo(dd, hn::LowerHalf(half, x))...);
+  const DoubleVec high = function(dd, hn::PromoteTo(dd, hn::UpperHalf(half, x))...);
+  const auto rounded_low = hn::DemoteTo(half, low);
+  const auto rounded_high = hn::DemoteTo(half, high);
+  const auto rest = [&](DoubleVec y, auto rounded) HWY_ATTR {
+    return hn::DemoteTo(half, hn::Sub(y, hn::PromoteTo(dd, rounded)));
+  };
+  return {hn::Combine(d, rounded_high, rounded_low),
+          hn::Combine(d, rest(high, rounded_high), rest(low, rounded_low))};
+}
+#endif
+
+// e^x of x <= 0, as a factor: what is multiplied by it keeps its precision where e^x alone, below
+// e^−87, would not. Of a NaN it is some number.
+class Decay {
+ public:
+  // Of e^(x + further), `further` much smaller.
+  HWY_INLINE Decay(FloatTag d, FloatVec x, FloatVec further)
+      : deep_(hn::Lt(x, hn::Set(d, -80.0f))) {
+    const FloatVec share = hn::IfThenElse(deep_, hn::Set(d, 0.5f), hn::Set(d, 1.0f));
+    const FloatVec bounded = hn::Max(hn::Mul(x, share), hn::Set(d, -87.0f));
+    IntVec n;
+    const FloatVec r = ReduceByLn2(d, bounded, hn::Mul(further, share), n);
+    const FloatVec y = hn::Mul(hn::Add(Expm1Reduced(d, r), hn::Set(d, 1.0f)), PowerOfTwo(d, n));
+    root_ = hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -300.0f)), y);
+  }
+  HWY_INLINE Decay(FloatTag d, FloatVec x) : Decay(d, x, hn::Zero(d)) {}
+  HWY_INLINE Decay(FloatTag d, const SplitDouble& x) : Decay(d, x.value, x.further) {}
+
+  HWY_INLINE FloatVec Times(FloatVec factor) const {
+    const FloatVec once = hn::Mul(factor, root_);
+    return hn::IfThenElse(deep_, hn::Mul(once, root_), once);
+  }
+  HWY_INLINE FloatVec value() const { return hn::IfThenElse(deep_, hn::Mul(root_, root_), root_); }
+
+ private:
+  hn::Mask<FloatTag> deep_;  // where root_ is the root of it
+  FloatVec root_;
+};
+
+// The argument z of functions of e^z: x, or βx without the error of its rounding, which e^z would
+// multiply.
+struct Itself {
+  HWY_INLINE SplitDouble operator()(FloatTag d, FloatVec x) const { return {x, hn::Zero(d)}; }
+};
+struct Multiple {
+  float beta;
+
+  HWY_INLINE SplitDouble operator()(FloatTag d, FloatVec x) const {
+    const double factor = beta;
+    const auto product = [factor](DoubleTag dd, DoubleVec v)
+                             HWY_ATTR { return hn::Mul(v, hn::Set(dd, factor)); };
+    return InDouble(d, product, x);
+  }
+};
+
+// Calls body with the cheapest argument βx.
+template <typename Body>
+void WithArgument(float beta, const Body& body) {
+  if (beta == 1) {
+    body(Itself());
+  } else {
+    body(Multiple{beta});
+  }
+}
+
+// −|z|
+HWY_INLINE SplitDouble NegativeOf(FloatTag d, const SplitDouble& z) {
+  const auto below = hn::Lt(z.value, hn::Zero(d));
+  return {hn::Neg(hn::Abs(z.value)), hn::IfThenElse(below, z.further, hn::Neg(z.further))};
+}
+
+HWY_INLINE FloatVec Exp(FloatTag d, const SplitDouble& z) {
+  const FloatVec e = Exp(d, z.value);
+  // An infinite z has no further part.
+  const auto finite = hn::Lt(hn::Abs(z.value), hn::Set(d, 1e30f));
+  return hn::MulAdd(e, hn::IfThenElseZero(finite, z.further), e);
+}
+
+// y, but NaN where x is infinite or NaN.
+HWY_INLINE FloatVec OrNaN(FloatVec y, FloatVec x) { return hn::Add(y, hn::Sub(x, x)); }
+
+// x held to ±1e30, so that no multiple of it is infinite; NaN where x is infinite.
+HWY_INLINE FloatVec HeldOrNaN(FloatTag d, FloatVec x) {
+  const FloatVec bound = hn::Set(d, 1e30f);
+  return OrNaN(hn::Min(hn::Max(x, hn::Neg(bound)), bound), x);
+}
+
 // ln((1 + f) · 2ᵏ) for 1 + f around 1; Cephes' polynomial.
 HWY_INLINE FloatVec LogReduced(FloatTag d, FloatVec f, FloatVec k) {
   const FloatVec square = hn::Mul(f, f);
@@ -118,6 +244,72 @@ HWY_INLINE FloatVec LogOneToThree(FloatTag d, FloatVec x) {
       hn::IfThenElse(far_above, hn::Set(d, 0.25f), hn::IfThenElse(above, hn::Set(d, 0.5f), one));
   const FloatVec k = hn::IfThenElse(far_above, hn::Set(d, 2.0f), hn::IfThenElseZero(above, one));
   return LogReduced(d, hn::MulSub(x, scale, one), k);
+}
+
+// ln(1 + t) for 0 <= t <= 1, as near for small t as for others.
+HWY_INLINE FloatVec Log1pOfUnit(FloatTag d, FloatVec t) {
+  const auto above = hn::Ge(t, hn::Set(d, 0.41421356f));
+  const FloatVec half = hn::Set(d, 0.5f);
+  const FloatVec f = hn::IfThenElse(above, hn::MulSub(t, half, half), t);
+  return LogReduced(d, f, hn::IfThenElseZero(above, hn::Set(d, 1.0f)));
+}
+
+// ln x. Of 0 it is −∞, below 0 a NaN.
+HWY_INLINE FloatVec Log(FloatTag d, FloatVec x) {
+  const hn::RebindToSigned<FloatTag> di;
+  const FloatVec one = hn::Set(d, 1.0f);
+  // Subnormal numbers are made normal.
+  const auto tiny = hn::Lt(x, hn::Set(d, 0x1p-126f));
+  const FloatVec scaled = hn::IfThenElse(tiny, hn::Mul(x, hn::Set(d, 0x1p24f)), x);
+  // x = m 2ᵏ, m in [√½, √2).
+  const auto bits = hn::BitCast(di, scaled);
+  const auto k = hn::ShiftRight<23>(hn::Sub(bits, hn::Set(di, 0x3F3504F3)));
+  const FloatVec m = hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<23>(k)));
+  const FloatVec shift = hn::IfThenElseZero(tiny, hn::Set(d, 24.0f));
+  const FloatVec y = LogReduced(d, hn::Sub(m, one), hn::Sub(hn::ConvertTo(d, k), shift));
+  const FloatVec infinity = hn::Inf(d);
+  const FloatVec outside = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), hn::Neg(infinity), hn::NaN(d));
+  const auto inside = hn::And(hn::Gt(x, hn::Zero(d)), hn::Lt(x, infinity));
+  return hn::IfThenElse(inside, y, hn::IfThenElse(hn::Eq(x, infinity), x, outside));
+}
+
+// ln(1 + x), as near for small x as for others.
+HWY_INLINE FloatVec Log1p(FloatTag d, FloatVec x) {
+  const auto small = hn::Lt(hn::Abs(x), hn::Set(d, 0.29f));
+  return hn::IfThenElse(small, LogReduced(d, x, hn::Zero(d)), Log(d, hn::Add(x, hn::Set(d, 1.0f))));
+}
+
+// Cephes' polynomial below 0.625, 1 − 2/(e²ˣ + 1) above.
+HWY_INLINE FloatVec TanhOf(FloatTag d, FloatVec x) {
+  const FloatVec one = hn::Set(d, 1.0f);
+  const FloatVec a = hn::Abs(x);
+  const FloatVec s = hn::Mul(x, x);
+  FloatVec p = hn::MulAdd(hn::Set(d, -5.70498872745e-3f), s, hn::Set(d, 2.06390887954e-2f));
+  p = hn::MulAdd(p, s, hn::Set(d, -5.37397155531e-2f));
+  p = hn::MulAdd(p, s, hn::Set(d, 1.33314422036e-1f));
+  p = hn::MulAdd(p, s, hn::Set(d, -3.33332819422e-1f));
+  const FloatVec near = hn::MulAdd(hn::Mul(p, s), x, x);
+  const FloatVec e = ExpOfModerate(d, hn::Min(hn::Add(a, a), hn::Set(d, 40.0f)));
+  const FloatVec far = hn::Sub(one, hn::Div(hn::Set(d, 2.0f), hn::Add(e, one)));
+  const FloatVec y = hn::IfThenElse(hn::Lt(a, hn::Set(d, 0.625f)), near, hn::CopySign(far, x));
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
+}
+
+// 1 / (1 + e⁻ᶻ).
+HWY_INLINE FloatVec LogisticOf(FloatTag d, const SplitDouble& z) {
+  const FloatVec one = hn::Set(d, 1.0f);
+  // Of e^−|z|, which does not overflow.
+  const FloatVec t = Exp(d, NegativeOf(d, z));
+  const FloatVec numerator = hn::IfThenElse(hn::Lt(z.value, hn::Zero(d)), t, one);
+  return hn::Div(numerator, hn::Add(one, t));
+}
+
+HWY_INLINE FloatVec LogisticOf(FloatTag d, FloatVec x) { return LogisticOf(d, Itself()(d, x)); }
+
+// ln(1 + e^z) = max(z, 0) + ln(1 + e^−|z|).
+HWY_INLINE FloatVec SoftplusOf(FloatTag d, const SplitDouble& z) {
+  const FloatVec rest = Log1pOfUnit(d, Exp(d, NegativeOf(d, z)));
+  return hn::Add(hn::IfThenZeroElse(hn::Lt(z.value, hn::Zero(d)), z.value), rest);
 }
 
 HWY_INLINE DoubleVec Exp(DoubleTag d, DoubleVec x) {

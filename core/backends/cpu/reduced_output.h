@@ -6,16 +6,18 @@
 
 namespace opserve::cpu {
 
-// Workspace of a reduction: one partial sum a chunk. None for `reduction` none.
-size_t ReductionWorkspaceBytes(const OpCall& call, Reduction reduction);
+// Workspace of a loss, whose attribute 0 is its reduction: one partial sum a chunk. None for none.
+size_t LossWorkspace(const OpCall& call);
 
 // `args.workspace` as the partial sums of `call`.
 std::span<double> PartialSums(const KernelArgs& args, const ElementwiseCall& call);
 
-// sum (or sum / count for kMean) as output 0: rounded to float, then to the output's dtype.
-void StoreReduced(const KernelArgs& args, Reduction reduction, double sum, int64_t count);
+// sum, or for means sum over what they divide by, as output 0: rounded to float, then to the
+// output's dtype.
+void StoreReduced(const KernelArgs& args, Reduction reduction, double sum);
 
-// 1/n in float for kMean, n the elements of output 0; else 1.
+// Of the gradient of a loss, in float: 1/n for kMean, n the elements of output 0, 1/n for
+// kBatchMean, n its first extent; else 1.
 float GradientFactor(const OpCall& call, Reduction reduction);
 
 }  // namespace opserve::cpu

@@ -11,13 +11,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace opserve::cpu::HWY_NAMESPACE {
 
-// By t = e^−|x|, which does not overflow: 1 / (1 + t), below 0 t / (1 + t).
 struct Logistic {
   HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 1>& in) const {
-    const FloatVec one = hn::Set(d, 1.0f);
-    const FloatVec t = Exp(d, hn::Neg(hn::Abs(in[0])));
-    const FloatVec numerator = hn::IfThenElse(hn::Lt(in[0], hn::Zero(d)), t, one);
-    return hn::Div(numerator, hn::Add(one, t));
+    return LogisticOf(d, in[0]);
   }
 };
 
@@ -36,27 +32,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace opserve::cpu {
 
-HWY_EXPORT(Sigmoid);
-HWY_EXPORT(SigmoidBackward);
-
-namespace {
-
-absl::Status ExecuteSigmoid(const KernelArgs& args) {
-  HWY_DYNAMIC_DISPATCH(Sigmoid)(args);
-  return absl::OkStatus();
-}
-
-absl::Status ExecuteSigmoidBackward(const KernelArgs& args) {
-  HWY_DYNAMIC_DISPATCH(SigmoidBackward)(args);
-  return absl::OkStatus();
-}
-
-size_t NoWorkspace(const OpCall& /*call*/) { return 0; }
-
-}  // namespace
-
-extern constinit const Kernel kSigmoidKernel = {NoWorkspace, ExecuteSigmoid};
-extern constinit const Kernel kSigmoidBackwardKernel = {NoWorkspace, ExecuteSigmoidBackward};
+OPSERVE_CPU_KERNEL(Sigmoid, NoWorkspace);
+OPSERVE_CPU_KERNEL(SigmoidBackward, NoWorkspace);
 
 }  // namespace opserve::cpu
 #endif

@@ -77,9 +77,9 @@ void WithQuotient(float beta, const Body& body) {
 
 void SmoothL1Loss(const KernelArgs& args) {
   const auto beta = static_cast<float>(args.call.attribute<double>(1));
-  if (beta == 0) return RunLoss(args, AbsoluteDifference());
+  if (beta == 0) return RunLoss<2>(args, AbsoluteDifference());
   WithQuotient(beta, [&](auto quotient) {
-    RunLoss(args, SmoothDifference<decltype(quotient)>{beta, quotient});
+    RunLoss<2>(args, SmoothDifference<decltype(quotient)>{beta, quotient});
   });
 }
 
@@ -98,31 +98,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace opserve::cpu {
 
-HWY_EXPORT(SmoothL1Loss);
-HWY_EXPORT(SmoothL1LossBackward);
-
-namespace {
-
-absl::Status ExecuteSmoothL1Loss(const KernelArgs& args) {
-  HWY_DYNAMIC_DISPATCH(SmoothL1Loss)(args);
-  return absl::OkStatus();
-}
-
-absl::Status ExecuteSmoothL1LossBackward(const KernelArgs& args) {
-  HWY_DYNAMIC_DISPATCH(SmoothL1LossBackward)(args);
-  return absl::OkStatus();
-}
-
-size_t SmoothL1LossWorkspace(const OpCall& call) {
-  return ReductionWorkspaceBytes(call, ReductionOf(call, 0));
-}
-size_t NoWorkspace(const OpCall& /*call*/) { return 0; }
-
-}  // namespace
-
-extern constinit const Kernel kSmoothL1LossKernel = {SmoothL1LossWorkspace, ExecuteSmoothL1Loss};
-extern constinit const Kernel kSmoothL1LossBackwardKernel = {NoWorkspace,
-                                                             ExecuteSmoothL1LossBackward};
+OPSERVE_CPU_KERNEL(SmoothL1Loss, LossWorkspace);
+OPSERVE_CPU_KERNEL(SmoothL1LossBackward, NoWorkspace);
 
 }  // namespace opserve::cpu
 #endif

@@ -5,8 +5,10 @@
 #include <ATen/Parallel.h>
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 
 #include "core/op/op_table.h"
 #include "tests/accuracy/aten_call.h"
@@ -55,10 +57,12 @@ Body Elementwise(const BenchCase& c) {
   const auto input = [&c](uint64_t seed) {
     return Of(c.dtype, {c.elements}, RandomFloats(c.elements, seed));
   };
-  const std::vector<at::Tensor> inputs = {input(0), input(1), input(2)};
+  const Operator* op = *FindOperator(c.op);
+  std::vector<at::Tensor> inputs;
+  for (size_t i = 0; i < std::max<size_t>(op->inputs.size(), 3); ++i) inputs.push_back(input(i));
   Body body = IntoOutput(c.op, inputs[0], inputs[1], inputs[2], at::empty_like(inputs[0]));
   if (body) return body;
-  const Operator* op = *FindOperator(c.op);
+  if (testing::TestOf(*op).aten.empty()) throw std::invalid_argument("PyTorch has none");
   return [=] { testing::CallAten(*op, inputs, testing::TestOf(*op).measured.front().values); };
 }
 

@@ -46,21 +46,23 @@ MalformedCalls CallMistakes(const Operator& op);
 // tests/server/mistakes/own_mistakes.cc knows nothing of it.
 MalformedCalls OwnMistakes(const Operator& op);
 
-// Collects calls that differ from a good one.
+// Collects calls that differ from a good one. Operators of one inference function and as many
+// inputs check alike: the first of them gets every mistake, another one of four, each another one.
 class MistakeList {
  public:
   using Spoil = std::function<void(v1::ExecuteRequest& request)>;
 
-  explicit MistakeList(const Operator& op) : good_(GoodCall(op)) {}
+  explicit MistakeList(const Operator& op);
 
   const v1::ExecuteRequest& good() const { return good_; }
 
   // The good call, spoilt; 161002 naming `parameter` unless the result is changed.
   MalformedCall& Add(std::string label, std::string_view parameter, const Spoil& spoil);
 
-  MalformedCalls Take() { return std::move(calls_); }
+  MalformedCalls Take();
 
  private:
+  size_t turn_ = 0;  // among those that check alike
   const v1::ExecuteRequest good_;
   MalformedCalls calls_;
 };

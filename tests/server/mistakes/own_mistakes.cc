@@ -69,7 +69,7 @@ void AddUncountable(MistakeList& list, const Operator& op, const MistakeList::Sp
 }
 
 void AddLoss(MistakeList& list, const Operator& op) {
-  for (const int64_t reduction : {int64_t{-1}, int64_t{3}, kMax, kMin})
+  for (const int64_t reduction : {int64_t{-1}, int64_t{4}, kMax, kMin})
     AddAttribute(list, "reduction", reduction);
   if (op.FindAttribute("beta") >= 0) {
     for (const double beta : {-1.0, -1e-300, -kInfinity, std::nan("")})
@@ -102,6 +102,20 @@ void AddElementwise(MistakeList& list, const Operator& op) {
   if (op.inputs.size() < 2) return;
   AddBroadcast(list, op);
   AddUncountable(list, op, [](Request&) {});
+}
+
+// The buffer has self's shape or no elements; the others are broadcast.
+void AddLogSigmoidBackward(MistakeList& list) {
+  for (const std::vector<int64_t>& shape :
+       std::vector<std::vector<int64_t>>{{3}, {4, 3}, {8}, {2, 4, 3}}) {
+    AddShape(list, "grad_output", shape, "self");
+    AddShape(list, "self", shape);
+    AddShape(list, "buffer", shape);
+  }
+  for (const std::vector<int64_t>& shape :
+       std::vector<std::vector<int64_t>>{{1}, {4, 1}, {2, 4}, {1, 4, 2}})
+    AddShape(list, "buffer", shape);
+  AddDType(list, "buffer", DType::kInt32);
 }
 
 void AddGroupNorm(MistakeList& list, const Operator& op) {
@@ -207,7 +221,12 @@ MalformedCalls OwnMistakes(const Operator& op) {
   MistakeList list(op);
   const bool is_loss = op.FindAttribute("reduction") >= 0;
   if (is_loss) AddLoss(list, op);
-  if (op.runs_in_pieces != nullptr && !is_loss) AddElementwise(list, op);
+  const bool broadcasts = op.runs_in_pieces != nullptr && !is_loss;
+  if (op.name == "LogSigmoidBackward") {
+    AddLogSigmoidBackward(list);
+  } else if (broadcasts || op.name == "LogSigmoidForward") {
+    AddElementwise(list, op);
+  }
   if (op.name.starts_with("GroupNorm")) AddGroupNorm(list, op);
   if (op.name.starts_with("CtcLoss")) {
     AddCtcAttributes(list);

@@ -104,13 +104,22 @@ struct GradientOutput {
   std::string input;
 };
 
-// How `op` computes the gradients of another operator. Attributes that both have under one name are
-// passed on; operator_service.proto says more.
+// An attribute of the gradient's operator that has the value of the forward's attribute `origin`,
+// or `value`. Neither is a source that this client is too old for.
+struct GradientAttribute {
+  std::string name;
+  std::string origin;
+  std::optional<AttributeValue> value;
+};
+
+// How `op` computes the gradients of another operator. Other attributes that both have under one
+// name are passed on; operator_service.proto says more.
 struct Gradient {
   std::string op;
   std::vector<GradientInput> inputs;
   std::vector<GradientOutput> outputs;
   std::string output_mask;  // the attribute that says which outputs are wanted; empty = none does
+  std::vector<GradientAttribute> attributes = {};
 };
 
 struct OperatorSchema {
