@@ -47,14 +47,14 @@ const std::vector<LabelledAttributes> kMeasured = {{"none", {int64_t{0}}}, {"tan
 extern const OperatorTest kGeluTest = {
     .reference = Gelu,
     .cases = ActivationCases,
-    .ulps = 5,
+    .ulps = 6,
     .aten = "gelu(self)",
 };
 
 extern const OperatorTest kGeluBackwardTest = {
     .reference = GeluBackward,
     .cases = ActivationCases,
-    .ulps = 5,
+    .ulps = 6,
     .aten = "gelu_backward(grad_output, self)",
     .gradient = Smooth([](Rng& rng, int) { return ElementwiseProblem("Gelu", {}, {}, rng); }),
 };
@@ -64,7 +64,7 @@ extern const OperatorTest kGeluV2Test = {
     .cases = ActivationCases,
     .attributes = kForms,
     .measured = kMeasured,
-    .ulps = 5,
+    .ulps = 6,
     .aten = "gelu(self, approximate=approximate)",
 };
 
@@ -73,7 +73,7 @@ extern const OperatorTest kGeluBackwardV2Test = {
     .cases = ActivationCases,
     .attributes = kForms,
     .measured = kMeasured,
-    .ulps = 5,
+    .ulps = 6,
     .aten = "gelu_backward(grad_output, self, approximate=approximate)",
     .gradient = Smooth([](Rng& rng, int turn) {
       return ElementwiseProblem("GeluV2", {int64_t{turn % 2}}, {}, rng);

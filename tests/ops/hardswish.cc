@@ -12,7 +12,7 @@ extern const OperatorTest kHardswishTest = {
           });
         },
     .cases = ActivationCases,
-    .ulps = 2,
+    .ulps = 3,
     .aten = "hardswish(self)",
 };
 
@@ -26,7 +26,7 @@ extern const OperatorTest kHardswishBackwardTest = {
           });
         },
     .cases = ActivationCases,
-    .ulps = 2,
+    .ulps = 3,
     .aten = "hardswish_backward(grad_output, self)",
     .gradient =
         Straight([](Rng& rng, int) { return ElementwiseProblem("Hardswish", {}, {3}, rng); }),

@@ -61,7 +61,7 @@ extern const OperatorTest kKlDivTest = {
     .long_calls = LossLongCalls,
     .attributes = EveryAttribute(),
     .measured = Reductions({false}),
-    .ulps = 3,
+    .ulps = 4,
     .aten = "kl_div(self, target, reduction, log_target=log_target)",
 };
 
@@ -79,7 +79,7 @@ extern const OperatorTest kKlDivBackwardTest = {
     .long_calls = LossLongCalls,
     .attributes = EveryAttribute(),
     .measured = Reductions({false}),
-    .ulps = 3,
+    .ulps = 4,
     .gradient = Straight([](Rng& rng, int turn) {
       return DrawnLossProblem("KlDiv", {turn % 2 == 1}, LogProbability, PositiveProbability, rng,
                               turn);

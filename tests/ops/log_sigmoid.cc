@@ -29,7 +29,7 @@ std::vector<OpCase> WithBuffers(std::vector<OpCase> cases, Rng& rng) {
 extern const OperatorTest kLogSigmoidTest = {
     .reference = Value,
     .cases = ActivationCases,
-    .ulps = 4,
+    .ulps = 5,
     .aten = "log_sigmoid(self)",
 };
 
@@ -42,7 +42,7 @@ extern const OperatorTest kLogSigmoidForwardTest = {
           return both;
         },
     .cases = ActivationCases,
-    .ulps = 4,
+    .ulps = 5,
 };
 
 extern const OperatorTest kLogSigmoidBackwardTest = {
@@ -59,7 +59,7 @@ extern const OperatorTest kLogSigmoidBackwardTest = {
         [](const Operator& op, DType dtype, Rng& rng) {
           return WithBuffers(ElementwiseAccuracyCases(op, dtype, rng), rng);
         },
-    .ulps = 4,
+    .ulps = 5,
     .gradient = Smooth([](Rng& rng, int turn) {
       return ElementwiseProblem(turn % 2 == 0 ? "LogSigmoid" : "LogSigmoidForward", {}, {}, rng);
     }),

@@ -19,7 +19,7 @@ extern const OperatorTest kSeluTest = {
           });
         },
     .cases = ActivationCases,
-    .ulps = 4,
+    .ulps = 5,
     .aten = "selu(self)",
 };
 
@@ -32,7 +32,7 @@ extern const OperatorTest kSeluBackwardTest = {
           });
         },
     .cases = ActivationCases,
-    .ulps = 4,
+    .ulps = 5,
     .gradient = Smooth([](Rng& rng, int) { return ElementwiseProblem("Selu", {}, {0}, rng); }),
 };
 

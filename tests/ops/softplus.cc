@@ -28,7 +28,7 @@ extern const OperatorTest kSoftplusTest = {
     .cases = ActivationCases,
     .attributes = kScalars,
     .measured = {{"", {1.5, 3.0}}},
-    .ulps = 4,
+    .ulps = 5,
     .aten = "softplus(self, beta, threshold)",
 };
 
@@ -44,7 +44,7 @@ extern const OperatorTest kSoftplusBackwardTest = {
     .cases = ActivationCases,
     .attributes = kScalars,
     .measured = {{"", {1.5, 3.0}}},
-    .ulps = 4,
+    .ulps = 5,
     .aten = "softplus_backward(grad_output, self, beta, threshold)",
     .gradient = Smooth([](Rng& rng, int) {
       return ElementwiseProblem("Softplus", {1.25, 20.0}, {}, rng);

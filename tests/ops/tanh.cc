@@ -10,7 +10,7 @@ extern const OperatorTest kTanhTest = {
           return MapReference(c, [](const std::vector<double>& in) { return std::tanh(in[0]); });
         },
     .cases = ActivationCases,
-    .ulps = 3,
+    .ulps = 4,
     .aten = "tanh(self)",
 };
 
@@ -21,7 +21,7 @@ extern const OperatorTest kTanhBackwardTest = {
               c, [](const std::vector<double>& in) { return in[0] * (1 - in[1] * in[1]); });
         },
     .cases = ActivationCases,
-    .ulps = 3,
+    .ulps = 4,
     .aten = "tanh_backward(grad_output, output)",
     .gradient = Smooth([](Rng& rng, int) { return ElementwiseProblem("Tanh", {}, {}, rng); }),
 };
