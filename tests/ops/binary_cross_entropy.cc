@@ -33,6 +33,10 @@ double AtLeast(double bound, double x) { return x < bound ? bound : x; }
 const std::vector<std::vector<AttributeValue>> kAttributes = {
     {int64_t{0}}, {int64_t{1}}, {int64_t{2}}, {AttributeValue()}};
 
+std::vector<OpCase> AccuracyCases(const Operator& op, DType dtype, Rng& rng) {
+  return WithValues(ElementwiseAccuracyCases(op, dtype, rng), Probability, Probability, rng);
+}
+
 }  // namespace
 
 extern const OperatorTest kBinaryCrossEntropyTest = {
@@ -44,11 +48,7 @@ extern const OperatorTest kBinaryCrossEntropyTest = {
           });
         },
     .cases = Cases,
-    .accuracy_cases =
-        [](const Operator& op, DType dtype, Rng& rng) {
-          return WithValues(ElementwiseAccuracyCases(op, dtype, rng), Probability, Probability,
-                            rng);
-        },
+    .accuracy_cases = AccuracyCases,
     .long_calls = LossLongCalls,
     .attributes = kAttributes,
     .measured = Reductions({}),
@@ -65,11 +65,7 @@ extern const OperatorTest kBinaryCrossEntropyBackwardTest = {
           });
         },
     .cases = Cases,
-    .accuracy_cases =
-        [](const Operator& op, DType dtype, Rng& rng) {
-          return WithValues(ElementwiseAccuracyCases(op, dtype, rng), Probability, Probability,
-                            rng);
-        },
+    .accuracy_cases = AccuracyCases,
     .long_calls = LossLongCalls,
     .attributes = kAttributes,
     .measured = Reductions({}),

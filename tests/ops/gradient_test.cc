@@ -372,7 +372,8 @@ TEST_P(GradientValuesTest, AreTheDerivatives) {
 
 TEST(GradientRowsTest, EveryBackwardOperatorIsAGradient) {
   for (const Operator* op : AllOperators()) {
-    // The gradient of what is not the first input is another operator's, of whom no schema tells.
+    // A schema names one operator for its gradients; the one for a target stands beside it,
+    // unnamed.
     if (!op->name.ends_with("Backward") || op->name.ends_with("TargetBackward")) continue;
     const auto forwards =
         std::count_if(AllOperators().begin(), AllOperators().end(),

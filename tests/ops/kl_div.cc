@@ -45,19 +45,20 @@ std::vector<std::vector<AttributeValue>> EveryAttribute() {
   return lists;
 }
 
+std::vector<OpCase> Cases(const Operator& op, Rng& rng) {
+  return WithValues(LossCases(op, rng), LogProbability, Probability, rng);
+}
+
+std::vector<OpCase> AccuracyCases(const Operator& op, DType dtype, Rng& rng) {
+  return WithValues(ElementwiseAccuracyCases(op, dtype, rng), LogProbability, Probability, rng);
+}
+
 }  // namespace
 
 extern const OperatorTest kKlDivTest = {
     .reference = Divergence,
-    .cases =
-        [](const Operator& op, Rng& rng) {
-          return WithValues(LossCases(op, rng), LogProbability, Probability, rng);
-        },
-    .accuracy_cases =
-        [](const Operator& op, DType dtype, Rng& rng) {
-          return WithValues(ElementwiseAccuracyCases(op, dtype, rng), LogProbability, Probability,
-                            rng);
-        },
+    .cases = Cases,
+    .accuracy_cases = AccuracyCases,
     .long_calls = LossLongCalls,
     .attributes = EveryAttribute(),
     .measured = Reductions({false}),
@@ -67,15 +68,8 @@ extern const OperatorTest kKlDivTest = {
 
 extern const OperatorTest kKlDivBackwardTest = {
     .reference = DivergenceGradient,
-    .cases =
-        [](const Operator& op, Rng& rng) {
-          return WithValues(LossCases(op, rng), LogProbability, Probability, rng);
-        },
-    .accuracy_cases =
-        [](const Operator& op, DType dtype, Rng& rng) {
-          return WithValues(ElementwiseAccuracyCases(op, dtype, rng), LogProbability, Probability,
-                            rng);
-        },
+    .cases = Cases,
+    .accuracy_cases = AccuracyCases,
     .long_calls = LossLongCalls,
     .attributes = EveryAttribute(),
     .measured = Reductions({false}),
