@@ -2,29 +2,19 @@
 // their workspace: from shapes alone.
 //
 // Channel c of batch n is row n·C + c: HxW elements from row·HxW on. Group g of batch n is group
-// n·group + g: `channels` rows one after another. Elements are read in pieces of kTile.
+// n·group + g: `channels` rows one after another. Elements are read in pieces (runs.h).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
-#include "core/backends/cpu/elementwise.h"
+#include "core/backends/cpu/runs.h"
 #include "core/op/op_call.h"
 
 namespace opserve::cpu {
 
-inline constexpr auto kPiece = static_cast<int64_t>(kTile);
-
 // What the statistics of a group or the sums of a row take besides their elements, as Pace counts
 // it.
 inline constexpr int64_t kStatisticsCost = 16;
-
-inline int64_t NumPieces(int64_t elements) { return (elements + kPiece - 1) / kPiece; }
-
-// Units of `elements` each that a chunk of work takes, so that it has about kChunk elements.
-inline int64_t UnitsOfChunk(int64_t elements) {
-  return std::max<int64_t>(1, kChunk / std::max<int64_t>(elements, 1));
-}
 
 struct GroupGeometry {
   int64_t n = 0;

@@ -32,16 +32,22 @@ size_t OffsetBytes(const TensorDesc& desc) {
 }  // namespace
 
 StridedTensor InputTensor(const KernelArgs& args, int input) {
-  const TensorDesc& desc = args.call.input(input);
-  StridedTensor tensor = Merge(desc);
-  tensor.operand.input = args.inputs[static_cast<size_t>(input)] + OffsetBytes(desc);
-  return tensor;
+  return InputTensor(args, input, args.call.input(input));
 }
 
 StridedTensor OutputTensor(const KernelArgs& args, int output) {
-  const TensorDesc& desc = args.call.output(output).desc;
-  StridedTensor tensor = Merge(desc);
-  tensor.operand.output = args.outputs[static_cast<size_t>(output)] + OffsetBytes(desc);
+  return OutputTensor(args, output, args.call.output(output).desc);
+}
+
+StridedTensor InputTensor(const KernelArgs& args, int input, const TensorDesc& view) {
+  StridedTensor tensor = Merge(view);
+  tensor.operand.input = args.inputs[static_cast<size_t>(input)] + OffsetBytes(view);
+  return tensor;
+}
+
+StridedTensor OutputTensor(const KernelArgs& args, int output, const TensorDesc& view) {
+  StridedTensor tensor = Merge(view);
+  tensor.operand.output = args.outputs[static_cast<size_t>(output)] + OffsetBytes(view);
   return tensor;
 }
 
