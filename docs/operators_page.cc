@@ -1,8 +1,10 @@
-// Prints docs/operators.md, made from the table of operators; with --check FILE says where FILE
-// differs from it. The schemas take the way that ListOperators sends them.
+// Writes docs/operators.md and a page a family beside it, made from the table of operators; with
+// --check says where they differ from it. The schemas take the way that ListOperators sends them.
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <span>
 #include <sstream>
 #include <string>
@@ -31,16 +33,19 @@ namespace {
 
 using client::OperatorSchema;
 
-constexpr char kHead[] = R"(# Operators
+constexpr char kMade[] = "<!-- Made by `build/dev/bin/opserve-docs docs`; do not edit. -->\n\n";
 
-<!-- Made by `build/dev/bin/opserve-docs > docs/operators.md`; do not edit. -->
+constexpr char kIndexHead[] =
+    R"(Each page has a family of operators, each with its formula, inputs, attributes, outputs and gradient, as `opserve ops NAME`
+shows it; `opserve ops --search WORD` finds one.
+)";
 
-Each operator with its inputs, attributes and outputs, as `opserve ops NAME` shows it. Dtypes are in short form: f32 is
-float32, bf16 bfloat16, i64 int64, b8 bool. A *profile* is what a device accepts (`--device cpu,profile=atlas-a2`): `host` accepts
-everything that is here, the others what that product accepts. *Allowed*: a value that has a name may be given by it.
-*Gradient*: what its operator takes and gives, in the terms of the one that it is the gradient of; attributes of one name are the
-same in both, and what is not said to have a gradient has none. *Streams in chunks*: its element-wise calls (of a loss: those with
-reduction none) can be sent as an ExecuteChunkedCommand of a session.
+constexpr char kFamilyHead[] =
+    R"(Dtypes are in short form: f32 is float32, bf16 bfloat16, i64 int64, b8 bool. A *profile* is what a device accepts
+(`--device cpu,profile=atlas-a2`): `host` accepts everything that is here, the others what that product accepts. *Allowed*: a value
+that has a name may be given by it. *Gradient*: what its operator takes and gives, in the terms of the one that it is the gradient
+of; attributes of one name are the same in both, and what is not said to have a gradient has none. *Streams in chunks*: its
+element-wise calls (of a loss: those with reduction none) can be sent as an ExecuteChunkedCommand of a session.
 
 | operator |)";
 
@@ -165,25 +170,67 @@ void AppendSummary(std::span<const OperatorSchema> schemas, std::string& page) {
   }
 }
 
-absl::StatusOr<std::string> OperatorsPage() {
+// "Along one dimension": "along_one_dimension".
+std::string FileOf(std::string_view family) {
+  return absl::StrReplaceAll(absl::AsciiStrToLower(ToAbsl(family)), {{" ", "_"}});
+}
+
+// Those that follow one another and are of one family.
+std::vector<std::span<const OperatorSchema>> ByFamily(std::span<const OperatorSchema> schemas) {
+  std::vector<std::span<const OperatorSchema>> families;
+  for (size_t begin = 0, end = 0; begin < schemas.size(); begin = end) {
+    while (end < schemas.size() && schemas[end].family == schemas[begin].family) ++end;
+    families.push_back(schemas.subspan(begin, end - begin));
+  }
+  return families;
+}
+
+std::string FamilyPage(std::span<const OperatorSchema> schemas) {
+  std::string page = absl::StrCat("# ", schemas[0].family, "\n\n", kMade, kFamilyHead);
+  AppendSummary(schemas, page);
+  for (const OperatorSchema& schema : schemas) AppendOperator(schema, page);
+  return page;
+}
+
+std::string IndexPage(std::span<const std::span<const OperatorSchema>> families) {
+  std::string page = absl::StrCat("# Operators\n\n", kMade, kIndexHead);
+  for (const std::span<const OperatorSchema> family : families) {
+    const std::string file = absl::StrCat("operators/", FileOf(family[0].family), ".md");
+    absl::StrAppend(&page, "\n## [", family[0].family, "](", file, ")\n\n");
+    AppendRow({"operator", "what"}, page);
+    AppendRow({"---", "---"}, page);
+    for (const OperatorSchema& schema : family) {
+      const std::string place = absl::StrCat(file, "#", absl::AsciiStrToLower(schema.name));
+      AppendRow({absl::StrCat("[", schema.name, "](", place, ")"), Cell(schema.summary)}, page);
+    }
+  }
+  return page;
+}
+
+// Their texts by their names in docs/.
+using Pages = std::map<std::string, std::string>;
+
+absl::StatusOr<Pages> AllPages() {
   v1::ListOperatorsResponse message;
   for (const Operator* op : AllOperators()) *message.add_operators() = server::EncodeSchema(*op);
   const std::string bytes = message.SerializeAsString();
   const Fragments answer(std::as_bytes(std::span(bytes)));
   absl::StatusOr<std::vector<OperatorSchema>> schemas = client::ReadOperators(answer);
   if (!schemas.ok()) return schemas.status();
-  std::string page = kHead;
-  AppendSummary(*schemas, page);
-  for (const OperatorSchema& schema : *schemas) AppendOperator(schema, page);
-  return page;
+  const std::vector<std::span<const OperatorSchema>> families = ByFamily(*schemas);
+  Pages pages;
+  pages["operators.md"] = IndexPage(families);
+  for (const std::span<const OperatorSchema> family : families)
+    pages[absl::StrCat("operators/", FileOf(family[0].family), ".md")] = FamilyPage(family);
+  return pages;
 }
 
 // Prints the first line in which the file differs.
-int Check(const std::string& path, const std::string& page) {
+bool IsSame(const std::string& path, const std::string& page) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   const std::string committed = text.str();
-  if (committed == page) return 0;
+  if (committed == page) return true;
   const std::vector<std::string> have = absl::StrSplit(committed, '\n');
   const std::vector<std::string> want = absl::StrSplit(page, '\n');
   size_t line = 0;
@@ -191,27 +238,52 @@ int Check(const std::string& path, const std::string& page) {
   const auto at = [line](const std::vector<std::string>& lines) {
     return line < lines.size() ? lines[line].c_str() : "(the end)";
   };
+  std::printf("%s:%zu: differs from the table of operators: want\n  %s\ngot\n  %s\n", path.c_str(),
+              line + 1, at(want), at(have));
+  return false;
+}
+
+int Check(const std::string& folder, const Pages& pages) {
+  bool same = true;
+  for (const auto& [name, page] : pages)
+    same = IsSame(absl::StrCat(folder, "/", name), page) && same;
+  for (const auto& file : std::filesystem::directory_iterator(absl::StrCat(folder, "/operators"))) {
+    const std::string name = absl::StrCat("operators/", file.path().filename().string());
+    if (pages.contains(name)) continue;
+    std::printf("%s/%s: no family of operators has this page\n", folder.c_str(), name.c_str());
+    same = false;
+  }
+  if (same) return 0;
   std::printf(
-      "%s:%zu: differs from the table of operators: want\n  %s\ngot\n  %s\n"
-      "To make it again: scripts/build dev opserve-docs && build/dev/bin/opserve-docs > "
-      "docs/operators.md\n",
-      path.c_str(), line + 1, at(want), at(have));
+      "To make them again: scripts/build dev opserve-docs && build/dev/bin/opserve-docs docs\n");
   return 1;
+}
+
+int Write(const std::string& folder, const Pages& pages) {
+  std::error_code ignored;
+  std::filesystem::create_directories(absl::StrCat(folder, "/operators"), ignored);
+  for (const auto& [name, page] : pages) {
+    const std::string path = absl::StrCat(folder, "/", name);
+    std::ofstream file(path);
+    if (file << page << std::flush) continue;
+    std::fprintf(stderr, "%s: cannot be written\n", path.c_str());
+    return 1;
+  }
+  return 0;
 }
 
 int Main(std::span<char* const> arguments) {
   const bool check = arguments.size() == 3 && std::string_view(arguments[1]) == "--check";
-  if (arguments.size() != 1 && !check) {
-    std::fputs("Usage: opserve-docs [--check FILE]\n", stderr);
+  if (arguments.size() != 2 && !check) {
+    std::fputs("Usage: opserve-docs [--check] FOLDER\n", stderr);
     return 2;
   }
-  const absl::StatusOr<std::string> page = OperatorsPage();
-  if (!page.ok()) {
-    std::fprintf(stderr, "%s\n", page.status().ToString().c_str());
+  const absl::StatusOr<Pages> pages = AllPages();
+  if (!pages.ok()) {
+    std::fprintf(stderr, "%s\n", pages.status().ToString().c_str());
     return 1;
   }
-  if (check) return Check(arguments[2], *page);
-  return std::fwrite(page->data(), 1, page->size(), stdout) == page->size() ? 0 : 1;
+  return check ? Check(arguments[2], *pages) : Write(arguments[1], *pages);
 }
 
 }  // namespace

@@ -119,6 +119,25 @@ absl::Status CheckInputsSupported(const OpCall& call) {
   return absl::OkStatus();
 }
 
+absl::Status CheckOneDType(const OpCall& call, int leading, std::span<const int> except) {
+  OPSERVE_RETURN_IF_ERROR(CheckInputSupported(call, leading));
+  const DType dtype = call.input(leading).dtype;
+  const auto check = [&](std::string_view name, DType got) {
+    if (got == dtype) return absl::OkStatus();
+    return UnsupportedDType(name,
+                            absl::StrCat("the dtype of ", std::string(InputName(call, leading)),
+                                         ", ", std::string(DTypeName(dtype))),
+                            DTypeName(got));
+  };
+  for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) {
+    if (!call.has_input(i) || std::count(except.begin(), except.end(), i) != 0) continue;
+    OPSERVE_RETURN_IF_ERROR(check(InputName(call, i), call.input(i).dtype));
+  }
+  for (int i = 0; i < static_cast<int>(call.outputs.size()); ++i)
+    OPSERVE_RETURN_IF_ERROR(check(OutputName(call, i), OutputDType(call, i, dtype)));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<DType> PromoteInputs(const OpCall& call) {
   DType promoted = DType::kUndefined;
   for (size_t i = 0; i < call.inputs.size(); ++i) {

@@ -29,6 +29,10 @@ absl::Status CheckInputSupported(const OpCall& call, int input);
 // Every given input's dtype.
 absl::Status CheckInputsSupported(const OpCall& call);
 
+// The dtype of input `leading` is one that the profile has, and that of all given inputs, but those
+// of `except`, and of all outputs.
+absl::Status CheckOneDType(const OpCall& call, int leading, std::span<const int> except = {});
+
 // All given inputs promoted together, left to right; an error names the first input that does not
 // go with those before.
 absl::StatusOr<DType> PromoteInputs(const OpCall& call);

@@ -24,16 +24,40 @@ constexpr const Operator* kTable[] = {
 #undef OPSERVE_OP
 };
 
+// The table's rows: an operator, or the family of those that follow.
+struct TableRow {
+  const Operator* op;
+  std::string_view family;
+};
+constexpr TableRow kRows[] = {
+#define OPSERVE_FAMILY(family) {nullptr, family},
+#define OPSERVE_OP(file, Name) {&k##Name, {}},
+#include "core/op/builtin_ops.inc"
+#undef OPSERVE_OP
+};
+
+struct Place {
+  size_t index;
+  std::string_view family;
+};
+
 // Where each is in the table.
 struct Index {
   Index() {
-    for (size_t i = 0; i < std::size(kTable); ++i) {
-      by_name.emplace(kTable[i]->name, i);
-      by_address.emplace(kTable[i], i);
+    std::string_view family;
+    size_t index = 0;
+    for (const TableRow& row : kRows) {
+      if (row.op == nullptr) {
+        family = row.family;
+      } else {
+        by_name.emplace(row.op->name, index);
+        by_address.emplace(row.op, Place{index, family});
+        ++index;
+      }
     }
   }
   absl::flat_hash_map<std::string_view, size_t> by_name;
-  absl::flat_hash_map<const Operator*, size_t> by_address;
+  absl::flat_hash_map<const Operator*, Place> by_address;
 };
 
 const Index& TheIndex() {
@@ -57,6 +81,8 @@ absl::StatusOr<const Operator*> FindOperator(std::string_view name) {
                     .got = absl::StrCat("\"", std::string(name), "\"")});
 }
 
-size_t OperatorIndex(const Operator& op) { return TheIndex().by_address.at(&op); }
+size_t OperatorIndex(const Operator& op) { return TheIndex().by_address.at(&op).index; }
+
+std::string_view FamilyOf(const Operator& op) { return TheIndex().by_address.at(&op).family; }
 
 }  // namespace opserve

@@ -13,6 +13,9 @@ namespace opserve {
 // All operators, in the order of builtin_ops.inc.
 std::span<const Operator* const> AllOperators();
 
+// What the operator belongs to, as the table says it: "Losses".
+std::string_view FamilyOf(const Operator& op);
+
 // NOT_FOUND with the nearest name when there is none.
 absl::StatusOr<const Operator*> FindOperator(std::string_view name);
 

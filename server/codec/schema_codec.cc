@@ -136,6 +136,7 @@ void EncodeGradient(const Gradient& gradient, v1::Gradient& out) {
 v1::OperatorSchema EncodeSchema(const Operator& op) {
   v1::OperatorSchema schema;
   schema.set_name(std::string(op.name));
+  schema.set_family(std::string(FamilyOf(op)));
   schema.set_summary(std::string(op.summary));
   schema.set_description(std::string(op.description));
   for (const TensorParam& param : op.inputs) EncodeTensorParam(param, *schema.add_inputs());

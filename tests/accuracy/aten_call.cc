@@ -42,7 +42,11 @@ std::vector<at::Tensor> CallAten(const Operator& op, const std::vector<at::Tenso
     const bool is_keyword = name.find('=') != std::string::npos;
     name.erase(0, name.find('=') + 1);
     const int input = op.FindInput(name);
-    if (input >= 0) {
+    if (name == "False") {
+      stack.emplace_back(false);
+    } else if (name == "dtype") {
+      stack.emplace_back(inputs[0].scalar_type());
+    } else if (input >= 0) {
       stack.emplace_back(inputs[static_cast<size_t>(input)]);
     } else {
       const auto at = static_cast<size_t>(op.FindAttribute(name));

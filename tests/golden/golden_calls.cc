@@ -71,14 +71,17 @@ std::vector<OpCase> OwnCases(const Operator& op, Rng& rng) {
   std::vector<OpCase> cases;
   for (const DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
     for (const OpCase& op_case : TestOf(op).accuracy_cases(op, dtype, rng)) {
-      if (op_case.inputs[0]->count() == 8) cases.push_back(op_case);
+      if (op_case.inputs[0]->count() <= 64) cases.push_back(op_case);
     }
   }
   return cases;
 }
 
 json CallsOf(const Operator& op) {
-  json result = {{"aten", std::string(TestOf(op).aten)}, {"outputs", json::array()}};
+  json result = {{"aten", std::string(TestOf(op).aten)},
+                 {"inputs", json::array()},
+                 {"outputs", json::array()}};
+  for (const TensorParam& input : op.inputs) result["inputs"].push_back(std::string(input.name));
   for (const TensorParam& output : op.outputs)
     result["outputs"].push_back(std::string(output.name));
   Rng rng(20);
@@ -93,7 +96,7 @@ int Main(std::span<char* const> arguments) {
   for (const std::string_view name : arguments.subspan(1)) {
     const absl::StatusOr<const Operator*> op = FindOperator(name);
     if (!op.ok() || TestOf(**op).ulps == 0) {
-      std::cerr << name << ": no element-wise operator\n";
+      std::cerr << name << ": no operator of this program's\n";
       return 2;
     }
     operators[std::string(name)] = CallsOf(**op);

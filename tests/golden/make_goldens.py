@@ -114,7 +114,25 @@ def logits_gradient(of_target):
     return answer
 
 
+def cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing):
+    # PyTorch has no classes of other dtypes.
+    return F.cross_entropy(self, target.long(), weight, ignore_index=ignore_index, reduction=REDUCTIONS[reduction],
+                           label_smoothing=label_smoothing)
+
+
+def cross_entropy_loss(self, lse_square_scale_for_zloss, return_zloss, **arguments):
+    none = torch.zeros(0)
+    return cross_entropy(self, **arguments), F.log_softmax(self, 1), none, none
+
+
+def cross_entropy_grad(grad_loss, log_prob, grad_zloss, lse_for_zloss, lse_square_scale_for_zloss, **arguments):
+    # Probabilities are those of their logarithms.
+    return gradient(lambda x: cross_entropy(x, **arguments), grad_loss, log_prob)
+
+
 COMPOSED = {
+    "CrossEntropyLoss": cross_entropy_loss,
+    "CrossEntropyLossGrad": cross_entropy_grad,
     "KlDivBackward": lambda grad_output, self, target, reduction, log_target: loss_gradient(
         F.kl_div, grad_output, self, reduction, target, log_target=log_target),
     "BinaryCrossEntropyWithLogitsBackward": logits_gradient(of_target=False),
@@ -135,6 +153,7 @@ def answers(name, aten, values):
     if aten:
         function, _, names = aten.rstrip(")").partition("(")
         words = [word.rpartition("=") for word in names.split(", ")]
+        values = {**values, "False": False, "dtype": torch.float32}
         answer = getattr(torch.ops.aten, function)(*(values[name] for key, _, name in words if not key),
                                                    **{key: values[name] for key, _, name in words if key})
     else:
@@ -146,8 +165,10 @@ def recorded(name, operator):
     """Calls of golden_calls with PyTorch's answers, computed in float and rounded once."""
     for row in operator["calls"]:
         inputs = {name: value_of(golden) for name, golden in row["inputs"].items()}
-        values = {**{name: value.float() for name, value in inputs.items()}, **row["attributes"]}
-        dtype = next(iter(inputs.values())).dtype
+        values = {**{name: None for name in operator["inputs"]},
+                  **{name: value.float() if value.is_floating_point() else value for name, value in inputs.items()},
+                  **row["attributes"]}
+        dtype = next(value.dtype for value in inputs.values() if value.is_floating_point())
         outputs = zip(operator["outputs"], answers(name, operator["aten"], values))
         yield {**row, "outputs": {output: tensor(answer.to(dtype)) for output, answer in outputs}}
 

@@ -62,7 +62,8 @@ struct OperatorTest {
   double ulps = 0;
 
   // PyTorch's function of it, called with our parameters: "hardshrink(self, lambd)", those that
-  // PyTorch takes by keyword as "gelu(self, approximate=approximate)", choices by their names.
+  // PyTorch takes by keyword as "gelu(self, approximate=approximate)", choices by their names;
+  // False is itself, dtype that of the first input.
   // Goldens are recorded, errors and times compared by it. Empty where PyTorch has none.
   std::string_view aten = {};
 

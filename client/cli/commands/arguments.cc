@@ -132,7 +132,12 @@ void AddCommands(CLI::App& app, Words& words) {
     return added;
   };
   CLI::App* ops = add("ops", "List the operators, or describe one", Command::kOps);
-  ops->add_option("NAME", words.arguments.op, "operator to describe")->type_name("");
+  CLI::Option* const name =
+      ops->add_option("NAME", words.arguments.op, "operator to describe")->type_name("");
+  ops->add_option("--search", words.arguments.search,
+                  "list only those with this in their name, family or summary")
+      ->excludes(name)
+      ->type_name("TEXT");
   add("devices", "List the server's devices", Command::kDevices);
   add("info", "Show the server's version and limits", Command::kInfo);
   CLI::App* plan =

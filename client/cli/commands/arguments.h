@@ -31,7 +31,8 @@ struct Arguments {
   absl::Duration timeout;
   int64_t max_answer_bytes = client::ConnectOptions().max_answer_bytes;
   OutputFormat format = OutputFormat::kText;
-  std::string op;  // ops: empty = all
+  std::string op;      // ops: empty = all
+  std::string search;  // ops: in names, families and summaries
   std::vector<NamedText> inputs;
   std::vector<NamedText> attributes;
   std::vector<NamedText> dtypes;  // output = dtype

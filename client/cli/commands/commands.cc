@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/files/files.h"
@@ -16,11 +18,24 @@
 namespace opserve::cli {
 namespace {
 
+// Those that have `text` in their name, family or summary, in upper or lower case.
+absl::Status KeepMatches(const std::string& text, std::vector<client::OperatorSchema>& schemas) {
+  const std::string wanted = absl::AsciiStrToLower(text);
+  std::erase_if(schemas, [&](const client::OperatorSchema& schema) {
+    const std::string words = absl::StrCat(schema.name, "\n", schema.family, "\n", schema.summary);
+    return !absl::StrContains(absl::AsciiStrToLower(words), wanted);
+  });
+  if (!schemas.empty()) return absl::OkStatus();
+  return absl::NotFoundError(
+      absl::StrCat("no operator has \"", text, "\" in its name, family or summary"));
+}
+
 absl::Status ListOperators(const Arguments& arguments, const Remote& remote) {
   std::vector<std::string> names;
   if (!arguments.op.empty()) names.push_back(arguments.op);
-  OPSERVE_ASSIGN_OR_RETURN(const std::vector<client::OperatorSchema> schemas,
+  OPSERVE_ASSIGN_OR_RETURN(std::vector<client::OperatorSchema> schemas,
                            remote.client().ListOperators(names, remote.options()));
+  OPSERVE_RETURN_IF_ERROR(KeepMatches(arguments.search, schemas));
   if (arguments.format == OutputFormat::kJson) return WriteOutput(OperatorsJson(schemas));
   if (names.empty()) return WriteOutput(OperatorList(schemas));
   std::string pages;

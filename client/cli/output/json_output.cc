@@ -145,6 +145,7 @@ Json SchemaJson(const client::OperatorSchema& schema) {
     support.push_back({{"profile", profile.profile}, {"dtypes", DTypesJson(profile.dtypes)}});
   }
   Json json = {{"name", schema.name},
+               {"family", schema.family},
                {"summary", schema.summary},
                {"description", schema.description},
                {"inputs", TensorParametersJson(schema.inputs)},

@@ -223,9 +223,15 @@ std::string OperatorList(std::span<const OperatorSchema> schemas) {
   for (const OperatorSchema& schema : schemas)
     width = std::max(width, std::min(schema.name.size(), kMaxColumn));
   std::string text;
+  std::string_view family;
   for (const OperatorSchema& schema : schemas) {
+    if (schema.family != family) {
+      family = schema.family;
+      absl::StrAppend(&text, text.empty() ? "" : "\n", schema.family, "\n");
+    }
     const size_t gap = width - std::min(schema.name.size(), width) + 2;
-    absl::StrAppend(&text, schema.name, std::string(gap, ' '), schema.summary, "\n");
+    absl::StrAppend(&text, std::string(family.empty() ? 0 : 2, ' '), schema.name,
+                    std::string(gap, ' '), schema.summary, "\n");
   }
   return text;
 }

@@ -26,7 +26,7 @@ struct GradientLine {
 // Its inputs, its outputs and its output mask, in this order.
 std::vector<GradientLine> GradientLines(const client::Gradient& gradient);
 
-// One line an operator: name and summary.
+// One line an operator: name and summary, under the name of its family.
 std::string OperatorList(std::span<const client::OperatorSchema> schemas);
 
 // Name, synopsis, description, inputs, attributes, outputs, gradient, profiles and an example

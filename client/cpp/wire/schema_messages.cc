@@ -129,6 +129,7 @@ std::vector<TensorParameter> ReadTensorParameters(const Parameters& parameters) 
 OperatorSchema ReadSchema(const v1::OperatorSchema& message) {
   OperatorSchema schema;
   schema.name = message.name();
+  schema.family = message.family();
   schema.summary = message.summary();
   schema.description = message.description();
   schema.inputs = ReadTensorParameters(message.inputs());

@@ -1,5 +1,5 @@
-// What kernels share that read and write runs of elements, in any layout: rows in, rows out, and the
-// loops over them. Included once a SIMD target.
+// What kernels share that read and write runs of elements, in any layout: rows in, rows out, and
+// the loops over them. Included once a SIMD target.
 
 #include <algorithm>
 #include <cstring>
@@ -57,6 +57,11 @@ inline void StreamCopy(const std::byte* from, std::byte* to, size_t bytes) {
 }
 
 enum class Store : uint8_t { kCached, kStreamed };
+
+// How an output is best written.
+inline Store StoreOf(const TensorDesc& desc) {
+  return IsStreamed(desc.size_bytes()) ? Store::kStreamed : Store::kCached;
+}
 
 // Writes a tensor's elements in order from `begin` on.
 template <typename T>

@@ -18,8 +18,8 @@ struct StridedTensor {
 StridedTensor InputTensor(const KernelArgs& args, int input);
 StridedTensor OutputTensor(const KernelArgs& args, int output);
 
-// The same as `view` has it, which is of the same memory and dtype: its dimensions in another order,
-// or some of its elements.
+// The same as `view` has it, which is of the same memory and dtype: its dimensions in another
+// order, or some of its elements.
 StridedTensor InputTensor(const KernelArgs& args, int input, const TensorDesc& view);
 StridedTensor OutputTensor(const KernelArgs& args, int output, const TensorDesc& view);
 

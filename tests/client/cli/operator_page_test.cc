@@ -96,5 +96,16 @@ TEST(OperatorPageTest, ListsOperators) {
             "FooBackward  Gradient of Foo.\nL1           One.\n");
 }
 
+TEST(OperatorPageTest, ListsOperatorsByFamily) {
+  std::vector<client::OperatorSchema> schemas = {Schema(), Schema(), Schema()};
+  schemas[0].family = schemas[1].family = "Losses";
+  schemas[1].name = "L1";
+  schemas[2].name = "Add";
+  schemas[2].family = "Arithmetic";
+  EXPECT_EQ(OperatorList(schemas),
+            "Losses\n  FooBackward  Gradient of Foo.\n  L1           Gradient of Foo.\n\n"
+            "Arithmetic\n  Add          Gradient of Foo.\n");
+}
+
 }  // namespace
 }  // namespace opserve::cli

@@ -126,6 +126,7 @@ struct OperatorSchema {
   std::string name;
   std::string summary;
   std::string description;
+  std::string family = {};  // "Losses"; empty from a server that does not say
   std::vector<TensorParameter> inputs;
   std::vector<AttributeParameter> attributes;
   std::vector<TensorParameter> outputs;

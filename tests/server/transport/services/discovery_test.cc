@@ -59,6 +59,8 @@ TEST_F(DiscoveryTest, EveryOperatorHasItsSchema) {
     const v1::OperatorSchema& schema = answer.response.operators(i);
     const Operator& op = *AllOperators()[static_cast<size_t>(i)];
     EXPECT_EQ(schema.name(), std::string(op.name));
+    EXPECT_EQ(schema.family(), std::string(FamilyOf(op)));
+    EXPECT_FALSE(schema.family().empty());
     EXPECT_EQ(static_cast<size_t>(schema.inputs_size()), op.inputs.size());
     EXPECT_EQ(static_cast<size_t>(schema.attributes_size()), op.attributes.size());
     EXPECT_EQ(static_cast<size_t>(schema.outputs_size()), op.outputs.size());
