@@ -3,10 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/base/op_error.h"
-#include "core/base/status_macros.h"
-#include "core/op/infer_checks.h"
-#include "core/op/op_call.h"
+#include "core/ops/norm_checks.h"
 
 namespace opserve {
 namespace {
@@ -101,21 +98,13 @@ int64_t IntAttribute(const OpCall& call, int attribute) {
   return call.attribute<int64_t>(attribute);
 }
 
-absl::Status CheckOneDType(const OpCall& call, std::string_view parameter, DType dtype) {
-  const DType first = call.input(0).dtype;
-  if (dtype == first) return absl::OkStatus();
-  return UnsupportedDType(parameter,
-                          absl::StrCat("the dtype of ", std::string(call.op->inputs[0].name), ", ",
-                                       std::string(DTypeName(first))),
-                          DTypeName(dtype));
-}
-
 // One supported dtype for the inputs.
 absl::Status CheckInputDTypes(const OpCall& call) {
   OPSERVE_RETURN_IF_ERROR(CheckInputsSupported(call));
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     if (!call.inputs[i].has_value()) continue;
-    OPSERVE_RETURN_IF_ERROR(CheckOneDType(call, call.op->inputs[i].name, call.inputs[i]->dtype));
+    OPSERVE_RETURN_IF_ERROR(
+        CheckDTypeLike(call, call.op->inputs[i].name, call.inputs[i]->dtype, 0));
   }
   return absl::OkStatus();
 }
@@ -125,7 +114,7 @@ absl::Status CheckOutputDTypes(const OpCall& call, const std::vector<bool>& want
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (!wanted[i]) continue;
     const DType dtype = OutputDType(call, static_cast<int>(i), call.input(0).dtype);
-    OPSERVE_RETURN_IF_ERROR(CheckOneDType(call, call.op->outputs[i].name, dtype));
+    OPSERVE_RETURN_IF_ERROR(CheckDTypeLike(call, call.op->outputs[i].name, dtype, 0));
   }
   return absl::OkStatus();
 }
@@ -147,15 +136,9 @@ absl::Status CheckExtents(const OpCall& call) {
 
 // The input has N·C·HxW (or N·group, or C) elements, whatever its shape.
 absl::Status CheckElements(const OpCall& call, int input, std::initializer_list<int64_t> extents) {
-  if (!call.has_input(input)) return absl::OkStatus();
-  const std::optional<int64_t> want = NumElements({extents.begin(), extents.size()});
-  const int64_t got = call.input(input).num_elements();
-  if (want == got) return absl::OkStatus();
   std::string words;
   for (const int64_t extent : extents) absl::StrAppend(&words, words.empty() ? "" : "*", extent);
-  return ShapeMismatch(call.op->inputs[static_cast<size_t>(input)].name,
-                       absl::StrCat(words, " elements"),
-                       absl::StrCat(got, " in shape ", ShapeToString(call.input(input).shape)));
+  return CheckNumElements(call, input, {extents.begin(), extents.size()}, words);
 }
 
 absl::Status InferForward(OpCall& call) {
@@ -176,17 +159,6 @@ absl::Status InferForward(OpCall& call) {
   return SettleOutput(call, 2, dtype, statistics);
 }
 
-absl::Status CheckOutputMask(const OpCall& call) {
-  OPSERVE_RETURN_IF_ERROR(CheckAttribute(call, kOutputMask));
-  const auto& mask = call.attribute<std::vector<bool>>(kOutputMask);
-  for (size_t i = 0; i < mask.size(); ++i) {
-    if (!mask[i] || call.outputs[i].origin != OutputSlot::Origin::kMissing) continue;
-    return InvalidParameter(call.op->outputs[i].name, "a tensor, as output_mask asks for it",
-                            "none");
-  }
-  return absl::OkStatus();
-}
-
 // gamma's shape; (C) where there is no gamma, or where the caller has it so.
 absl::Status SettleParameterGradient(OpCall& call, int output) {
   const int64_t channels[] = {IntAttribute(call, kC)};
@@ -203,7 +175,7 @@ absl::Status SettleParameterGradient(OpCall& call, int output) {
 absl::Status InferBackward(OpCall& call) {
   OPSERVE_RETURN_IF_ERROR(CheckInputDTypes(call));
   // Before the dtypes of the outputs: only those that it asks for count.
-  OPSERVE_RETURN_IF_ERROR(CheckOutputMask(call));
+  OPSERVE_RETURN_IF_ERROR(CheckOutputMask(call, kOutputMask));
   const auto& mask = call.attribute<std::vector<bool>>(kOutputMask);
   OPSERVE_RETURN_IF_ERROR(CheckOutputDTypes(call, mask));
   OPSERVE_RETURN_IF_ERROR(CheckExtents(call));

@@ -1,17 +1,18 @@
-// GroupNormBackward. For each row (n, c) of HxW elements: ds = Σ dy·(x − mean), db = Σ dy. For each
-// group, s = 1/(D·HxW):
+// The gradients of the norms. For each row (n, c) of HxW elements: ds = Σ dy·(x − mean), db = Σ dy.
+// For each group, s = 1/(D·HxW):
 //   grad_input = rstd·γ·dy − DS·rstd³·s·(x − mean) − DB·rstd·s,  DS = Σ γ·ds, DB = Σ γ·db over its
 //   D rows grad_gamma = Σₙ ds·rstd, grad_beta = Σₙ db
 // which is the contract's c1·dy + c2·x + c3 with the mean taken out before summing instead of
-// after. Sums are float vectors within a piece, double beyond.
+// after. Where the mean counts as 0, DB does, too; where the moments are fixed, DS and DB do. Sums
+// are float vectors within a piece, double beyond.
 #include "core/backends/cpu/simd.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "core/backends/cpu/group_norm_backward.cc"
+#define HWY_TARGET_INCLUDE "core/backends/cpu/norm_backward.cc"
 #include "hwy/foreach_target.h"
 
-#include "core/backends/cpu/group_norm-inl.h"
-#include "core/backends/cpu/group_norm_flat-inl.h"
+#include "core/backends/cpu/norm-inl.h"
+#include "core/backends/cpu/norm_flat-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace opserve::cpu::HWY_NAMESPACE {
@@ -82,22 +83,34 @@ HWY_INLINE void WritePiece(const T* dy, const T* x, size_t count, float gamma,
   }
 }
 
+// dy·rstd·γ, where x does not matter.
 template <typename T>
-class GroupNormGradient {
+HWY_INLINE void ScalePiece(const T* dy, size_t count, float scale, T* out) {
+  const FloatTag d;
+  const size_t lanes = hn::Lanes(d);
+  const FloatVec c1 = hn::Set(d, scale);
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    StoreFloats(hn::Mul(c1, LoadFloats(d, dy + i)), d, out + i);
+  if (i < count) StoreFirst(hn::Mul(c1, LoadFirst(d, dy + i, count - i)), d, out + i, count - i);
+}
+
+template <typename T>
+class NormGradient {
  public:
-  GroupNormGradient(const KernelArgs& args, const GroupNormBackwardPlan& plan)
+  NormGradient(const KernelArgs& args, const NormGradientCall& call, const NormGradientPlan& plan)
       : args_(args),
+        call_(call),
         plan_(plan),
         geometry_(plan_.geometry),
-        dy_(InputTensor(args, 0)),
-        x_(InputTensor(args, 1)),
-        mean_(InputTensor(args, 2)),
-        rstd_(InputTensor(args, 3)) {
+        dy_(NormInputTensor(args, call.dy)),
+        x_(NormInputTensor(args, call.x)),
+        mean_(NormInputTensor(args, call.mean)),
+        rstd_(NormInputTensor(args, call.rstd)),
+        out_(NormOutputTensor(args, call.dx)) {
     if (plan_.wants_input) {
-      out_ = OutputTensor(args, 0);
       gamma_ = ScratchAt<float>(args.workspace, plan_.gamma);
-      store_ =
-          IsStreamed(args.call.output(0).desc.size_bytes()) ? Store::kStreamed : Store::kCached;
+      store_ = IsStreamed(call.dx.desc.size_bytes()) ? Store::kStreamed : Store::kCached;
     }
     if (plan_.wants_gamma) gamma_terms_ = ScratchAt<double>(args.workspace, plan_.gamma_terms);
     if (plan_.wants_beta) beta_terms_ = ScratchAt<double>(args.workspace, plan_.beta_terms);
@@ -105,26 +118,25 @@ class GroupNormGradient {
 
   void Run() {
     if (geometry_.hw > 0 && geometry_.rows() > 0) {
-      if (plan_.wants_input) LoadChannels<T>(args_, 4, 1.0f, geometry_, gamma_);
+      if (plan_.wants_input) LoadChannels(args_, call_.gamma, 1.0f, geometry_, gamma_);
       if (geometry_.split) {
         RunSplit();
       } else {
         RunWhole();
       }
     }
-    if (plan_.wants_gamma) StoreChannels(1, gamma_terms_);
-    if (plan_.wants_beta) StoreChannels(2, beta_terms_);
+    if (plan_.wants_gamma) StoreChannels(call_.dgamma, gamma_terms_);
+    if (plan_.wants_beta) StoreChannels(call_.dbeta, beta_terms_);
   }
 
  private:
   // A thread's view of the data.
   struct Readers {
-    explicit Readers(const GroupNormGradient& call)
-        : dy(call.dy_), x(call.x_), mean(call.mean_), rstd(call.rstd_) {}
+    explicit Readers(const NormGradient& norm)
+        : dy(norm.dy_), x(norm.x_), moments(norm.call_, norm.mean_, norm.rstd_) {}
     RunReader<T> dy;
     RunReader<T> x;
-    RunReader<T> mean;
-    RunReader<T> rstd;
+    MomentReader moments;
   };
 
   // Every group by one thread: both passes while it is in the cache.
@@ -136,7 +148,7 @@ class GroupNormGradient {
                      RunWriter<T> writer(out_, first * geometry_.group_elements(), store_);
                      for (int64_t group = first; group < last && !pace.stopped(); ++group) {
                        const int64_t row = group * geometry_.channels;
-                       const float mean = in.mean.At(group);
+                       const float mean = in.moments.Mean(group);
                        const Coefficients k = SumGroup(pace, in, group, [&](int64_t i) {
                          return SumRow(pace, in, row + i, mean);
                        });
@@ -158,8 +170,8 @@ class GroupNormGradient {
   // grad_beta need.
   template <typename Sums>
   HWY_INLINE Coefficients SumGroup(Pace& pace, Readers& in, int64_t group, const Sums& row_sums) {
-    const float mean = in.mean.At(group);
-    const float rstd = in.rstd.At(group);
+    const float mean = in.moments.Mean(group);
+    const float rstd = in.moments.Rstd(group);
     const int64_t channel = group % geometry_.group * geometry_.channels;
     RowSums total;
     for (int64_t i = 0; i < geometry_.channels && pace.Goes(kStatisticsCost); ++i) {
@@ -171,7 +183,7 @@ class GroupNormGradient {
       const auto gamma = static_cast<double>(gamma_[channel + i]);
       total.Add({gamma * sums.ds, gamma * sums.db});
     }
-    return MakeCoefficients(geometry_, mean, rstd, total);
+    return MakeCoefficients(call_.kind, geometry_, mean, rstd, total);
   }
 
   HWY_INLINE void WriteGroup(Pace& pace, Readers& in, int64_t row, const Coefficients& k,
@@ -181,10 +193,16 @@ class GroupNormGradient {
       const float gamma = gammas[i];
       ForEachPiece(pace, geometry_.hw, [&](int64_t j, size_t count) {
         const int64_t begin = (row + i) * geometry_.hw + j;
-        WritePiece(in.dy.Read(begin, count), in.x.Read(begin, count), count, gamma, k,
-                   writer.Next(count));
+        WriteElements(in, begin, count, gamma, k, writer.Next(count));
       });
     }
+  }
+
+  HWY_INLINE void WriteElements(Readers& in, int64_t begin, size_t count, float gamma,
+                                const Coefficients& k, T* out) {
+    if (call_.kind == NormKind::kFixed)
+      return ScalePiece(in.dy.Read(begin, count), count, k.rstd * gamma, out);
+    WritePiece(in.dy.Read(begin, count), in.x.Read(begin, count), count, gamma, k, out);
   }
 
   // A piece of a row, the unit of work where threads share groups.
@@ -233,7 +251,7 @@ class GroupNormGradient {
     Readers in(*this);
     for (int64_t i = first; i < last; ++i) {
       const Piece piece = PieceAt(i);
-      const float mean = in.mean.At(piece.row / geometry_.channels);
+      const float mean = in.moments.Mean(piece.row / geometry_.channels);
       pieces[i] = SumPiece(in.dy.Read(piece.begin, piece.count),
                            in.x.Read(piece.begin, piece.count), piece.count, mean);
     }
@@ -244,15 +262,14 @@ class GroupNormGradient {
     RunWriter<T> writer(out_, PieceAt(first).begin, store_);
     for (int64_t i = first; i < last; ++i) {
       const Piece piece = PieceAt(i);
-      WritePiece(in.dy.Read(piece.begin, piece.count), in.x.Read(piece.begin, piece.count),
-                 piece.count, gamma_[piece.row % geometry_.c],
-                 coefficients[piece.row / geometry_.channels], writer.Next(piece.count));
+      WriteElements(in, piece.begin, piece.count, gamma_[piece.row % geometry_.c],
+                    coefficients[piece.row / geometry_.channels], writer.Next(piece.count));
     }
   }
 
   // output[c] = Σₙ terms[n][c]
-  void StoreChannels(int output, const double* terms) {
-    const StridedTensor tensor = OutputTensor(args_, output);
+  void StoreChannels(const NormTensor& output, const double* terms) {
+    const StridedTensor tensor = NormOutputTensor(args_, output);
     const int64_t batches = geometry_.hw == 0 ? 0 : geometry_.n;
     constexpr int64_t kBlock = 256;
     ParallelRanges(args_.workers, geometry_.c, kBlock, [&](int64_t first, int64_t last) {
@@ -263,33 +280,31 @@ class GroupNormGradient {
         const double* term = terms + n * geometry_.c + first;
         for (size_t i = 0; i < count; ++i) sums[i] += term[i];
       }
-      if (pace.stopped()) return;
-      RunWriter<T> writer(tensor, first, Store::kCached);
-      T* out = writer.Next(count);
-      for (size_t i = 0; i < count; ++i) Round(static_cast<float>(sums[i]), out[i]);
+      if (!pace.stopped()) StoreSums(tensor, first, {sums, count});
     });
   }
 
   const KernelArgs& args_;
-  const GroupNormBackwardPlan& plan_;
+  const NormGradientCall& call_;
+  const NormGradientPlan& plan_;
   const GroupGeometry& geometry_;
   const StridedTensor dy_;
   const StridedTensor x_;
   const StridedTensor mean_;
   const StridedTensor rstd_;
-  StridedTensor out_;
+  const StridedTensor out_;
   Store store_ = Store::kCached;
   float* gamma_ = nullptr;         // of each channel
   double* gamma_terms_ = nullptr;  // of each row
   double* beta_terms_ = nullptr;
 };
 
-void GroupNormBackward(const KernelArgs& args) {
-  const GroupNormBackwardPlan plan = PlanGroupNormBackward(args.call);
-  WithFloatType(args.call.input(0).dtype, [&](auto element) {
+void NormalizeBackward(const KernelArgs& args, const NormGradientCall& call) {
+  const NormGradientPlan plan = PlanNormGradient(call);
+  WithFloatType(call.x.desc.dtype, [&](auto element) {
     using T = decltype(element);
-    if (plan.geometry.flat) return FlatGroupNormGradient<T>(args, plan).Run();
-    GroupNormGradient<T>(args, plan).Run();
+    if (plan.geometry.flat) return FlatNormGradient<T>(args, call, plan).Run();
+    NormGradient<T>(args, call, plan).Run();
   });
 }
 
@@ -298,13 +313,14 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace opserve::cpu {
-namespace {
 
-size_t GroupNormBackwardWorkspace(const OpCall& call) { return PlanGroupNormBackward(call).bytes; }
+HWY_EXPORT(NormalizeBackward);
 
-}  // namespace
+size_t NormWorkspace(const NormGradientCall& call) { return PlanNormGradient(call).bytes; }
 
-OPSERVE_CPU_KERNEL(GroupNormBackward, GroupNormBackwardWorkspace);
+void RunNorm(const KernelArgs& args, const NormGradientCall& call) {
+  HWY_DYNAMIC_DISPATCH(NormalizeBackward)(args, call);
+}
 
 }  // namespace opserve::cpu
 #endif

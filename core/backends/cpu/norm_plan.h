@@ -1,14 +1,11 @@
-// How the kernels of GroupNorm and GroupNormBackward see their data, cut their work and lay out
-// their workspace: from shapes alone.
-//
-// Channel c of batch n is row n·C + c: HxW elements from row·HxW on. Group g of batch n is group
-// n·group + g: `channels` rows one after another. Elements are read in pieces (runs.h).
+// How the kernels of the norms (norm.h) cut their work and lay out their workspace: from shapes
+// alone. Elements are read in pieces (runs.h).
 #pragma once
 
 #include <cstdint>
 
+#include "core/backends/cpu/norm.h"
 #include "core/backends/cpu/runs.h"
-#include "core/op/op_call.h"
 
 namespace opserve::cpu {
 
@@ -36,7 +33,7 @@ struct GroupGeometry {
   int64_t repeats() const { return flat ? hw : 1; }
 };
 
-struct GroupNormPlan {
+struct NormPlan {
   GroupGeometry geometry;
   // Workspace: offsets in bytes, and all of it.
   size_t gamma = 0;  // a float each channel, `repeats` times
@@ -45,9 +42,9 @@ struct GroupNormPlan {
   size_t moments = 0;  // split: mean and rstd of each group, two doubles
   size_t bytes = 0;
 };
-GroupNormPlan PlanGroupNorm(const OpCall& call);
+NormPlan PlanNorm(const NormCall& call);
 
-struct GroupNormBackwardPlan {
+struct NormGradientPlan {
   GroupGeometry geometry;
   bool wants_input = false;
   bool wants_gamma = false;
@@ -56,15 +53,17 @@ struct GroupNormBackwardPlan {
   size_t gamma_terms = 0;  // wants_gamma: a double each row; flat: a float each element of a batch,
                            // for each batch chunk
   size_t beta_terms = 0;   // wants_beta: likewise
-  size_t pieces = 0;       // split: the sums of each piece of a row, two doubles
+  size_t pieces = 0;       // split: the sums of each piece of a row (flat: of a group), two doubles
   size_t coefficients = 0;  // split: four floats each group
   size_t bytes = 0;
 
-  // Flat: a chunk of work is this many batches of this many groups.
+  // Flat: a chunk of work is this many batches of this many groups; where the call is split, of one
+  // piece of a group.
   int64_t batches_of_chunk = 1;
   int64_t groups_of_chunk = 1;
   int64_t batch_chunks() const { return (geometry.n + batches_of_chunk - 1) / batches_of_chunk; }
+  int64_t group_chunks() const { return (geometry.group + groups_of_chunk - 1) / groups_of_chunk; }
 };
-GroupNormBackwardPlan PlanGroupNormBackward(const OpCall& call);
+NormGradientPlan PlanNormGradient(const NormGradientCall& call);
 
 }  // namespace opserve::cpu
