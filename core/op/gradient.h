@@ -14,7 +14,7 @@ namespace opserve {
 struct GradientInput {
   enum class Source : uint8_t {
     kInput,           // its input, which need not have been given where this one is optional
-    kOutput,          // its output, kept from the call
+    kOutput,          // its output, kept from the call; one that may be left out was not
     kOutputGradient,  // the gradient that comes in for its output
   };
 

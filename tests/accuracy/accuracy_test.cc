@@ -48,7 +48,8 @@ TEST_P(AccuracyTest, HalfTypesAreTheFloatResultRoundedOnce) {
     ASSERT_TRUE(halves.ok() && floats.ok()) << halves.status() << floats.status();
     for (size_t i = 0; i < halves->size(); ++i) {
       const TestTensor& want = (*floats)[i];
-      const TestTensor rounded = TestTensor::Of(dtype, want.desc().shape, want.Values());
+      const TestTensor rounded =
+          TestTensor::Of((*halves)[i].desc().dtype, want.desc().shape, want.Values());
       EXPECT_TRUE(SameBits((*halves)[i], rounded)) << op_case.op->outputs[i].name;
     }
   }

@@ -5,7 +5,7 @@ Usage: make_goldens.py [FOLDER]     (needs PyTorch 1.13.1, Debian's python3-torc
        golden_calls OPERATOR... | make_goldens.py --calls [FOLDER]     (PyTorch 2.15.0, from PyPI)
 
 The first makes those of L1Loss, SmoothL1Loss, GroupNorm and CtcLoss. The second asks for the answers to calls of any other
-element-wise operators, by the function of PyTorch's that each one's test names (tests/support/operator_test.h), or by COMPOSED
+operators, by the function of PyTorch's that each one's test names (tests/support/operator_test.h), or by COMPOSED
 where PyTorch has no single one.
 
 One JSON file an operator: a list of calls with inputs, attributes and outputs. Tensors are {dtype, shape, hex}, little-endian
@@ -23,6 +23,7 @@ import torch.nn.functional as F
 
 NAMES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.float64: "f64",
          torch.int64: "i64", torch.int32: "i32"}
+DTYPES = {name: dtype for dtype, name in NAMES.items()}
 REDUCTIONS = ["none", "mean", "sum"]
 
 
@@ -115,8 +116,7 @@ def logits_gradient(of_target):
 
 
 def cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing):
-    # PyTorch has no classes of other dtypes.
-    return F.cross_entropy(self, target.long(), weight, ignore_index=ignore_index, reduction=REDUCTIONS[reduction],
+    return F.cross_entropy(self, target, weight, ignore_index=ignore_index, reduction=REDUCTIONS[reduction],
                            label_smoothing=label_smoothing)
 
 
@@ -166,11 +166,11 @@ def recorded(name, operator):
     for row in operator["calls"]:
         inputs = {name: value_of(golden) for name, golden in row["inputs"].items()}
         values = {**{name: None for name in operator["inputs"]},
-                  **{name: value.float() if value.is_floating_point() else value for name, value in inputs.items()},
+                  **{name: value.float() if value.is_floating_point() else value.long() for name, value in inputs.items()},
                   **row["attributes"]}
-        dtype = next(value.dtype for value in inputs.values() if value.is_floating_point())
+        dtypes = row.pop("dtypes")
         outputs = zip(operator["outputs"], answers(name, operator["aten"], values))
-        yield {**row, "outputs": {output: tensor(answer.to(dtype)) for output, answer in outputs}}
+        yield {**row, "outputs": {output: tensor(answer.to(DTYPES[dtypes[output]])) for output, answer in outputs}}
 
 
 def group_norm():
