@@ -130,9 +130,23 @@ def cross_entropy_grad(grad_loss, log_prob, grad_zloss, lse_for_zloss, lse_squar
     return gradient(lambda x: cross_entropy(x, **arguments), grad_loss, log_prob)
 
 
+def rms_norm(x, gamma, epsilon):
+    rstd = torch.rsqrt(x.square().mean(tuple(range(-gamma.dim(), 0)), keepdim=True) + epsilon)
+    return F.rms_norm(x, gamma.shape, gamma, epsilon), rstd
+
+
+def rms_norm_gradients(dy, x, rstd, gamma):
+    """Of the default epsilon, with which the rstd of golden calls is made."""
+    x, gamma = x.clone().requires_grad_(), gamma.clone().requires_grad_()
+    F.rms_norm(x, gamma.shape, gamma, 1e-6).backward(dy)
+    return x.grad, gamma.grad
+
+
 COMPOSED = {
     "CrossEntropyLoss": cross_entropy_loss,
     "CrossEntropyLossGrad": cross_entropy_grad,
+    "RmsNorm": rms_norm,
+    "RmsNormGrad": rms_norm_gradients,
     "KlDivBackward": lambda grad_output, self, target, reduction, log_target: loss_gradient(
         F.kl_div, grad_output, self, reduction, target, log_target=log_target),
     "BinaryCrossEntropyWithLogitsBackward": logits_gradient(of_target=False),
