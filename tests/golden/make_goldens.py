@@ -168,7 +168,7 @@ def answers(name, aten, values):
         function, _, names = aten.rstrip(")").partition("(")
         words = [word.rpartition("=") for word in names.split(", ")]
         values = {**values, "False": False, "dtype": torch.float32}
-        answer = getattr(torch.ops.aten, function)(*(values[name] for key, _, name in words if not key),
+        answer = getattr(torch.ops.aten, function)(*(values.get(name) for key, _, name in words if not key),
                                                    **{key: values[name] for key, _, name in words if key})
     else:
         answer = COMPOSED[name](**values)
