@@ -21,7 +21,7 @@ std::vector<OpCase> AccuracyCases(const Operator& op) {
 OpCase InFloats(const OpCase& op_case) {
   OpCase floats = op_case;
   for (std::optional<TestTensor>& input : floats.inputs) {
-    if (!input.has_value()) continue;
+    if (!input.has_value() || !IsFloating(input->desc().dtype)) continue;
     input = TestTensor::Of(DType::kFloat32, input->desc().shape, input->Values());
   }
   return floats;

@@ -21,6 +21,8 @@ at::ScalarType TypeOf(DType dtype) {
       return at::kBFloat16;
     case DType::kFloat64:
       return at::kDouble;
+    case DType::kInt32:
+      return at::kInt;
     case DType::kInt64:
       return at::kLong;
     default:
@@ -33,6 +35,8 @@ at::Tensor ToAten(const TestTensor& tensor) {
   const at::Tensor view =
       at::from_blob(const_cast<std::byte*>(tensor.bytes().data()),
                     at::IntArrayRef(shape.data(), shape.size()), TypeOf(tensor.desc().dtype));
+  // Indices are int64 in PyTorch.
+  if (tensor.desc().dtype == DType::kInt32) return view.to(at::kLong);
   return tensor.desc().dtype == DType::kFloat16 ? view.to(at::kFloat) : view.clone();
 }
 
@@ -78,8 +82,10 @@ std::optional<std::vector<TestTensor>> AtenOutputs(const OpCase& op_case) {
   const std::vector<at::Tensor> results = is_composed ? std::vector{L1Backward(op_case, inputs)}
                                                       : CallAten(op, inputs, op_case.attributes);
   std::vector<TestTensor> outputs;
-  for (const at::Tensor& result : results)
-    outputs.push_back(FromAten(result, op_case.inputs[0]->desc().dtype));
+  for (const at::Tensor& result : results) {
+    const DType dtype = op_case.inputs[0]->desc().dtype;
+    outputs.push_back(FromAten(result, result.is_floating_point() ? dtype : DType::kInt64));
+  }
   return outputs;
 }
 

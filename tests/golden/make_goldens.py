@@ -142,11 +142,20 @@ def rms_norm_gradients(dy, x, rstd, gamma):
     return x.grad, gamma.grad
 
 
+def avg_pool(values):
+    """Arguments of avg_pool2d behind the tensors."""
+    return (values["kernel_size"], values["stride"], values["padding"], values["ceil_mode"], values["count_include_pad"],
+            values["divisor_override"] or None)
+
+
 COMPOSED = {
     "CrossEntropyLoss": cross_entropy_loss,
     "CrossEntropyLossGrad": cross_entropy_grad,
     "RmsNorm": rms_norm,
     "RmsNormGrad": rms_norm_gradients,
+    "AvgPool2d": lambda self, **values: torch.ops.aten.avg_pool2d(self, *avg_pool(values)),
+    "AvgPool2dBackward": lambda grad_output, self, **values: torch.ops.aten.avg_pool2d_backward(
+        grad_output, self, *avg_pool(values)),
     "KlDivBackward": lambda grad_output, self, target, reduction, log_target: loss_gradient(
         F.kl_div, grad_output, self, reduction, target, log_target=log_target),
     "BinaryCrossEntropyWithLogitsBackward": logits_gradient(of_target=False),

@@ -280,6 +280,7 @@ void GatherTile(const Operand& operand, std::span<const int64_t> shape, int64_t 
 void ScatterTile(const Operand& operand, std::span<const int64_t> shape, int64_t begin,
                  size_t count, const std::byte* tile) {
   if (DTypeSize(operand.dtype) == 2) return Scatter<Byte2>(operand, shape, begin, count, tile);
+  if (DTypeSize(operand.dtype) == 8) return Scatter<Byte8>(operand, shape, begin, count, tile);
   return Scatter<Byte4>(operand, shape, begin, count, tile);
 }
 

@@ -133,6 +133,7 @@ void AddOutputs(MistakeList& list, const TensorParam& param) {
   };
   for (const int dtype :
        {int{v1::DATA_TYPE_INT32}, int{v1::DATA_TYPE_BOOL}, int{v1::DATA_TYPE_UINT64}, 14, -1}) {
+    if (dtype == v1::DATA_TYPE_INT32 && param.dtypes.Contains(DType::kInt32)) continue;
     add("of_dtype_" + std::to_string(dtype),
         [&](v1::Tensor& output) { output.set_dtype(static_cast<v1::DataType>(dtype)); });
   }

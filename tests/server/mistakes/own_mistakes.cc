@@ -154,6 +154,68 @@ void AddGroupNorm(MistakeList& list, const Operator& op) {
   }
 }
 
+// Attributes of pooling.
+void AddWindows(MistakeList& list, const Operator& op) {
+  using Ints = std::vector<int64_t>;
+  for (const Ints& sizes :
+       {Ints{}, Ints{0}, Ints{2, -1}, Ints{1, 1, 1}, Ints{1000}, Ints{kMax, 1}, Ints{kMin}})
+    AddAttribute(list, "kernel_size", sizes);
+  for (const Ints& strides : {Ints{0}, Ints{1, -1}, Ints{1, 1, 1}, Ints{kMax}})
+    AddAttribute(list, "stride", strides);
+  for (const Ints& sizes : {Ints{}, Ints{-1}, Ints{0, 2}, Ints{0, 0, 0}, Ints{kMax}})
+    AddAttribute(list, "padding", sizes);
+  if (op.FindAttribute("dilation") < 0) return;
+  for (const Ints& steps : {Ints{}, Ints{0}, Ints{1, 1, 1}, Ints{kMax}})
+    AddAttribute(list, "dilation", steps);
+  AddAttribute(list, "dilation", Ints{100}, "kernel_size");
+}
+
+// Lists of a fixed number of extents.
+void AddExtents(MistakeList& list, const Operator& op, std::string_view name) {
+  const int at = op.FindAttribute(name);
+  if (at < 0) return;
+  const auto length = static_cast<size_t>(op.attributes[static_cast<size_t>(at)].list_length);
+  using Ints = std::vector<int64_t>;
+  for (const int64_t extent : {int64_t{-100}, kMax, kMin})
+    AddAttribute(list, name, Ints(length == 0 ? 2 : length, extent));
+  for (const size_t entries : {size_t{0}, size_t{3}, size_t{5}})
+    AddAttribute(list, name, Ints(entries, 1));
+}
+
+// Found in the data, in phase two.
+void AddIndices(MistakeList& list) {
+  for (const int32_t index : {63, -2, std::numeric_limits<int32_t>::max()}) {
+    list.Add("index_" + std::to_string(index), "indices",
+             [&](Request& r) {
+               BytesOfInput(r, "indices").replace(4, 4, reinterpret_cast<const char*>(&index), 4);
+             })
+        .in_plan = false;
+  }
+}
+
+// Operators on planes: their first case is of 2 x 3 planes of 7 x 9, or of as many rows.
+void AddPlanes(MistakeList& list, const Operator& op) {
+  for (const TensorParam& input : op.inputs) {
+    for (const std::vector<int64_t>& shape :
+         std::vector<std::vector<int64_t>>{{}, {7}, {2, 3, 0}, {1, 1, 1, 1, 1, 1}})
+      AddShape(list, input.name, shape);
+  }
+  if (op.inputs.size() > 1) AddDType(list, op.inputs[1].name, DType::kBFloat16);
+  const bool pools = op.FindAttribute("kernel_size") >= 0;
+  if (pools) AddWindows(list, op);
+  if (!pools) AddExtents(list, op, "padding");
+  AddExtents(list, op, "output_size");
+  AddExtents(list, op, "input_size");
+  if (op.FindInput("indices") >= 0) AddIndices(list);
+}
+
+bool IsOnPlanes(const Operator& op) {
+  for (const std::string_view part : {"Pool2d", "ReflectionPad", "ReplicationPad", "Upsample"}) {
+    if (op.name.find(part) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 // Of the case "usual": T = 12, N = 3, C = 7, padded targets [3, 5] with lengths of 4.
 void AddCtcAttributes(MistakeList& list) {
   using Ints = std::vector<int64_t>;
@@ -228,6 +290,7 @@ MalformedCalls OwnMistakes(const Operator& op) {
     AddElementwise(list, op);
   }
   if (op.name.starts_with("GroupNorm")) AddGroupNorm(list, op);
+  if (IsOnPlanes(op)) AddPlanes(list, op);
   if (op.name.starts_with("CtcLoss")) {
     AddCtcAttributes(list);
     AddCtcShapes(list, op);

@@ -1,0 +1,202 @@
+#include "core/backends/cpu/plane_axis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace opserve::cpu {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+// a·b/c of numbers that are not negative; rounded down.
+int64_t MultiplyDivide(int64_t a, int64_t b, int64_t c) {
+  constexpr int64_t kSmall = int64_t{1} << 31;
+  if (a < kSmall && b < kSmall) return a * b / c;
+  return static_cast<int64_t>(static_cast<Wide>(a) * static_cast<Wide>(b) / static_cast<Wide>(c));
+}
+
+int64_t SaturatingMultiply(int64_t a, int64_t b) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
+}
+
+// The first of [0, count) of which `is_so` is true; it stays true.
+template <typename Predicate>
+int64_t FirstOf(int64_t count, const Predicate& is_so) {
+  int64_t low = 0;
+  while (low < count) {
+    const int64_t middle = low + (count - low) / 2;
+    if (is_so(middle)) {
+      count = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+}  // namespace
+
+PlaneShape::PlaneShape(const TensorDesc& desc, size_t axes) {
+  const size_t rank = desc.shape.size();
+  width = desc.shape[rank - 1];
+  if (axes == 2) height = desc.shape[rank - 2];
+  planes = 1;
+  for (size_t i = 0; i + axes < rank; ++i) planes = SaturatingMultiply(planes, desc.shape[i]);
+}
+
+PlaneAxis PlaneAxis::Mean(int64_t in, int64_t out, const PlaneWindow& window, Divisor divisor) {
+  PlaneAxis axis(Kind::kMean, in, out);
+  axis.window_ = window;
+  axis.divisor_ = divisor;
+  return axis;
+}
+
+PlaneAxis PlaneAxis::Sum(int64_t in, int64_t out, const PlaneWindow& window, double weight) {
+  PlaneAxis axis(Kind::kSum, in, out);
+  axis.window_ = window;
+  axis.weight_ = weight;
+  return axis;
+}
+
+PlaneAxis PlaneAxis::Adaptive(int64_t in, int64_t out) { return {Kind::kAdaptive, in, out}; }
+
+PlaneAxis PlaneAxis::Replicate(int64_t in, int64_t out, int64_t before) {
+  PlaneAxis axis(Kind::kReplicate, in, out);
+  axis.before_ = before;
+  return axis;
+}
+
+PlaneAxis PlaneAxis::Reflect(int64_t in, int64_t out, int64_t before) {
+  PlaneAxis axis(Kind::kReflect, in, out);
+  axis.before_ = before;
+  return axis;
+}
+
+PlaneAxis PlaneAxis::Nearest(int64_t in, int64_t out, double factor) {
+  PlaneAxis axis(Kind::kNearest, in, out);
+  axis.step_ = factor > 0 ? static_cast<float>(1.0 / factor)
+                          : static_cast<float>(in) / static_cast<float>(out);
+  // Whatever the factor, as PyTorch has it.
+  if (in == out) axis.step_ = 1.0F;
+  if (out == 2 * in) axis.step_ = 0.5F;
+  return axis;
+}
+
+PlaneAxis PlaneAxis::Linear(int64_t in, int64_t out, double factor, bool align_corners) {
+  PlaneAxis axis(Kind::kLinear, in, out);
+  axis.align_corners_ = align_corners;
+  if (align_corners) {
+    axis.exact_step_ = out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0;
+  } else {
+    axis.exact_step_ = factor > 0 ? 1 / factor : static_cast<double>(in) / static_cast<double>(out);
+  }
+  return axis;
+}
+
+AxisTaps PlaneAxis::At(int64_t output) const {
+  switch (kind_) {
+    case Kind::kMean:
+    case Kind::kSum:
+      return Window(output);
+    case Kind::kAdaptive:
+      return Share(output);
+    case Kind::kLinear:
+      return Interpolation(output);
+    default: {
+      const int64_t input = SingleInput(output);
+      return {input, input + 1, 1, 0};
+    }
+  }
+}
+
+AxisTaps PlaneAxis::Window(int64_t output) const {
+  const int64_t begin = window_.Begin(output);
+  const int64_t end = begin + window_.kernel;
+  AxisTaps taps = {std::max<int64_t>(begin, 0), std::min(end, in_), weight_, weight_};
+  if (kind_ == Kind::kMean) {
+    const int64_t of = divisor_ == Divisor::kWithPadding
+                           ? std::min(end, in_ + window_.padding) - begin
+                           : taps.end - taps.begin;
+    taps.first = taps.rest = 1 / static_cast<double>(of);
+  }
+  return taps;
+}
+
+AxisTaps PlaneAxis::Share(int64_t output) const {
+  const int64_t begin = MultiplyDivide(output, in_, out_);
+  // Rounded up: (output + 1)·in/out.
+  const int64_t end = in_ - MultiplyDivide(out_ - output - 1, in_, out_);
+  const double weight = 1 / static_cast<double>(end - begin);
+  return {begin, end, weight, weight};
+}
+
+AxisTaps PlaneAxis::Interpolation(int64_t output) const {
+  if (in_ == out_) return {output, output + 1, 1, 0};
+  const auto at = static_cast<double>(output);
+  const double place =
+      std::max(0.0, align_corners_ ? at * exact_step_ : (at + 0.5) * exact_step_ - 0.5);
+  const bool is_last = !(place < static_cast<double>(in_ - 1));
+  if (is_last) return {in_ - 1, in_, 1, 0};
+  const auto begin = static_cast<int64_t>(place);
+  const double second = place - static_cast<double>(begin);
+  return {begin, std::min(begin + 2, in_), 1 - second, second};
+}
+
+int64_t PlaneAxis::SingleInput(int64_t output) const {
+  if (kind_ == Kind::kNearest) {
+    if (in_ == out_) return output;
+    if (out_ == 2 * in_) return output / 2;
+    const float place = output == 0 ? 0.0F : static_cast<float>(output) * step_;
+    return place < 0x1p62F ? std::min(static_cast<int64_t>(place), in_ - 1) : in_ - 1;
+  }
+  const int64_t place = output - before_;
+  if (kind_ == Kind::kReplicate) return std::clamp<int64_t>(place, 0, in_ - 1);
+  return place < 0 ? -place : place < in_ ? place : 2 * (in_ - 1) - place;
+}
+
+AxisSpans PlaneAxis::OutputsOf(int64_t begin, int64_t end) const {
+  if (kind_ == Kind::kReflect) return Mirrored(begin, end);
+  AxisSpans spans;
+  spans.Add(FirstOf(out_, [&](int64_t output) { return At(output).end > begin; }),
+            FirstOf(out_, [&](int64_t output) { return At(output).begin >= end; }));
+  return spans;
+}
+
+AxisSpans PlaneAxis::Mirrored(int64_t begin, int64_t end) const {
+  // Places, from −before on, whose inputs these are: before the input, in it, behind it.
+  const int64_t last = out_ - before_;
+  const auto clip = [&](int64_t place, int64_t low, int64_t high) {
+    return std::clamp(place, std::min(low, high), high) + before_;
+  };
+  AxisSpans spans;
+  const int64_t left = std::min<int64_t>(0, last);
+  spans.Add(clip(-end + 1, -before_, left), clip(-begin + 1, -before_, left));
+  const int64_t middle = std::max<int64_t>(0, -before_);
+  spans.Add(clip(begin, middle, std::min(in_, last)), clip(end, middle, std::min(in_, last)));
+  const int64_t right = std::max(in_, -before_);
+  spans.Add(clip(2 * (in_ - 1) - end + 1, right, last),
+            clip(2 * (in_ - 1) - begin + 1, right, last));
+  return spans;
+}
+
+int64_t PlaneAxis::Reach(int64_t outputs) const {
+  switch (kind_) {
+    case Kind::kMean:
+    case Kind::kSum:
+      return (outputs - 1) * window_.stride + window_.kernel;
+    case Kind::kAdaptive:
+      return MultiplyDivide(outputs, in_, out_) + 2;
+    case Kind::kReplicate:
+    case Kind::kReflect:
+      return outputs;
+    default: {
+      const double step = kind_ == Kind::kNearest ? static_cast<double>(step_) : exact_step_;
+      const double reach = step * static_cast<double>(outputs) + 3;
+      return reach < static_cast<double>(in_) ? static_cast<int64_t>(reach) : in_;
+    }
+  }
+}
+
+}  // namespace opserve::cpu
