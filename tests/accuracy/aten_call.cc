@@ -58,8 +58,10 @@ std::vector<at::Tensor> CallAten(const Operator& op, const std::vector<at::Tenso
       stack.push_back(std::visit(ValueOf(), value));
     }
   }
+  // "add.Tensor" is one of the functions called "add".
+  const std::pair<std::string, std::string> name = absl::StrSplit(parts.first, '.');
   const c10::OperatorHandle function = c10::Dispatcher::singleton().findSchemaOrThrow(
-      absl::StrCat("aten::", parts.first).c_str(), "");
+      absl::StrCat("aten::", name.first).c_str(), name.second.c_str());
   // Arguments that are left out have their defaults.
   const std::vector<c10::Argument>& arguments = function.schema().arguments();
   for (size_t i = stack.size(); i < arguments.size(); ++i)

@@ -13,6 +13,7 @@ row-major bytes. Cases in which PyTorch differs from opserve's contract, or has 
 before PyTorch sees them where its mean would count otherwise.
 """
 
+import functools
 import itertools
 import json
 import pathlib
@@ -177,8 +178,10 @@ def answers(name, aten, values):
         function, _, names = aten.rstrip(")").partition("(")
         words = [word.rpartition("=") for word in names.split(", ")]
         values = {**values, "False": False, "dtype": torch.float32}
-        answer = getattr(torch.ops.aten, function)(*(values.get(name) for key, _, name in words if not key),
-                                                   **{key: values[name] for key, _, name in words if key})
+        # "add.Tensor" is one of the functions called "add".
+        of_aten = functools.reduce(getattr, function.split("."), torch.ops.aten)
+        answer = of_aten(*(values.get(name) for key, _, name in words if not key),
+                         **{key: values[name] for key, _, name in words if key})
     else:
         answer = COMPOSED[name](**values)
     return answer if isinstance(answer, tuple) else (answer,)

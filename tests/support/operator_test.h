@@ -62,8 +62,9 @@ struct OperatorTest {
   double ulps = 0;
 
   // PyTorch's function of it, called with our parameters: "hardshrink(self, lambd)", those that
-  // PyTorch takes by keyword as "gelu(self, approximate=approximate)", choices by their names;
-  // False is itself, dtype that of the first input.
+  // PyTorch takes by keyword as "gelu(self, approximate=approximate)", choices by their names; of
+  // several functions of a name "mul.Tensor(self, other)". False is itself, dtype that of the first
+  // input.
   // Goldens are recorded, errors and times compared by it. Empty where PyTorch has none.
   std::string_view aten = {};
 
