@@ -149,6 +149,11 @@ def avg_pool(values):
             values["divisor_override"] or None)
 
 
+def prelu_gradients(grad_output, self, weight):
+    self, weight = self.clone().requires_grad_(), weight.clone().requires_grad_()
+    return torch.autograd.grad(F.prelu(self, weight), (self, weight), grad_output)
+
+
 COMPOSED = {
     "CrossEntropyLoss": cross_entropy_loss,
     "CrossEntropyLossGrad": cross_entropy_grad,
@@ -157,6 +162,7 @@ COMPOSED = {
     "AvgPool2d": lambda self, **values: torch.ops.aten.avg_pool2d(self, *avg_pool(values)),
     "AvgPool2dBackward": lambda grad_output, self, **values: torch.ops.aten.avg_pool2d_backward(
         grad_output, self, *avg_pool(values)),
+    "PreluBackward": prelu_gradients,
     "KlDivBackward": lambda grad_output, self, target, reduction, log_target: loss_gradient(
         F.kl_div, grad_output, self, reduction, target, log_target=log_target),
     "BinaryCrossEntropyWithLogitsBackward": logits_gradient(of_target=False),

@@ -6,6 +6,7 @@
 
 #include "core/op/op_table.h"
 #include "tests/support/calls.h"
+#include "tests/support/gradient_problem.h"
 
 namespace opserve::testing {
 
@@ -52,30 +53,7 @@ GradientProblem ElementwiseProblem(std::string_view forward,
                                    const std::vector<AttributeValue>& attributes,
                                    const std::vector<double>& bends, Rng& rng) {
   const std::vector<double> self = AwayFrom(bends, 40, rng);
-  const TestTensor grad = Normal({40}, rng);
-  GradientProblem problem;
-  problem.variables = {self};
-  problem.weights = grad.Values();
-  problem.forward = [=](size_t, const std::vector<double>& values, DType dtype) {
-    return CallOf(forward, {TestTensor::Of(dtype, {40}, values)}, attributes);
-  };
-  const Gradient& gradient = (*FindOperator(forward))->gradient;
-  const OpCase exact = problem.forward(0, self, DType::kFloat64);
-  const auto output = [&](std::string_view name) {
-    const auto at = static_cast<size_t>(exact.op->FindOutput(name));
-    return Floats(ReferenceOf(exact)[at].values);
-  };
-  std::vector<std::optional<TestTensor>> inputs;
-  for (const GradientInput& input : gradient.inputs) {
-    using Source = GradientInput::Source;
-    inputs.emplace_back(input.source == Source::kOutputGradient ? grad
-                        : input.source == Source::kInput        ? Floats(self)
-                                                                : output(input.origin));
-  }
-  // Optional ones that the gradient does not take.
-  inputs.resize((*FindOperator(gradient.op))->inputs.size());
-  problem.backward = CallOf(gradient.op, std::move(inputs), GradientAttributesOf(exact));
-  return problem;
+  return ProblemOf(CallOf(forward, {Floats(self)}, attributes), rng);
 }
 
 }  // namespace opserve::testing

@@ -277,6 +277,20 @@ void AddCtcLabels(MistakeList& list) {
   }
 }
 
+using Shapes = std::vector<std::vector<int64_t>>;
+
+// Of shape [4, 2] with 2 weights.
+void AddPrelu(MistakeList& list, const Operator& op) {
+  for (const std::vector<int64_t>& shape : Shapes{{3}, {1, 2}, {2, 1}, {0}, {4}, {1, 1}})
+    AddShape(list, "weight", shape);
+  const bool is_forward = op.inputs.size() == 2;
+  for (const std::vector<int64_t>& shape : Shapes{{2}, {4, 3}, {}, {2, 4}})
+    AddShape(list, "self", shape, is_forward ? "weight" : "grad_output");
+  if (is_forward) return;
+  for (const std::vector<int64_t>& shape : Shapes{{}, {2}, {2, 4}, {4, 2, 1}})
+    AddShape(list, "grad_output", shape);
+}
+
 }  // namespace
 
 MalformedCalls OwnMistakes(const Operator& op) {
@@ -296,6 +310,7 @@ MalformedCalls OwnMistakes(const Operator& op) {
     AddCtcShapes(list, op);
     AddCtcLabels(list);
   }
+  if (op.name.starts_with("Prelu")) AddPrelu(list, op);
   return list.Take();
 }
 
