@@ -1,6 +1,7 @@
 // Phase one: from the arguments of a C function to a call of an operator.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -28,7 +29,11 @@ class CallBuilder {
   void Add(const aclScalar* scalar);
   void Add(const aclIntArray* array);
   void Add(const aclBoolArray* array);
-  void Add(int64_t value) { AddAttribute(value); }
+  // By its bits: the uint64_t 2^64 - 1 is -1.
+  template <std::integral Integer>
+  void Add(Integer value) {
+    AddAttribute(static_cast<int64_t>(value));
+  }
   void Add(double value) { AddAttribute(value); }
   void Add(float value) { AddAttribute(static_cast<double>(value)); }
   void Add(bool value) { AddAttribute(value); }

@@ -291,6 +291,39 @@ void AddPrelu(MistakeList& list, const Operator& op) {
     AddShape(list, "grad_output", shape);
 }
 
+// Where the output's dtype follows from the call, and is another one.
+void AddOutputOfFloat16(MistakeList& list) {
+  list.Add("out_of_another_float", "out", [](Request& r) {
+    v1::Tensor& tensor = *r.mutable_call()->add_outputs();
+    tensor.set_name("out");
+    tensor.set_dtype(v1::DATA_TYPE_FLOAT16);
+  });
+}
+
+// Of a weight of shape [10, 4] and indices of shape [3, 2].
+void AddEmbedding(MistakeList& list, const Operator& op) {
+  const std::string_view data = op.inputs[0].name;
+  AddShape(list, "indices", {1, 1, 1, 1, 1, 1, 3, 2});
+  for (const int64_t index : {int64_t{10}, int64_t{-1}, kMax, kMin}) {
+    list.Add("index_" + std::to_string(index), "indices",
+             [index](Request& r) {
+               BytesOfInput(r, "indices").replace(16, 8, reinterpret_cast<const char*>(&index), 8);
+             })
+        .in_plan = false;
+  }
+  AddOutputOfFloat16(list);
+  if (op.attributes.empty()) {
+    for (const std::vector<int64_t>& shape : Shapes{{}, {40}, {10, 2, 2}})
+      AddShape(list, data, shape);
+    return;
+  }
+  for (const std::vector<int64_t>& shape : Shapes{{}, {4}, {3, 2}, {2, 3, 4}, {3, 2, 4, 1}})
+    AddShape(list, data, shape);
+  for (const int64_t rows : {int64_t{-1}, kMin, kMax, int64_t{1} << 58})
+    AddAttribute(list, "num_weights", rows);
+  for (const int64_t index : {int64_t{-2}, kMin}) AddAttribute(list, "padding_idx", index);
+}
+
 }  // namespace
 
 MalformedCalls OwnMistakes(const Operator& op) {
@@ -311,6 +344,7 @@ MalformedCalls OwnMistakes(const Operator& op) {
     AddCtcLabels(list);
   }
   if (op.name.starts_with("Prelu")) AddPrelu(list, op);
+  if (op.name.starts_with("Embedding")) AddEmbedding(list, op);
   return list.Take();
 }
 

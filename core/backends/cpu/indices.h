@@ -1,0 +1,52 @@
+// Tensors of indices, which say where something is read or written: each element is loaded once,
+// checked, and used as it was loaded.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "core/backends/cpu/strided_tensor.h"
+#include "core/device/kernel.h"
+
+namespace opserve::cpu {
+
+// The elements of an input of int64 or int32, in row-major order. Of one thread.
+class IndexReader {
+ public:
+  explicit IndexReader(const StridedTensor& tensor) : tensor_(tensor) {}
+
+  // Element `i` as it was when it, or one shortly before it, was first asked for; cheap where `i`
+  // grows.
+  int64_t At(int64_t i) {
+    if (i < begin_ || i >= end_) Load(i);
+    return block_[static_cast<size_t>(i - begin_)];
+  }
+
+ private:
+  static constexpr int64_t kBlock = 256;
+
+  void Load(int64_t begin);
+
+  const StridedTensor& tensor_;
+  int64_t begin_ = 0;
+  int64_t end_ = 0;
+  std::array<int64_t, kBlock> block_;
+};
+
+// 161002, naming input `input`, when an element is not in [0, rows), the first of them. OK, and not
+// all of them were looked at, when the call was stopped.
+absl::Status CheckIndices(const KernelArgs& args, int input, int64_t rows);
+
+// The indices of each row as a list of their positions, the last first.
+struct IndexLists {
+  static constexpr int64_t kEnd = -1;
+
+  int64_t* heads;  // of each row: the position of its last index, or kEnd
+  int64_t* next;   // of each position: that of the same row's index before it, or kEnd
+};
+
+// Makes the lists of input `input`, in control memory; errors and stops as above.
+absl::Status LinkIndices(const KernelArgs& args, int input, int64_t rows, const IndexLists& lists);
+
+}  // namespace opserve::cpu
