@@ -163,6 +163,8 @@ COMPOSED = {
     "AvgPool2dBackward": lambda grad_output, self, **values: torch.ops.aten.avg_pool2d_backward(
         grad_output, self, *avg_pool(values)),
     "PreluBackward": prelu_gradients,
+    # Calls are to the dtype of their input.
+    "Cast": lambda self, dtype: self,
     "KlDivBackward": lambda grad_output, self, target, reduction, log_target: loss_gradient(
         F.kl_div, grad_output, self, reduction, target, log_target=log_target),
     "BinaryCrossEntropyWithLogitsBackward": logits_gradient(of_target=False),

@@ -324,6 +324,21 @@ void AddEmbedding(MistakeList& list, const Operator& op) {
   for (const int64_t index : {int64_t{-2}, kMin}) AddAttribute(list, "padding_idx", index);
 }
 
+// Of shape [4, 2].
+void AddPermute(MistakeList& list) {
+  using Ints = std::vector<int64_t>;
+  for (const Ints& dims : {Ints{}, Ints{1}, Ints{0, 1, 2}, Ints{0, 0}, Ints{1, -1}, Ints{0, 2},
+                           Ints{-3, 0}, Ints{kMax, 0}, Ints{0, kMin}})
+    AddAttribute(list, "dims", dims);
+  AddOutputOfFloat16(list);
+}
+
+void AddCast(MistakeList& list) {
+  for (const int64_t dtype : {int64_t{2}, int64_t{-1}, int64_t{26}, int64_t{28}, kMax, kMin})
+    AddAttribute(list, "dtype", dtype);
+  AddOutputOfFloat16(list);
+}
+
 }  // namespace
 
 MalformedCalls OwnMistakes(const Operator& op) {
@@ -345,6 +360,8 @@ MalformedCalls OwnMistakes(const Operator& op) {
   }
   if (op.name.starts_with("Prelu")) AddPrelu(list, op);
   if (op.name.starts_with("Embedding")) AddEmbedding(list, op);
+  if (op.name == "Permute") AddPermute(list);
+  if (op.name == "Cast") AddCast(list);
   return list.Take();
 }
 
