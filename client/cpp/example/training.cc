@@ -116,7 +116,8 @@ class Training {
     kernel_ = MakeParameter({kChannels, 1, 3, 3}, numbers.Uniforms(kChannels * 9, 1.0f / 3));
     gamma_ = MakeParameter({kChannels}, std::vector<float>(kChannels, 1));
     beta_ = MakeParameter({kChannels}, std::vector<float>(kChannels, 0));
-    weight_ = MakeParameter({kFeatures, kClasses}, numbers.Uniforms(kFeatures * kClasses, 1.0f / 17));
+    weight_ =
+        MakeParameter({kFeatures, kClasses}, numbers.Uniforms(kFeatures * kClasses, 1.0f / 17));
     bias_ = MakeParameter({1, kClasses}, std::vector<float>(kClasses, 0));
     ones_ = Put({1, kBatch}, std::vector<float>(kBatch, 1));
     loss_ = New({});
