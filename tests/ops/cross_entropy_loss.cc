@@ -64,7 +64,8 @@ std::vector<OpCase> EntropyCases(const Operator& op, Rng& rng) {
       {.reduction = 1, .smoothing = 0.25, .weighted = true, .ignored = 1},
       {.reduction = 0, .weighted = true},
       {.reduction = 1, .smoothing = 0.5}};
-  const Dims shapes[] = {{1, 1}, {5, 3}, {0, 4}, {40, 33}, {600, 100}, {20, 2049}, {3, 40000}};
+  const Dims shapes[] = {{1, 1},  {5, 3},   {0, 4},     {7, 4},     {9, 6},
+                         {3, 11}, {40, 33}, {600, 100}, {20, 2049}, {3, 40000}};
   std::vector<OpCase> cases;
   size_t turn = 0;
   for (const Dims& shape : shapes) {
