@@ -165,6 +165,13 @@ COMPOSED = {
     "PreluBackward": prelu_gradients,
     # Calls are to the dtype of their input.
     "Cast": lambda self, dtype: self,
+    "UpsampleNearest2dBackward": lambda grad_out, output_size, input_size, scales_h, scales_w: (
+        torch.ops.aten.upsample_nearest2d_backward(grad_out, output_size, input_size, scales_h or None, scales_w or None)),
+    "UpsampleBilinear2d": lambda self, output_size, align_corners, scales_h, scales_w: torch.ops.aten.upsample_bilinear2d(
+        self, output_size, align_corners, scales_h or None, scales_w or None),
+    "UpsampleBilinear2dBackward": lambda grad_out, output_size, input_size, align_corners, scales_h, scales_w: (
+        torch.ops.aten.upsample_bilinear2d_backward(grad_out, output_size, input_size, align_corners, scales_h or None,
+                                                    scales_w or None)),
     "KlDivBackward": lambda grad_output, self, target, reduction, log_target: loss_gradient(
         F.kl_div, grad_output, self, reduction, target, log_target=log_target),
     "BinaryCrossEntropyWithLogitsBackward": logits_gradient(of_target=False),
