@@ -149,6 +149,23 @@ def avg_pool(values):
             values["divisor_override"] or None)
 
 
+def geglu(self, dim, approximate):
+    a, b = self.chunk(2, dim)
+    gelu = F.gelu(b, approximate=["none", "tanh"][approximate])
+    return a * gelu, gelu
+
+
+def geglu_gradient(grad_output, self, gelu, dim, approximate):
+    of_gate = gradient(lambda x: geglu(x, dim, approximate)[0], grad_output, self)
+    # That of the first half is by gelu as it is given.
+    return torch.cat((grad_output * gelu, of_gate.chunk(2, dim)[1]), dim)
+
+
+def swiglu(x, dim):
+    a, b = x.chunk(2, dim)
+    return F.silu(a) * b
+
+
 def prelu_gradients(grad_output, self, weight):
     self, weight = self.clone().requires_grad_(), weight.clone().requires_grad_()
     return torch.autograd.grad(F.prelu(self, weight), (self, weight), grad_output)
@@ -162,6 +179,10 @@ COMPOSED = {
     "AvgPool2d": lambda self, **values: torch.ops.aten.avg_pool2d(self, *avg_pool(values)),
     "AvgPool2dBackward": lambda grad_output, self, **values: torch.ops.aten.avg_pool2d_backward(
         grad_output, self, *avg_pool(values)),
+    "GeGlu": geglu,
+    "GeGluBackward": geglu_gradient,
+    "SwiGlu": swiglu,
+    "SwiGluGrad": lambda y_grad, x, dim: gradient(lambda x: swiglu(x, dim), y_grad, x),
     "PreluBackward": prelu_gradients,
     # Calls are to the dtype of their input.
     "Cast": lambda self, dtype: self,

@@ -8,8 +8,8 @@
 #define OPSERVE_CPU_GELU_INL_H_
 #endif
 
+#include "core/backends/cpu/decay-inl.h"
 #include "core/backends/cpu/elementwise-inl.h"
-#include "core/backends/cpu/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace opserve::cpu::HWY_NAMESPACE {
@@ -41,33 +41,34 @@ HWY_INLINE FloatVec ScaledNormalTail(FloatTag d, FloatVec t) {
 }
 
 // e^(−t²/2) for 0 <= t <= 100.
-HWY_INLINE Decay NormalDecay(FloatTag d, FloatVec t) {
+HWY_INLINE DeepDecay NormalDecay(FloatTag d, FloatVec t) {
   const auto exponent = [](DoubleTag dd, DoubleVec v)
                             HWY_ATTR { return hn::Mul(hn::Mul(v, v), hn::Set(dd, -0.5)); };
-  return Decay(d, InDouble(d, exponent, t));
+  return DeepDecay(d, InDouble(d, exponent, t));
 }
 
-// x Φ(x)
-struct GeluOf {
-  HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 1>& in) const {
-    const FloatVec x = in[0];
+// The function and its slope, each by one of its forms.
+struct GeluExact {
+  // x Φ(x)
+  static HWY_INLINE Decaying Value(FloatTag d, FloatVec x) {
     const FloatVec t = HeldTo100(d, hn::Abs(x));
     const FloatVec tail = ScaledNormalTail(d, t);
-    const Decay decay = NormalDecay(d, t);
+    const DeepDecay decay = NormalDecay(d, t);
+    const auto below = hn::Lt(x, hn::Zero(d));
     const FloatVec above = hn::Mul(x, hn::Sub(hn::Set(d, 1.0f), decay.Times(tail)));
-    return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), decay.Times(hn::Mul(tail, x)), above);
+    return Decaying(below, decay, hn::IfThenElse(below, hn::Mul(tail, x), above));
   }
-};
 
-// g (Φ(x) + x φ(x)), φ the density.
-struct GeluGradient {
-  HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 2>& in) const {
-    const FloatVec t = hn::Abs(in[1]);
+  // Φ(x) + x φ(x), φ the density.
+  static HWY_INLINE Decaying Slope(FloatTag d, FloatVec x) {
+    const FloatVec t = HeldOrNaN(d, hn::Abs(x));
     const FloatVec held = HeldTo100(d, t);
     const FloatVec density = hn::Mul(t, hn::Set(d, 0.398942280401432678f));
-    const FloatVec tail = NormalDecay(d, held).Times(hn::Sub(ScaledNormalTail(d, held), density));
-    const FloatVec above = hn::Sub(hn::Set(d, 1.0f), tail);
-    return hn::Mul(in[0], hn::IfThenElse(hn::Lt(in[1], hn::Zero(d)), tail, above));
+    const FloatVec tail = hn::Sub(ScaledNormalTail(d, held), density);
+    const DeepDecay decay = NormalDecay(d, held);
+    const auto below = hn::Lt(x, hn::Zero(d));
+    const FloatVec above = hn::Sub(hn::Set(d, 1.0f), decay.Times(tail));
+    return Decaying(below, decay, hn::IfThenElse(below, tail, above));
   }
 };
 
@@ -75,31 +76,27 @@ inline constexpr double kGeluTanhLinear = 1.5957691216057308;  // 2 √(2 / π)
 inline constexpr double kGeluTanhCubic = 0.07135481627260025;  // times 0.044715
 
 // e^−|w|, w = 2 √(2 / π) (x + 0.044715 x³), for 0 <= |x| <= 100.
-HWY_INLINE Decay GeluTanhDecay(FloatTag d, FloatVec x) {
+HWY_INLINE DeepDecay GeluTanhDecay(FloatTag d, FloatVec x) {
   const auto exponent = [](DoubleTag dd, DoubleVec v) HWY_ATTR {
     const DoubleVec slope =
         hn::MulAdd(hn::Mul(v, v), hn::Set(dd, kGeluTanhCubic), hn::Set(dd, kGeluTanhLinear));
     return hn::Neg(hn::Mul(v, slope));
   };
-  return Decay(d, InDouble(d, exponent, hn::Abs(x)));
+  return DeepDecay(d, InDouble(d, exponent, hn::Abs(x)));
 }
 
-// ½ x (1 + tanh(w / 2)) = x σ(w)
-struct GeluTanhOf {
-  HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 1>& in) const {
-    const FloatVec x = in[0];
-    const Decay t = GeluTanhDecay(d, HeldTo100(d, hn::Abs(x)));
+struct GeluByTanh {
+  // ½ x (1 + tanh(w / 2)) = x σ(w)
+  static HWY_INLINE Decaying Value(FloatTag d, FloatVec x) {
+    const DeepDecay t = GeluTanhDecay(d, HeldTo100(d, hn::Abs(x)));
     const FloatVec y = hn::Div(x, hn::Add(hn::Set(d, 1.0f), t.value()));
-    return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), t.Times(y), y);
+    return Decaying(hn::Lt(x, hn::Zero(d)), t, y);
   }
-};
 
-// g (σ(w) + x w' σ(w) (1 − σ(w)))
-struct GeluTanhGradient {
-  HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 2>& in) const {
-    const FloatVec x = in[1];
+  // σ(w) + x w' σ(w) (1 − σ(w))
+  static HWY_INLINE Decaying Slope(FloatTag d, FloatVec x) {
     const FloatVec held = hn::CopySign(HeldTo100(d, hn::Abs(x)), x);
-    const Decay t = GeluTanhDecay(d, held);
+    const DeepDecay t = GeluTanhDecay(d, held);
     const FloatVec slope =
         hn::MulAdd(hn::Mul(held, held), hn::Set(d, static_cast<float>(3 * kGeluTanhCubic)),
                    hn::Set(d, static_cast<float>(kGeluTanhLinear)));
@@ -107,8 +104,21 @@ struct GeluTanhGradient {
     const auto below = hn::Lt(x, hn::Zero(d));
     const FloatVec sum = hn::Add(hn::Set(d, 1.0f), t.value());
     const FloatVec numerator = hn::Add(sum, hn::IfThenElse(below, z, t.Times(z)));
-    const FloatVec quotient = hn::Div(hn::Div(numerator, sum), sum);
-    return hn::Mul(in[0], hn::IfThenElse(below, t.Times(quotient), quotient));
+    return Decaying(below, t, hn::Div(hn::Div(numerator, sum), sum));
+  }
+};
+
+template <typename Form>
+struct GeluOf {
+  HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 1>& in) const {
+    return Form::Value(d, in[0]).value();
+  }
+};
+
+template <typename Form>
+struct GeluGradient {
+  HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 2>& in) const {
+    return hn::Mul(in[0], Form::Slope(d, in[1]).value());
   }
 };
 

@@ -10,17 +10,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace opserve::cpu::HWY_NAMESPACE {
 
-void Gelu(const KernelArgs& args) { Map<1>(args, GeluOf()); }
-void GeluBackward(const KernelArgs& args) { Map<2>(args, GeluGradient()); }
+void Gelu(const KernelArgs& args) { Map<1>(args, GeluOf<GeluExact>()); }
+void GeluBackward(const KernelArgs& args) { Map<2>(args, GeluGradient<GeluExact>()); }
 
 void GeluV2(const KernelArgs& args) {
   if (args.call.attribute<int64_t>(0) == 0) return Gelu(args);
-  Map<1>(args, GeluTanhOf());
+  Map<1>(args, GeluOf<GeluByTanh>());
 }
 
 void GeluBackwardV2(const KernelArgs& args) {
   if (args.call.attribute<int64_t>(0) == 0) return GeluBackward(args);
-  Map<2>(args, GeluTanhGradient());
+  Map<2>(args, GeluGradient<GeluByTanh>());
 }
 
 }  // namespace opserve::cpu::HWY_NAMESPACE

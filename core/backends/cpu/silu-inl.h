@@ -7,41 +7,49 @@
 #define OPSERVE_CPU_SILU_INL_H_
 #endif
 
+#include "core/backends/cpu/decay-inl.h"
 #include "core/backends/cpu/elementwise-inl.h"
-#include "core/backends/cpu/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace opserve::cpu::HWY_NAMESPACE {
 
-// By t = e^−|z|: x / (1 + t), where z < 0 t x / (1 + t).
+// x σ(z). By t = e^−|z|: x / (1 + t), where z < 0 t x / (1 + t).
+template <typename Argument>
+HWY_INLINE Decaying SwishValue(FloatTag d, const Argument& argument, FloatVec x) {
+  const SplitDouble z = argument(d, x);
+  const DeepDecay t(d, NegativeOf(d, z));
+  const FloatVec y = hn::Div(x, hn::Add(hn::Set(d, 1.0f), t.value()));
+  return Decaying(hn::Lt(z.value, hn::Zero(d)), t, y);
+}
+
+// σ + z σ (1 − σ), σ = σ(z). By t: (1 + t + z t) / (1 + t)², where z < 0 t (1 + t + z) / (1 + t)².
+template <typename Argument>
+HWY_INLINE Decaying SwishSlope(FloatTag d, const Argument& argument, FloatVec any) {
+  const FloatVec x = HeldOrNaN(d, any);
+  const SplitDouble z = argument(d, x);
+  const auto below = hn::Lt(z.value, hn::Zero(d));
+  const DeepDecay t(d, NegativeOf(d, z));
+  const FloatVec sum = hn::Add(hn::Set(d, 1.0f), t.value());
+  const FloatVec numerator = hn::Add(sum, hn::IfThenElse(below, z.value, t.Times(z.value)));
+  // Twice, as the square of the sum would be rounded once more.
+  return Decaying(below, t, hn::Div(hn::Div(numerator, sum), sum));
+}
+
 template <typename Argument>
 struct SwishOf {
   Argument argument;
 
   HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 1>& in) const {
-    const SplitDouble z = argument(d, in[0]);
-    const Decay t(d, NegativeOf(d, z));
-    const FloatVec y = hn::Div(in[0], hn::Add(hn::Set(d, 1.0f), t.value()));
-    return hn::IfThenElse(hn::Lt(z.value, hn::Zero(d)), t.Times(y), y);
+    return SwishValue(d, argument, in[0]).value();
   }
 };
 
-// g (σ + z σ (1 − σ)), σ = σ(z). By t: g (1 + t + z t) / (1 + t)², where z < 0
-// g t (1 + t + z) / (1 + t)².
 template <typename Argument>
 struct SwishGradient {
   Argument argument;
 
   HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 2>& in) const {
-    const FloatVec x = HeldOrNaN(d, in[1]);
-    const SplitDouble z = argument(d, x);
-    const auto below = hn::Lt(z.value, hn::Zero(d));
-    const Decay t(d, NegativeOf(d, z));
-    const FloatVec sum = hn::Add(hn::Set(d, 1.0f), t.value());
-    const FloatVec numerator = hn::Add(sum, hn::IfThenElse(below, z.value, t.Times(z.value)));
-    // Twice, as the square of the sum would be rounded once more.
-    const FloatVec slope = hn::Div(hn::Div(numerator, sum), sum);
-    return hn::Mul(in[0], hn::IfThenElse(below, t.Times(slope), slope));
+    return hn::Mul(in[0], SwishSlope(d, argument, in[1]).value());
   }
 };
 

@@ -279,6 +279,27 @@ void AddCtcLabels(MistakeList& list) {
 
 using Shapes = std::vector<std::vector<int64_t>>;
 
+// Of a tensor of shape [4, 6] that is cut along its last dimension.
+void AddGate(MistakeList& list, const Operator& op) {
+  const bool is_forward = op.inputs.size() == 1;
+  const std::string_view whole = op.inputs[is_forward ? 0 : 1].name;
+  for (const int64_t dim : {int64_t{2}, int64_t{-3}, kMax, kMin}) AddAttribute(list, "dim", dim);
+  for (const std::vector<int64_t>& shape : Shapes{{}, {4, 5}, {5}, {2, 2, 1}})
+    AddShape(list, whole, shape);
+  for (const TensorParam& param : op.inputs) {
+    if (param.name == whole) continue;
+    for (const std::vector<int64_t>& shape : Shapes{{}, {4, 6}, {3}, {4, 3, 1}, {2, 3}})
+      AddShape(list, param.name, shape);
+  }
+  if (!is_forward) {
+    for (const std::vector<int64_t>& shape : Shapes{{4, 8}, {6}, {4, 6, 2}})
+      AddShape(list, whole, shape, op.inputs[0].name);
+  }
+  if (op.FindAttribute("approximate") < 0) return;
+  for (const int64_t form : {int64_t{-1}, int64_t{2}, kMax})
+    AddAttribute(list, "approximate", form);
+}
+
 // Of shape [4, 2] with 2 weights.
 void AddPrelu(MistakeList& list, const Operator& op) {
   for (const std::vector<int64_t>& shape : Shapes{{3}, {1, 2}, {2, 1}, {0}, {4}, {1, 1}})
@@ -358,6 +379,7 @@ MalformedCalls OwnMistakes(const Operator& op) {
     AddCtcShapes(list, op);
     AddCtcLabels(list);
   }
+  if (op.name.find("Glu") != std::string_view::npos) AddGate(list, op);
   if (op.name.starts_with("Prelu")) AddPrelu(list, op);
   if (op.name.starts_with("Embedding")) AddEmbedding(list, op);
   if (op.name == "Permute") AddPermute(list);
