@@ -55,11 +55,18 @@ at::Tensor L1Backward(const OpCase& c, const std::vector<at::Tensor>& in) {
   return (in[1] - in[2]).sign() * grad;
 }
 
-// PyTorch 1.13 has no kernel of them in bfloat16 on the CPU: float, rounded once, is what there is.
+// PyTorch 1.13 has no kernel of them in bfloat16 on the CPU, or forgets that a convolution is
+// transposed: float, rounded once, is what there is.
 bool LacksBFloat16(std::string_view op) {
-  static constexpr std::string_view kLacking[] = {
-      "MseLoss", "MseLossBackward", "BinaryCrossEntropy", "BinaryCrossEntropyBackward",
-      "Mish",    "MishBackward",    "HardtanhBackward"};
+  static constexpr std::string_view kLacking[] = {"MseLoss",
+                                                  "MseLossBackward",
+                                                  "BinaryCrossEntropy",
+                                                  "BinaryCrossEntropyBackward",
+                                                  "Mish",
+                                                  "MishBackward",
+                                                  "HardtanhBackward",
+                                                  "Convolution",
+                                                  "ConvolutionBackward"};
   if (op.starts_with("ReflectionPad") || op.starts_with("ReplicationPad")) return true;
   return std::find(std::begin(kLacking), std::end(kLacking), op) != std::end(kLacking);
 }

@@ -129,7 +129,14 @@ std::vector<OpCase> ConvolutionCases(const Operator& op, Rng& rng) {
   return cases;
 }
 
-// The first is small enough for goldens.
+// With lists of an entry for each dimension, as some versions of PyTorch want them.
+ConvolutionProblem Spelled(ConvolutionProblem p) {
+  for (Ints* list : {&p.stride, &p.padding, &p.dilation, &p.output_padding})
+    list->resize(p.input.size() - 2, (*list)[0]);
+  return p;
+}
+
+// The small ones are goldens, too.
 std::vector<OpCase> ConvolutionAccuracyCases(const Operator& op, DType dtype, Rng& rng) {
   const ConvolutionProblem problems[] = {
       {.input = {1, 2, 2, 2}, .weight = {2, 2, 2, 2}, .padding = {1}, .dilation = {2}},
@@ -145,7 +152,7 @@ std::vector<OpCase> ConvolutionAccuracyCases(const Operator& op, DType dtype, Rn
   };
   std::vector<OpCase> cases;
   for (const ConvolutionProblem& problem : problems) {
-    cases.push_back(ProblemCase(op, problem, dtype, 0, rng));
+    cases.push_back(ProblemCase(op, Spelled(problem), dtype, 0, rng));
     const bool small = NumElements(problem.input).value_or(0) == 8;
     cases.back().label = absl::StrCat(small ? "small" : ShapeToString(problem.input),
                                       problem.transposed ? " transposed" : "");
@@ -157,7 +164,7 @@ std::vector<OpCase> ConvolutionAccuracyCases(const Operator& op, DType dtype, Rn
         {.input = {1, 2, 3}, .weight = {2, 2, 2}, .transposed = true},
     };
     for (const ConvolutionProblem& problem : more) {
-      cases.push_back(ProblemCase(op, problem, dtype, 0, rng));
+      cases.push_back(ProblemCase(op, Spelled(problem), dtype, 0, rng));
       cases.back().label = "small";
     }
   }

@@ -142,9 +142,12 @@ void CallBuilder::Add(const aclScalar* scalar) {
 
 template <typename Array, typename Table>
 void CallBuilder::AddArray(const Array* array, const Table& arrays) {
-  const std::string_view name = NextAttribute().name;
+  const AttributeParam& param = NextAttribute();
+  const std::string_view name = param.name;
   AttributeValue value;
-  if (array == nullptr) {
+  if (array == nullptr && param.c_optional) {
+    value = param.default_value.ToValue();
+  } else if (array == nullptr) {
     NoteMissing(name, "an array");
   } else if (const auto object = arrays.Find(array); object == nullptr) {
     NoteInvalid(InvalidParameter(name, kOneThatLives, kAnother));

@@ -68,6 +68,35 @@ HWY_NOINLINE void MultiplyPacked(const float* a, const float* b, int64_t rows, i
   }
 }
 
+// c += a·b where a has few rows, and b is packed transposed: one sum of a vector's lanes for each
+// element. Both are zeros up to a multiple of the lanes.
+HWY_NOINLINE void MultiplyDots(const float* a, const float* b, int64_t rows, int64_t cols,
+                               int64_t depth, float* c) {
+  const FloatTag d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t j = 0; j < cols; ++j, b += kRowStep) {
+    for (int64_t r = 0; r < rows; ++r) {
+      const float* const row = a + r * kRowStep;
+      FloatVec sum0 = hn::Zero(d);
+      FloatVec sum1 = sum0;
+      int64_t k = 0;
+      for (; k + lanes < depth; k += 2 * lanes) {
+        sum0 = hn::MulAdd(hn::LoadU(d, row + k), hn::LoadU(d, b + k), sum0);
+        sum1 = hn::MulAdd(hn::LoadU(d, row + k + lanes), hn::LoadU(d, b + k + lanes), sum1);
+      }
+      if (k < depth) sum0 = hn::MulAdd(hn::LoadU(d, row + k), hn::LoadU(d, b + k), sum0);
+      c[r * kRowStep + j] += hn::GetLane(hn::SumOfLanes(d, hn::Add(sum0, sum1)));
+    }
+  }
+}
+
+// Zeros after the first `count` columns of each row, up to a multiple of `multiple`.
+HWY_INLINE void PadRows(float* block, int64_t rows, int64_t count, int64_t multiple) {
+  const int64_t past = count % multiple == 0 ? 0 : multiple - count % multiple;
+  for (int64_t r = 0; r < rows && past > 0; ++r)
+    std::fill_n(block + r * kRowStep + count, past, 0.0F);
+}
+
 class BlockProduct {
  public:
   BlockProduct(const Workers& workers, const ProductPlan& plan, std::span<std::byte> workspace,
@@ -120,23 +149,36 @@ class BlockProduct {
     const int64_t width = (tile.cols + ColsAtOnce() - 1) / ColsAtOnce() * ColsAtOnce();
     for (int64_t r = 0; r < tile.rows; ++r) std::fill_n(blocks.c + r * kRowStep, width, 0.0F);
     const int64_t begin = segment * plan_.segment_depth();
-    const int64_t count = std::min(plan_.segment_depth(), shape_.depth - begin);
-    for (int64_t k = 0; k < count && !pace.stopped(); k += kBlockDepth) {
-      const int64_t depth = std::min(kBlockDepth, count - k);
-      Pack({tile.batch, tile.row, tile.rows, begin + k, depth}, a_, b_, blocks.a);
-      Pack({tile.batch, begin + k, depth, tile.col, tile.cols}, b_, a_, blocks.b);
-      for (int64_t r = 0; r < depth && width > tile.cols; ++r)
-        std::fill_n(blocks.b + r * kRowStep + tile.cols, width - tile.cols, 0.0F);
-      MultiplyPacked(blocks.a, blocks.b, tile.rows, width, depth, blocks.c);
+    const int64_t end = std::min(begin + plan_.segment_depth(), shape_.depth);
+    for (int64_t k = begin; k < end && !pace.stopped(); k += kBlockDepth) {
+      const int64_t depth = std::min(kBlockDepth, end - k);
+      AddProducts(tile, k, depth, blocks);
       pace.Goes(plan_.BlockCost(depth));
     }
-    if (count <= 0) pace.Goes(plan_.BlockCost(0));
+    if (begin >= end) pace.Goes(plan_.BlockCost(0));
     if (pace.stopped()) return;
     if (plan_.segments() == 1) return Store(tile, blocks.c);
     for (int64_t r = 0; r < tile.rows; ++r) {
       std::memcpy(PartialRow(tile, segment, r), blocks.c + r * kRowStep,
                   static_cast<size_t>(tile.cols) * sizeof(float));
     }
+  }
+
+  // Of `depth` terms from the k-th on.
+  void AddProducts(const MatrixBlock& tile, int64_t k, int64_t depth, Blocks& blocks) const {
+    const MatrixBlock left = {tile.batch, tile.row, tile.rows, k, depth};
+    const MatrixBlock right = {tile.batch, k, depth, tile.col, tile.cols};
+    Pack(left, a_, b_, blocks.a, kSteps);
+    if (plan_.by_dots()) {
+      Pack(right, b_, a_, blocks.b, kSteps.Transposed());
+      PadRows(blocks.a, tile.rows, depth, static_cast<int64_t>(hn::Lanes(FloatTag())));
+      PadRows(blocks.b, tile.cols, depth, static_cast<int64_t>(hn::Lanes(FloatTag())));
+      return MultiplyDots(blocks.a, blocks.b, tile.rows, tile.cols, depth, blocks.c);
+    }
+    Pack(right, b_, a_, blocks.b, kSteps);
+    PadRows(blocks.b, depth, tile.cols, ColsAtOnce());
+    const int64_t width = (tile.cols + ColsAtOnce() - 1) / ColsAtOnce() * ColsAtOnce();
+    MultiplyPacked(blocks.a, blocks.b, tile.rows, width, depth, blocks.c);
   }
 
   float* PartialRow(const MatrixBlock& tile, int64_t segment, int64_t row) const {
@@ -158,9 +200,10 @@ class BlockProduct {
   }
 
   // A block of the one operand, or, where the product is transposed, of the other.
-  void Pack(const MatrixBlock& block, PackBlock plain, PackBlock other, float* to) const {
-    if (plan_.transposed()) return other(block.Transposed(), to, kSteps.Transposed());
-    plain(block, to, kSteps);
+  void Pack(const MatrixBlock& block, PackBlock plain, PackBlock other, float* to,
+            BlockSteps steps) const {
+    if (plan_.transposed()) return other(block.Transposed(), to, steps.Transposed());
+    plain(block, to, steps);
   }
 
   void Store(const MatrixBlock& tile, float* from) const {
@@ -193,6 +236,8 @@ int64_t NumBlocks(int64_t extent, int64_t block) {
   return extent / block + (extent % block == 0 ? 0 : 1);
 }
 
+// Rows that are too few to make use of what is packed in vectors of columns.
+constexpr int64_t kFewRows = 4;
 // Tiles below which the depth is cut, and about how many units it is cut into.
 constexpr int64_t kFewTiles = 32;
 // Nanoseconds that a unit of a cut depth is worth.
@@ -204,6 +249,7 @@ ProductPlan::ProductPlan(const ProductShape& shape, ScratchPlan& scratch)
     : shape_(shape), transposed_(shape.rows > shape.cols) {
   if (shape.batch == 0 || shape.rows == 0 || shape.cols == 0) shape_ = {};
   if (transposed_) std::swap(shape_.rows, shape_.cols);
+  by_dots_ = shape_.rows <= kFewRows && (transposed_ || shape_.cols <= kFewRows);
   row_blocks_ = NumBlocks(shape_.rows, kBlockRows);
   col_blocks_ = NumBlocks(shape_.cols, kBlockCols);
   segment_depth_ = std::max<int64_t>(shape_.depth, 1);

@@ -60,6 +60,9 @@ class ProductPlan {
   // Computes Cᵀ = Bᵀ·Aᵀ, so that vectors lie along the longer side. `shape` is Cᵀ's then.
   bool transposed() const { return transposed_; }
   const ProductShape& shape() const { return shape_; }
+  // Whether each element is a sum along the depth of both operands, of which one has few rows: rows
+  // of A times a vector, and vectors times vectors.
+  bool by_dots() const { return by_dots_; }
   int64_t row_blocks() const { return row_blocks_; }
   int64_t tiles() const { return shape_.batch * row_blocks_ * col_blocks_; }
   // Where there are few tiles the depth is cut, too; the sums of each segment are added later.
@@ -74,6 +77,7 @@ class ProductPlan {
  private:
   ProductShape shape_;
   bool transposed_;
+  bool by_dots_ = false;
   int64_t row_blocks_;
   int64_t col_blocks_;
   int64_t segments_ = 1;

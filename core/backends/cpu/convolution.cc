@@ -2,50 +2,17 @@
 // over and y that of their positions (input and result; of a transposed convolution result and
 // input), w the weights, and taps what kernels meet (convolution_taps.h), for each group:
 //   y = w·taps(x), x = wᵀ·taps(y), w = y·taps(x)ᵀ
-// None of them is ever whole in memory.
+// Taps are never whole in memory. Of x, those elements are made together that meet the same of a
+// kernel's: with a stride of s, every s-th in each dimension.
 #include <algorithm>
 
 #include "core/backends/cpu/block_product.h"
+#include "core/backends/cpu/convolution_geometry.h"
 #include "core/backends/cpu/convolution_taps.h"
 #include "core/backends/cpu/matrix_view.h"
 
 namespace opserve::cpu {
 namespace {
-
-// What the three products have in common.
-struct Geometry {
-  int64_t batch;
-  int64_t groups;
-  int64_t x_channels;  // of a group
-  int64_t y_channels;
-  Extents3 x = {1, 1, 1};
-  Extents3 y = {1, 1, 1};
-  Extents3 kernel = {1, 1, 1};
-  Steps3 steps = {};
-
-  // A kernel of one element at each place of x: taps are x itself.
-  bool IsPointwise() const {
-    for (size_t i = 0; i < 3; ++i) {
-      if (kernel[i] != 1 || steps[i].stride != 1 || steps[i].padding != 0) return false;
-    }
-    return x == y;
-  }
-};
-
-// `first` is the attribute stride.
-Geometry GeometryOf(const OpCall& call, int first, const Dims& x, const Dims& y, const Dims& w) {
-  const auto groups = call.attribute<int64_t>(first + 5);
-  Geometry geometry = {x[0], groups, x[1] / groups, y[1] / groups};
-  const size_t missing = 5 - x.size();
-  for (size_t i = 2; i < x.size(); ++i) {
-    const size_t dim = i - 2 + missing;
-    geometry.x[dim] = x[i];
-    geometry.y[dim] = y[i];
-    geometry.kernel[dim] = w[i];
-    geometry.steps[dim] = StepsOf(call, first, i - 2);
-  }
-  return geometry;
-}
 
 int64_t Count(std::initializer_list<int64_t> extents, const Extents3& more) {
   Dims all(extents);
@@ -53,13 +20,14 @@ int64_t Count(std::initializer_list<int64_t> extents, const Extents3& more) {
   return NumElements(all).value_or(0);
 }
 
-ProductShape ShapeOfY(const Geometry& g) {
+ProductShape ShapeOfY(const ConvolutionGeometry& g) {
   return {g.groups, g.y_channels, Count({g.batch}, g.y), Count({g.x_channels}, g.kernel)};
 }
-ProductShape ShapeOfX(const Geometry& g) {
-  return {g.groups, g.x_channels, Count({g.batch}, g.x), Count({g.y_channels}, g.kernel)};
+ProductShape ShapeOfX(const ConvolutionGeometry& g, const ConvolutionPhase& phase) {
+  return {g.groups, g.x_channels, Count({g.batch}, CountsOf(phase.x)),
+          Count({g.y_channels}, CountsOf(phase.kernel))};
 }
-ProductShape ShapeOfW(const Geometry& g) {
+ProductShape ShapeOfW(const ConvolutionGeometry& g) {
   return {g.groups, g.y_channels, Count({g.x_channels}, g.kernel), Count({g.batch}, g.y)};
 }
 ProductShape ShapeOfBias(const Dims& result) {
@@ -67,40 +35,52 @@ ProductShape ShapeOfBias(const Dims& result) {
           NumElements(std::span<const int64_t>(result).subspan(2)).value_or(0) * result[0]};
 }
 
-// Rows are the channels of a group, columns the places of the batch.
-MatrixView DataView(MatrixView view, const TensorDesc& desc, int64_t groups) {
+// Appends slices of the dimensions after the channels to `axis`.
+void AppendSlices(const TensorDesc& desc, const Slices& slices, MatrixAxis& axis,
+                  MatrixView& view) {
+  int64_t offset = 0;
+  for (size_t i = 2; i < desc.shape.size(); ++i) {
+    const Slice& slice = slices[i - 2 + 5 - desc.shape.size()];
+    if (slice.count > 0) offset += slice.first * desc.strides[i];
+    axis.Append(slice.count, slice.count > 1 ? slice.step * desc.strides[i] : 0);
+  }
+  offset *= static_cast<int64_t>(DTypeSize(desc.dtype));
+  if (view.input != nullptr) view.input += offset;
+  if (view.output != nullptr) view.output += offset;
+}
+
+// Rows are the channels of a group, columns the places of the batch. Of an empty tensor, which
+// nobody reads and of which strides may be any numbers, there are no axes.
+MatrixView DataView(MatrixView view, const TensorDesc& desc, int64_t groups, const Slices& slices) {
+  if (desc.num_elements() == 0) return view;
   const int64_t channels = desc.shape[1] / groups;
   if (groups > 1) view.batch.Append(groups, channels * desc.strides[1]);
   view.rows.Append(channels, desc.strides[1]);
   AppendDims(desc, 0, 1, view.cols);
-  AppendDims(desc, 2, desc.shape.size(), view.cols);
+  AppendSlices(desc, slices, view.cols, view);
   return view;
 }
 
 // Rows are the channels of y, columns those of x and the kernel's elements; or of x, and of y.
-MatrixView WeightView(MatrixView view, const TensorDesc& desc, int64_t groups, bool rows_are_y) {
+MatrixView WeightView(MatrixView view, const TensorDesc& desc, int64_t groups, bool rows_are_y,
+                      const Slices& slices) {
+  if (desc.num_elements() == 0) return view;
   const int64_t channels = desc.shape[0] / groups;
   if (groups > 1) view.batch.Append(groups, channels * desc.strides[0]);
   (rows_are_y ? view.rows : view.cols).Append(channels, desc.strides[0]);
   AppendDims(desc, 1, 2, rows_are_y ? view.cols : view.rows);
-  AppendDims(desc, 2, desc.shape.size(), view.cols);
+  AppendSlices(desc, slices, view.cols, view);
   return view;
 }
 
-ConvolutionTaps TapsOf(const KernelArgs& args, int input, const Geometry& g,
-                       ConvolutionTaps::From from) {
-  const bool of_x = from == ConvolutionTaps::From::kInput;
+// The taps of an input of `extents`; those of its numbers that are the tensor's.
+ConvolutionTaps TapsOf(const KernelArgs& args, int input, int64_t groups, const Extents3& extents) {
   const TensorDesc& desc = args.call.input(input);
-  const MatrixView view = ViewOfInput(args, input);
   ConvolutionTaps taps;
-  taps.from = from;
-  taps.first = view.input;
+  taps.first = ViewOfInput(args, input).input;
   taps.dtype = desc.dtype;
-  taps.channels = of_x ? g.x_channels : g.y_channels;
-  taps.extents = of_x ? g.x : g.y;
-  taps.positions = of_x ? g.y : g.x;
-  taps.kernel = g.kernel;
-  taps.steps = g.steps;
+  taps.channels = desc.shape[1] / groups;
+  taps.extents = extents;
   // An empty tensor's may be any numbers.
   if (desc.num_elements() == 0) return taps;
   taps.batch_stride = desc.strides[0];
@@ -110,24 +90,43 @@ ConvolutionTaps TapsOf(const KernelArgs& args, int input, const Geometry& g,
   return taps;
 }
 
-// The operand that is taps, or the tensor itself where they are the same. Not to be moved while it
-// is used.
+ConvolutionTaps TapsOfX(const KernelArgs& args, int x, const ConvolutionGeometry& g) {
+  ConvolutionTaps taps = TapsOf(args, x, g.groups, g.x);
+  taps.kernel = g.kernel;
+  taps.positions = g.y;
+  for (size_t i = 0; i < 3; ++i)
+    taps.maps[i] = {g.steps[i].stride, g.steps[i].dilation, -g.steps[i].padding, 1};
+  return taps;
+}
+
+ConvolutionTaps TapsOfY(const KernelArgs& args, int y, const ConvolutionGeometry& g,
+                        const ConvolutionPhase& phase) {
+  ConvolutionTaps taps = TapsOf(args, y, g.groups, g.y);
+  taps.kernel = CountsOf(phase.kernel);
+  taps.positions = CountsOf(phase.x);
+  taps.maps = phase.maps;
+  return taps;
+}
+
+// The operand that is taps, or the tensor itself where they are the same.
 class TapOperand {
  public:
-  TapOperand(const KernelArgs& args, int input, const Geometry& g, ConvolutionTaps::From from)
-      : taps_(TapsOf(args, input, g, from)),
-        view_(DataView(ViewOfInput(args, input), args.call.input(input), g.groups)),
-        pointwise_(g.IsPointwise()) {}
+  TapOperand(const KernelArgs& args, int input, const ConvolutionGeometry& g,
+             const ConvolutionTaps& taps)
+      : taps_(taps),
+        view_(DataView(ViewOfInput(args, input), args.call.input(input), g.groups,
+                       Whole(taps.extents))),
+        is_tensor_(taps.IsTensor()) {}
 
   void Pack(const MatrixBlock& block, float* to, BlockSteps steps) const {
-    if (pointwise_) return PackView(view_, block, to, steps);
+    if (is_tensor_) return PackView(view_, block, to, steps);
     taps_.Pack(block, to, steps);
   }
 
  private:
   const ConvolutionTaps taps_;
   const MatrixView view_;
-  const bool pointwise_;
+  const bool is_tensor_;
 };
 
 // What is added to each channel of a result.
@@ -165,37 +164,52 @@ void Run(const KernelArgs& args, const ProductShape& shape, PackBlock a, PackBlo
 
 struct Tensors {
   int weight;
-  int data;  // x of MakeY, y of MakeX
+  int data;  // x to make y, y to make x
   int output;
   int bias;  // -1 = none
 };
 
-// y = w·taps(x), or x = wᵀ·taps(y).
-void MakeData(const KernelArgs& args, const Geometry& g, const Tensors& of, bool makes_y) {
-  const MatrixView weight =
-      WeightView(ViewOfInput(args, of.weight), args.call.input(of.weight), g.groups, makes_y);
-  const TapOperand taps(args, of.data, g,
-                        makes_y ? ConvolutionTaps::From::kInput : ConvolutionTaps::From::kResult);
-  const MatrixView out =
-      DataView(ViewOfOutput(args, of.output), args.call.output(of.output).desc, g.groups);
-  const int64_t channels = makes_y ? g.y_channels : g.x_channels;
-  const Bias bias(args, of.bias);
+// weight·taps, and the bias, as a view of the output.
+void MakeData(const KernelArgs& args, const ProductShape& shape, const MatrixView& weight,
+              const TapOperand& taps, const Bias& bias, const MatrixView& out) {
   Run(
-      args, makes_y ? ShapeOfY(g) : ShapeOfX(g),
+      args, shape,
       [&](const MatrixBlock& block, float* to, BlockSteps by) { PackView(weight, block, to, by); },
       [&](const MatrixBlock& block, float* to, BlockSteps by) { taps.Pack(block, to, by); },
       [&](const MatrixBlock& block, float* from, BlockSteps by) {
-        bias.AddTo(block, channels, from, by);
+        bias.AddTo(block, shape.rows, from, by);
         StoreView(out, block, from, by);
       });
 }
 
+// y = w·taps(x).
+void MakeY(const KernelArgs& args, const ConvolutionGeometry& g, const Tensors& of) {
+  const MatrixView weight = WeightView(ViewOfInput(args, of.weight), args.call.input(of.weight),
+                                       g.groups, true, Whole(g.kernel));
+  const TapOperand taps(args, of.data, g, TapsOfX(args, of.data, g));
+  const MatrixView out = DataView(ViewOfOutput(args, of.output), args.call.output(of.output).desc,
+                                  g.groups, Whole(g.y));
+  MakeData(args, ShapeOfY(g), weight, taps, Bias(args, of.bias), out);
+}
+
+// x = wᵀ·taps(y).
+void MakeX(const KernelArgs& args, const ConvolutionGeometry& g, const Tensors& of) {
+  ForEachPhase(g, [&](const ConvolutionPhase& phase) {
+    const MatrixView weight = WeightView(ViewOfInput(args, of.weight), args.call.input(of.weight),
+                                         g.groups, false, phase.kernel);
+    const TapOperand taps(args, of.data, g, TapsOfY(args, of.data, g, phase));
+    const MatrixView out = DataView(ViewOfOutput(args, of.output), args.call.output(of.output).desc,
+                                    g.groups, phase.x);
+    MakeData(args, ShapeOfX(g, phase), weight, taps, Bias(args, of.bias), out);
+  });
+}
+
 // w = y·taps(x)ᵀ.
-void MakeWeight(const KernelArgs& args, const Geometry& g, int x, int y, int output) {
-  const MatrixView data = DataView(ViewOfInput(args, y), args.call.input(y), g.groups);
-  const TapOperand taps(args, x, g, ConvolutionTaps::From::kInput);
-  const MatrixView out =
-      WeightView(ViewOfOutput(args, output), args.call.output(output).desc, g.groups, true);
+void MakeWeight(const KernelArgs& args, const ConvolutionGeometry& g, int x, int y, int output) {
+  const MatrixView data = DataView(ViewOfInput(args, y), args.call.input(y), g.groups, Whole(g.y));
+  const TapOperand taps(args, x, g, TapsOfX(args, x, g));
+  const MatrixView out = WeightView(ViewOfOutput(args, output), args.call.output(output).desc,
+                                    g.groups, true, Whole(g.kernel));
   Run(
       args, ShapeOfW(g),
       [&](const MatrixBlock& block, float* to, BlockSteps by) { PackView(data, block, to, by); },
@@ -210,7 +224,9 @@ void MakeWeight(const KernelArgs& args, const Geometry& g, int x, int y, int out
 // Ones times the result's gradient.
 void MakeBias(const KernelArgs& args, int result, int output) {
   const TensorDesc& desc = args.call.input(result);
-  const MatrixView data = DataView(ViewOfInput(args, result), desc, 1);
+  Extents3 places = {1, 1, 1};
+  std::copy(desc.shape.begin() + 2, desc.shape.end(), places.end() - (desc.shape.size() - 2));
+  const MatrixView data = DataView(ViewOfInput(args, result), desc, 1, Whole(places));
   MatrixView out = ViewOfOutput(args, output);
   AppendDims(args.call.output(output).desc, 0, 1, out.cols);
   Run(
@@ -226,7 +242,7 @@ void MakeBias(const KernelArgs& args, int result, int output) {
       });
 }
 
-Geometry ForwardGeometry(const OpCall& call) {
+ConvolutionGeometry ForwardGeometry(const OpCall& call) {
   const Dims& input = call.input(0).shape;
   const Dims& result = call.output(0).desc.shape;
   const bool transposed = call.attribute<bool>(3);
@@ -234,7 +250,7 @@ Geometry ForwardGeometry(const OpCall& call) {
                     call.input(1).shape);
 }
 
-Geometry BackwardGeometry(const OpCall& call) {
+ConvolutionGeometry BackwardGeometry(const OpCall& call) {
   const Dims& result = call.input(0).shape;
   const Dims& input = call.input(1).shape;
   const bool transposed = call.attribute<bool>(4);
@@ -248,32 +264,41 @@ size_t ScratchOf(const ProductShape& shape) {
   return scratch.bytes();
 }
 
-size_t ConvolutionWorkspace(const OpCall& call) {
-  const Geometry g = ForwardGeometry(call);
-  return ScratchOf(call.attribute<bool>(3) ? ShapeOfX(g) : ShapeOfY(g));
+// Products are made one after another, in the same memory.
+size_t DataScratch(const ConvolutionGeometry& g, bool makes_x) {
+  if (!makes_x) return ScratchOf(ShapeOfY(g));
+  size_t bytes = 0;
+  ForEachPhase(g, [&](const ConvolutionPhase& phase) {
+    bytes = std::max(bytes, ScratchOf(ShapeOfX(g, phase)));
+  });
+  return bytes;
 }
 
-// The products are made one after another, in the same memory.
+size_t ConvolutionWorkspace(const OpCall& call) {
+  return DataScratch(ForwardGeometry(call), call.attribute<bool>(3));
+}
+
 size_t ConvolutionBackwardWorkspace(const OpCall& call) {
-  const Geometry g = BackwardGeometry(call);
+  const ConvolutionGeometry g = BackwardGeometry(call);
   size_t bytes = 0;
-  if (call.output(0).wanted) bytes = ScratchOf(call.attribute<bool>(4) ? ShapeOfY(g) : ShapeOfX(g));
+  if (call.output(0).wanted) bytes = DataScratch(g, !call.attribute<bool>(4));
   if (call.output(1).wanted) bytes = std::max(bytes, ScratchOf(ShapeOfW(g)));
   if (call.output(2).wanted) bytes = std::max(bytes, ScratchOf(ShapeOfBias(call.input(0).shape)));
   return bytes;
 }
 
 absl::Status ExecuteConvolution(const KernelArgs& args) {
-  MakeData(args, ForwardGeometry(args.call), {.weight = 1, .data = 0, .output = 0, .bias = 2},
-           !args.call.attribute<bool>(3));
+  const bool transposed = args.call.attribute<bool>(3);
+  (transposed ? MakeX : MakeY)(args, ForwardGeometry(args.call),
+                               {.weight = 1, .data = 0, .output = 0, .bias = 2});
   return absl::OkStatus();
 }
 
 absl::Status ExecuteConvolutionBackward(const KernelArgs& args) {
-  const Geometry g = BackwardGeometry(args.call);
+  const ConvolutionGeometry g = BackwardGeometry(args.call);
   const bool transposed = args.call.attribute<bool>(4);
   if (args.call.output(0).wanted)
-    MakeData(args, g, {.weight = 2, .data = 0, .output = 0, .bias = -1}, transposed);
+    (transposed ? MakeY : MakeX)(args, g, {.weight = 2, .data = 0, .output = 0, .bias = -1});
   if (args.call.output(1).wanted) MakeWeight(args, g, transposed ? 0 : 1, transposed ? 1 : 0, 1);
   if (args.call.output(2).wanted) MakeBias(args, 0, 2);
   return absl::OkStatus();

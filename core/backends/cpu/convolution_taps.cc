@@ -1,114 +1,175 @@
 #include "core/backends/cpu/convolution_taps.h"
 
+#include "core/backends/cpu/simd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/backends/cpu/convolution_taps.cc"
+#include "hwy/foreach_target.h"
+
 #include <algorithm>
 
-#include "core/backends/cpu/matrix_view.h"
+#include "core/backends/cpu/runs-inl.h"
 
-namespace opserve::cpu {
-namespace {
-
-void FillZeros(float* to, int64_t step, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) to[i * step] = 0;
-}
-
-int64_t DivideUp(int64_t a, int64_t b) { return a / b + (a % b == 0 ? 0 : 1); }
+HWY_BEFORE_NAMESPACE();
+namespace opserve::cpu::HWY_NAMESPACE {
 
 // Elements of a run that exist: the first position, its source, and their number.
-struct Sources {
+struct TapSources {
   int64_t position;
   int64_t source;
   int64_t count;
 };
 
-// Positions [begin, end) of which source = position * stride + shift lies in [0, extent).
-Sources StridedSources(int64_t begin, int64_t end, int64_t stride, int64_t shift, int64_t extent) {
-  const int64_t first = shift >= 0 ? begin : std::max(begin, DivideUp(-shift, stride));
+HWY_INLINE int64_t DivideTapUp(int64_t a, int64_t b) {
+  return b == 1 ? a : a / b + (a % b == 0 ? 0 : 1);
+}
+
+// Of positions [begin, end) of a map without a divisor; `shift` is its sum for the place.
+HWY_INLINE TapSources StridedTapSources(int64_t begin, int64_t end, int64_t stride, int64_t shift,
+                                        int64_t extent) {
+  const int64_t first = shift >= 0 ? begin : std::max(begin, DivideTapUp(-shift, stride));
   const int64_t past = extent - shift;
-  const int64_t last = past <= 0 ? 0 : std::min(end, DivideUp(past, stride));
+  const int64_t last = past <= 0 ? 0 : std::min(end, DivideTapUp(past, stride));
   return {first, first < last ? first * stride + shift : 0, last - first};
 }
 
-// Positions [begin, end) of which position + shift = source * stride, source in [0, extent).
-Sources SpreadSources(int64_t begin, int64_t end, int64_t stride, int64_t shift, int64_t extent) {
-  const int64_t source = DivideUp(std::max<int64_t>(begin + shift, 0), stride);
+// Of a map with one.
+HWY_INLINE TapSources SpreadTapSources(int64_t begin, int64_t end, int64_t divisor, int64_t shift,
+                                       int64_t extent) {
+  const int64_t source = DivideTapUp(std::max<int64_t>(begin + shift, 0), divisor);
   if (source >= extent) return {begin, 0, 0};
-  const int64_t position = source * stride - shift;
+  const int64_t position = source * divisor - shift;
   if (position >= end) return {begin, 0, 0};
-  return {position, source, std::min(DivideUp(end - position, stride), extent - source)};
+  return {position, source, std::min(DivideTapUp(end - position, divisor), extent - source)};
 }
 
-}  // namespace
-
-const std::byte* ConvolutionTaps::Advance(const std::byte* place, int64_t elements) const {
-  return place + elements * static_cast<int64_t>(DTypeSize(dtype));
-}
-
-ConvolutionTaps::Tap ConvolutionTaps::TapAt(int64_t group, int64_t index) const {
-  Tap tap = {};
-  for (size_t dim = 3; dim > 0; --dim) {
-    tap.place[dim - 1] = index % kernel[dim - 1];
-    index /= kernel[dim - 1];
-  }
-  tap.channel = Advance(first, (group * channels + index) * channel_stride);
-  return tap;
-}
-
-int64_t ConvolutionTaps::SourceAt(size_t dim, int64_t position, int64_t place) const {
-  const ConvolutionSteps& by = steps[dim];
-  const int64_t shift = place * by.dilation - by.padding;
-  int64_t source = 0;
-  if (from == From::kInput) {
-    source = position * by.stride + shift;
-  } else {
-    if ((position - shift) % by.stride != 0) return -1;
-    source = (position - shift) / by.stride;
-  }
-  return source >= 0 && source < extents[dim] ? source : -1;
-}
-
-void ConvolutionTaps::PackRun(const std::byte* row, int64_t place, int64_t position, int64_t count,
-                              float* to, int64_t step) const {
-  const ConvolutionSteps& by = steps[2];
-  const int64_t shift = place * by.dilation - by.padding;
-  const bool strided = from == From::kInput;
-  const Sources sources =
-      strided ? StridedSources(position, position + count, by.stride, shift, extents[2])
-              : SpreadSources(position, position + count, by.stride, -shift, extents[2]);
-  if (sources.count < count) FillZeros(to, step, count);
-  if (sources.count <= 0) return;
-  // Of a single element no distance is taken: it may be any number.
-  const int64_t distance = sources.count == 1 ? 1 : by.stride;
-  WidenRun(dtype, Advance(row, sources.source * strides[2]),
-           strided && sources.count > 1 ? distance * strides[2] : strides[2], sources.count,
-           to + (sources.position - position) * step, strided ? step : distance * step);
-}
-
-void ConvolutionTaps::PackRow(const Tap& tap, int64_t position, int64_t count, float* to,
-                              int64_t step) const {
-  while (count > 0) {
-    const int64_t inner = position % positions[2];
-    const int64_t run = std::min(count, positions[2] - inner);
-    int64_t rest = position / positions[2];
-    const int64_t middle = SourceAt(1, rest % positions[1], tap.place[1]);
-    rest /= positions[1];
-    const int64_t outer = SourceAt(0, rest % positions[0], tap.place[0]);
-    const int64_t sample = rest / positions[0];
-    if (middle < 0 || outer < 0) {
-      FillZeros(to, step, run);
-    } else {
-      const int64_t offset = sample * batch_stride + outer * strides[0] + middle * strides[1];
-      PackRun(Advance(tap.channel, offset), tap.place[2], inner, run, to, step);
+// Packs rows of a block.
+template <typename T>
+class TapPacker {
+ public:
+  TapPacker(const ConvolutionTaps& taps, const MatrixBlock& block, float* to, BlockSteps steps)
+      : taps_(taps), to_(to), steps_(steps), cols_(block.cols) {
+    int64_t rest = block.col;
+    for (size_t dim = 3; dim > 0; --dim) {
+      begin_[dim] = rest % taps.positions[dim - 1];
+      rest /= taps.positions[dim - 1];
     }
-    position += run;
-    count -= run;
-    to += run * step;
+    begin_[0] = rest;
   }
+
+  // Element `index` of the kernels.
+  HWY_INLINE void PackRow(int64_t group, int64_t index, int64_t row) {
+    Extents3 place;
+    for (size_t dim = 3; dim > 0; --dim) {
+      place[dim - 1] = index % taps_.kernel[dim - 1];
+      index /= taps_.kernel[dim - 1];
+    }
+    const T* const channel = reinterpret_cast<const T*>(taps_.first) +
+                             (group * taps_.channels + index) * taps_.channel_stride;
+    for (size_t dim = 0; dim < 3; ++dim)
+      shifts_[dim] = place[dim] * taps_.maps[dim].step + taps_.maps[dim].shift;
+    std::array<int64_t, 4> at = begin_;
+    float* to = to_ + row * steps_.row;
+    for (int64_t left = cols_; left > 0;) {
+      const int64_t count = std::min(left, taps_.positions[2] - at[3]);
+      PackRun(channel + at[0] * taps_.batch_stride, at, count, to);
+      left -= count;
+      to += count * steps_.col;
+      at[3] = 0;
+      if (++at[2] < taps_.positions[1]) continue;
+      at[2] = 0;
+      if (++at[1] < taps_.positions[0]) continue;
+      at[1] = 0;
+      ++at[0];
+    }
+  }
+
+ private:
+  // Of an outer dimension; -1 = there is none.
+  HWY_INLINE int64_t SourceAt(size_t dim, int64_t position) const {
+    const TapMap& map = taps_.maps[dim];
+    int64_t source = position * map.stride + shifts_[dim];
+    if (map.divisor != 1) {
+      if (source % map.divisor != 0) return -1;
+      source /= map.divisor;
+    }
+    return source >= 0 && source < taps_.extents[dim] ? source : -1;
+  }
+
+  HWY_INLINE void PackRun(const T* plane, const std::array<int64_t, 4>& at, int64_t count,
+                          float* to) const {
+    const int64_t outer = SourceAt(0, at[1]);
+    const int64_t middle = SourceAt(1, at[2]);
+    if (outer < 0 || middle < 0) return Zeros(to, count);
+    const TapMap& map = taps_.maps[2];
+    const int64_t end = at[3] + count;
+    const TapSources sources =
+        map.divisor == 1 ? StridedTapSources(at[3], end, map.stride, shifts_[2], taps_.extents[2])
+                         : SpreadTapSources(at[3], end, map.divisor, shifts_[2], taps_.extents[2]);
+    if (sources.count < count) Zeros(to, count);
+    if (sources.count <= 0) return;
+    // Of a single element no distance is taken: it may be any number.
+    const bool one = sources.count == 1;
+    const int64_t stride = one ? 1 : map.stride * taps_.strides[2];
+    const int64_t step = one ? 1 : map.divisor * steps_.col;
+    const T* from = plane + outer * taps_.strides[0] + middle * taps_.strides[1] +
+                    sources.source * taps_.strides[2];
+    Widen(from, stride, sources.count, to + (sources.position - at[3]) * steps_.col, step);
+  }
+
+  HWY_INLINE void Zeros(float* to, int64_t count) const {
+    if (steps_.col == 1) {
+      std::fill_n(to, count, 0.0F);
+    } else {
+      for (int64_t i = 0; i < count; ++i) to[i * steps_.col] = 0;
+    }
+  }
+
+  static HWY_INLINE void Widen(const T* from, int64_t stride, int64_t count, float* to,
+                               int64_t step) {
+    int64_t i = 0;
+    if (stride == 1 && step == 1) {
+      const FloatTag d;
+      const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+      for (; i + lanes <= count; i += lanes) hn::StoreU(LoadFloats(d, from + i), d, to + i);
+    }
+    for (; i < count; ++i) to[i * step] = ToFloat(from[i * stride]);
+  }
+
+  const ConvolutionTaps& taps_;
+  float* const to_;
+  const BlockSteps steps_;
+  const int64_t cols_;
+  std::array<int64_t, 4> begin_;  // sample and position of the first column
+  Extents3 shifts_ = {};          // of the row's place
+};
+
+void PackTaps(const ConvolutionTaps& taps, const MatrixBlock& block, float* to, BlockSteps steps) {
+  WithFloatType(taps.dtype, [&](auto element) {
+    TapPacker<decltype(element)> packer(taps, block, to, steps);
+    for (int64_t r = 0; r < block.rows; ++r) packer.PackRow(block.batch, block.row + r, r);
+  });
 }
 
-void ConvolutionTaps::Pack(const MatrixBlock& block, float* to, BlockSteps by) const {
-  for (int64_t r = 0; r < block.rows; ++r) {
-    PackRow(TapAt(block.batch, block.row + r), block.col, block.cols, to + r * by.row, by.col);
+}  // namespace opserve::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace opserve::cpu {
+
+HWY_EXPORT(PackTaps);
+
+void ConvolutionTaps::Pack(const MatrixBlock& block, float* to, BlockSteps steps) const {
+  HWY_DYNAMIC_DISPATCH(PackTaps)(*this, block, to, steps);
+}
+
+bool ConvolutionTaps::IsTensor() const {
+  for (size_t i = 0; i < 3; ++i) {
+    const TapMap& map = maps[i];
+    if (kernel[i] != 1 || map.stride != 1 || map.shift != 0 || map.divisor != 1) return false;
   }
+  return positions == extents;
 }
 
 }  // namespace opserve::cpu
+#endif

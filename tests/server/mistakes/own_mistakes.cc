@@ -360,6 +360,58 @@ void AddCast(MistakeList& list) {
   AddOutputOfFloat16(list);
 }
 
+using Shape = std::vector<int64_t>;
+
+// Of the first case of each: (3) and (3); (1, 2, 3) and (1, 3, 4); (2, 4) beside (2, 3) and (3, 4).
+void AddProduct(MistakeList& list, const Operator& op) {
+  for (const int64_t type : {int64_t{-1}, int64_t{4}, kMax, kMin})
+    AddAttribute(list, "cube_math_type", type);
+  if (op.name == "Addmm") {
+    for (const Shape& shape : {Shape{3}, Shape{2, 4, 1}, Shape{1, 2, 4}, Shape{0}})
+      AddShape(list, "self", shape);
+    AddShape(list, "mat1", {3});
+    AddShape(list, "mat1", {2, 4}, "mat2");
+    for (const Shape& shape : {Shape{3}, Shape{4, 4}, Shape{0, 4}, Shape{1, 3, 4}})
+      AddShape(list, "mat2", shape);
+    return;
+  }
+  const bool batch = op.name == "BatchMatMul";
+  AddShape(list, "self", batch ? Shape{2, 3} : Shape{});
+  AddShape(list, "self", batch ? Shape{2, 2, 3} : Shape{4}, "mat2");
+  const std::vector<Shape> shapes =
+      batch ? std::vector<Shape>{{3, 4}, {1, 4, 4}, {2, 3, 4}, {0, 3, 4}}
+            : std::vector<Shape>{{}, {4}, {4, 3}, {0}};
+  for (const Shape& shape : shapes) AddShape(list, "mat2", shape);
+}
+
+// Of an input (2, 3, 7) and four kernels (3, 3).
+void AddConvolution(MistakeList& list, const Operator& op) {
+  for (const std::string_view name : {"stride", "padding", "dilation", "output_padding"}) {
+    for (const Shape& entries : {Shape{}, Shape{-1}, Shape{kMin}, Shape{1, 1}})
+      AddAttribute(list, name, entries);
+  }
+  for (const std::string_view name : {"stride", "dilation"}) AddAttribute(list, name, Shape{0});
+  for (const std::string_view name : {"padding", "dilation"})
+    AddAttribute(list, name, Shape{kMax}, "input");
+  for (const int64_t groups : {int64_t{0}, int64_t{-1}, int64_t{2}, kMax, kMin})
+    AddAttribute(list, "groups", groups);
+  AddAttribute(list, "transposed", true, "weight");
+  for (const Shape& shape : {Shape{}, Shape{4, 3}, Shape{4, 2, 3}, Shape{4, 3, 3, 1}})
+    AddShape(list, "weight", shape);
+  for (const Shape& shape : {Shape{4, 3, 8}, Shape{4, 3, 0}})
+    AddShape(list, "weight", shape, "input");
+  for (const Shape& shape : {Shape{}, Shape{3, 7}, Shape{2, 3, 2}}) AddShape(list, "input", shape);
+  AddShape(list, "input", {2, 4, 7}, "weight");
+  if (op.FindInput("bias") >= 0) AddShape(list, "bias", {3});
+  if (op.FindAttribute("bias_sizes") < 0) return;
+  for (const Shape& sizes : {Shape{5}, Shape{4, 1}, Shape{-1}, Shape{kMax}})
+    AddAttribute(list, "bias_sizes", sizes);
+  for (const size_t entries : {0, 1, 2, 4})
+    AddAttribute(list, "output_mask", std::vector<bool>(entries, true));
+  for (const Shape& shape : {Shape{2, 4}, Shape{2, 4, 6}, Shape{2, 3, 5}, Shape{0, 4, 5}})
+    AddShape(list, "grad_output", shape);
+}
+
 }  // namespace
 
 MalformedCalls OwnMistakes(const Operator& op) {
@@ -384,6 +436,8 @@ MalformedCalls OwnMistakes(const Operator& op) {
   if (op.name.starts_with("Embedding")) AddEmbedding(list, op);
   if (op.name == "Permute") AddPermute(list);
   if (op.name == "Cast") AddCast(list);
+  if (op.name == "Matmul" || op.name == "BatchMatMul" || op.name == "Addmm") AddProduct(list, op);
+  if (op.name.starts_with("Convolution")) AddConvolution(list, op);
   return list.Take();
 }
 
