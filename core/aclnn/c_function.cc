@@ -12,6 +12,7 @@
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
+#include "core/op/in_place.h"
 
 namespace opserve::aclnn {
 namespace {
@@ -61,6 +62,14 @@ Argument TensorArgument(const TensorParam& param, std::string_view type, std::st
           absl::StrCat("c.", ToAbsl(getter), "(", index, ")"), std::move(meaning)};
 }
 
+Argument InputArgument(const Operator& op, size_t index) {
+  const TensorParam& param = op.inputs[index];
+  Argument argument = TensorArgument(param, "const aclTensor*", "in", index);
+  if (OutputInPlaceOf(op, static_cast<int>(index)) >= 0)
+    argument.meaning += "; changed in its place";
+  return argument;
+}
+
 Argument AttributeArgument(const AttributeParam& param, size_t index) {
   std::string meaning(param.summary);
   if (!param.choices.empty()) absl::StrAppend(&meaning, "; ", ChoicesInWords(param.choices));
@@ -73,15 +82,16 @@ Argument AttributeArgument(const AttributeParam& param, size_t index) {
   return {std::string(param.name), CType(param), std::move(value), std::move(meaning)};
 }
 
-// Inputs, attributes, outputs.
+// Inputs, attributes, outputs that have parameters.
 std::vector<Argument> InSchemaOrder(const Operator& op) {
   std::vector<Argument> arguments;
-  for (size_t i = 0; i < op.inputs.size(); ++i)
-    arguments.push_back(TensorArgument(op.inputs[i], "const aclTensor*", "in", i));
+  for (size_t i = 0; i < op.inputs.size(); ++i) arguments.push_back(InputArgument(op, i));
   for (size_t i = 0; i < op.attributes.size(); ++i)
     arguments.push_back(AttributeArgument(op.attributes[i], i));
-  for (size_t i = 0; i < op.outputs.size(); ++i)
-    arguments.push_back(TensorArgument(op.outputs[i], "aclTensor*", "out", i));
+  for (size_t i = 0; i < op.outputs.size(); ++i) {
+    if (InputInPlaceOf(op, static_cast<int>(i)) < 0)
+      arguments.push_back(TensorArgument(op.outputs[i], "aclTensor*", "out", i));
+  }
   return arguments;
 }
 

@@ -59,6 +59,21 @@ TEST(CFunctionTest, HeadersSayWhatTheArgumentsAre) {
   EXPECT_THAT(HeaderOf(Find("L1Loss")), Not(HasSubstr("may be null")));
 }
 
+TEST(CFunctionTest, WhatIsChangedInItsPlaceIsOneParameter) {
+  const std::string header = HeaderOf(Find("BatchNorm"));
+  EXPECT_THAT(header, HasSubstr("changed in its place"));
+  EXPECT_THAT(header, HasSubstr(R"(
+    const aclTensor* running_mean,
+    const aclTensor* running_var,
+    bool training,
+    double momentum,
+    double eps,
+    aclTensor* output,
+    aclTensor* save_mean,
+    aclTensor* save_invstd,
+    uint64_t* workspace_size)"));
+}
+
 TEST(CFunctionTest, ANumberHasTheTypeThatTheFieldGivesIt) {
   const Operator* ops[] = {&Find("SmoothL1LossBackward")};
   EXPECT_THAT(*PhaseOneFunctions(ops), HasSubstr("    float beta,\n"));

@@ -171,9 +171,19 @@ def prelu_gradients(grad_output, self, weight):
     return torch.autograd.grad(F.prelu(self, weight), (self, weight), grad_output)
 
 
+def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
+    mean, var = running_mean.clone(), running_var.clone()
+    out, save_mean, save_invstd = torch.ops.aten.native_batch_norm(input, weight, bias, mean, var, training, momentum, eps)
+    if training:
+        return out, save_mean, save_invstd, mean, var
+    # PyTorch keeps nothing; opserve says what it used.
+    return out, running_mean, torch.rsqrt(running_var + eps), torch.empty(0), torch.empty(0)
+
+
 COMPOSED = {
     "CrossEntropyLoss": cross_entropy_loss,
     "CrossEntropyLossGrad": cross_entropy_grad,
+    "BatchNorm": batch_norm,
     "RmsNorm": rms_norm,
     "RmsNormGrad": rms_norm_gradients,
     "AvgPool2d": lambda self, **values: torch.ops.aten.avg_pool2d(self, *avg_pool(values)),

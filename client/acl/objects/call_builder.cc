@@ -8,6 +8,7 @@
 #include "client/acl/objects/data_types.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
+#include "core/op/in_place.h"
 #include "core/tensor/element.h"
 
 namespace opserve::acl {
@@ -108,6 +109,21 @@ void CallBuilder::Add(aclTensor* output) {
   named.missing = output == nullptr;
   named.storage = NextTensor(param, !named.missing);
   if (!named.missing) named.given = AddTensor(output);
+}
+
+void CallBuilder::AddOutputsInPlace() {
+  for (size_t i = call_.named.outputs.size(); i < op_.outputs.size(); ++i) {
+    NamedOutput& output = call_.named.outputs.emplace_back();
+    output.name = op_.outputs[i].name;
+    output.missing = true;
+    const int place = InputInPlaceOf(op_, static_cast<int>(i));
+    for (const NamedInput& input : call_.named.inputs) {
+      if (op_.FindInput(input.name) != place) continue;
+      output.missing = false;
+      output.given = input.desc;
+      output.storage = input.storage;
+    }
+  }
 }
 
 void CallBuilder::AddAttribute(AttributeValue value) {

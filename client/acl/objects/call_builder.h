@@ -39,6 +39,9 @@ class CallBuilder {
   void Add(bool value) { AddAttribute(value); }
   void Add(const char* choice);
 
+  // After the last argument: the outputs that are written over inputs (core/op/in_place.h).
+  void AddOutputsInPlace();
+
   // The first missing argument (161001), else the first that makes no sense by itself (161002).
   absl::Status Check() const;
 

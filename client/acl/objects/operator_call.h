@@ -30,6 +30,7 @@ aclnnStatus GetWorkspaceSize(std::string_view op, const PlanOutputs& outputs,
     OPSERVE_ASSIGN_OR_RETURN(const Operator* schema, FindOperator(op));
     CallBuilder builder(*schema);
     (builder.Add(arguments), ...);
+    builder.AddOutputsInPlace();
     return MakeExecutor(builder, op, outputs);
   });
 }

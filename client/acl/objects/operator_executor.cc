@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
+#include "core/op/in_place.h"
+#include "core/op/op_table.h"
 
 namespace opserve::acl {
 
@@ -32,7 +34,14 @@ absl::Status OperatorExecutor::SetStorage(size_t tensor, MemoryView storage) {
 
 absl::Status OperatorExecutor::TakeNewStorages() {
   if (new_storages_.empty()) return absl::OkStatus();
-  OPSERVE_RETURN_IF_ERROR(plan_->SetStorages(new_storages_));
+  OPSERVE_ASSIGN_OR_RETURN(const Operator* const op, FindOperator(op_));
+  std::vector<std::pair<std::string_view, MemoryView>> all = new_storages_;
+  // What is written over an input goes where that is.
+  for (const auto& [name, storage] : new_storages_) {
+    const int output = OutputInPlaceOf(*op, op->FindInput(name));
+    if (output >= 0) all.emplace_back(op->outputs[static_cast<size_t>(output)].name, storage);
+  }
+  OPSERVE_RETURN_IF_ERROR(plan_->SetStorages(all));
   for (BoundTensor& tensor : tensors_) {
     for (auto& [name, storage] : new_storages_) {
       if (name == tensor.name) tensor.storage = std::move(storage);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
+#include "core/op/in_place.h"
 
 namespace opserve::ascend {
 namespace {
@@ -38,9 +39,7 @@ absl::Status CallObjects::Make(const KernelArgs& args, std::byte* nothing) {
   attributes_.resize(call_->attributes.size());
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (!call_->inputs[i].has_value()) continue;
-    const TensorDesc& desc = *call_->inputs[i];
-    auto* data = desc.num_elements() == 0 ? nothing : const_cast<std::byte*>(args.inputs[i]);
-    OPSERVE_RETURN_IF_ERROR(MakeTensor(desc, data, inputs_[i]));
+    OPSERVE_RETURN_IF_ERROR(MakeInput(args, i, nothing));
   }
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const OutputSlot& slot = call_->outputs[i];
@@ -51,6 +50,37 @@ absl::Status CallObjects::Make(const KernelArgs& args, std::byte* nothing) {
   for (size_t i = 0; i < attributes_.size(); ++i) {
     OPSERVE_RETURN_IF_ERROR(
         MakeAttribute(call_->attributes[i], call_->op->attributes[i].kind, attributes_[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CallObjects::MakeInput(const KernelArgs& args, size_t i, std::byte* nothing) {
+  const TensorDesc& desc = *call_->inputs[i];
+  const int output = OutputInPlaceOf(*call_->op, static_cast<int>(i));
+  if (desc.num_elements() == 0) return MakeTensor(desc, nothing, inputs_[i]);
+  if (output < 0 || !call_->output(output).wanted)
+    return MakeTensor(desc, const_cast<std::byte*>(args.inputs[i]), inputs_[i]);
+  const auto place = static_cast<size_t>(output);
+  OPSERVE_RETURN_IF_ERROR(CopyToOutput(args, i, place));
+  return MakeTensor(call_->output(output).desc, args.outputs[place], inputs_[i]);
+}
+
+absl::Status CallObjects::CopyToOutput(const KernelArgs& args, size_t i, size_t output) {
+  const TensorDesc& from = *call_->inputs[i];
+  const TensorDesc& to = call_->outputs[output].desc;
+  if (args.inputs[i] == args.outputs[output] && from.storage_offset == to.storage_offset)
+    return absl::OkStatus();
+  const auto element = static_cast<int64_t>(DTypeSize(from.dtype));
+  const bool dense = from.IsDense() && to.IsDense();
+  const int64_t runs = dense ? 1 : from.num_elements();
+  const int64_t bytes = dense ? from.size_bytes() : element;
+  for (int64_t k = 0; k < runs; ++k) {
+    const std::byte* source =
+        args.inputs[i] + (from.storage_offset + k * from.strides[0]) * element;
+    std::byte* target = args.outputs[output] + (to.storage_offset + k * to.strides[0]) * element;
+    const auto size = static_cast<size_t>(bytes);
+    OPSERVE_RETURN_IF_ERROR(npu_.Check(
+        npu_.acl().memcpy(target, size, source, size, kAclDeviceToDevice), "aclrtMemcpy"));
   }
   return absl::OkStatus();
 }

@@ -46,6 +46,9 @@ class CallObjects {
     AclBoolArray* bools = nullptr;
   };
 
+  absl::Status MakeInput(const KernelArgs& args, size_t i, std::byte* nothing);
+  // What the library is to change in place of input `i`: `output`, which is made what the input is.
+  absl::Status CopyToOutput(const KernelArgs& args, size_t i, size_t output);
   absl::Status MakeTensor(const TensorDesc& desc, std::byte* data, AclTensor*& tensor);
   absl::Status MakeAttribute(const AttributeValue& value, AttributeKind kind,
                              AttributeObject& object);

@@ -190,25 +190,31 @@ class Normalization {
     ValueWriter(rstd_out_).Write(group, moments.rstd);
   }
 
-  // The running ones of a group, too, of which the call has been told all.
+  // The running ones of a group, too.
   void WriteMoments(int64_t group, const Statistics& statistics, const Moments& moments) const {
     if (call_.kind == NormKind::kFixed) return;
     WriteMoments(group, moments);
-    const auto mix = [&](const StridedTensor& was, const StridedTensor& out, double is) {
+    WriteRunning(group, call_.momentum, moments.mean, statistics.squares / (statistics.count - 1));
+  }
+
+  void WriteRunning(int64_t group, double momentum, double mean, double variance) const {
+    const auto write = [&](const StridedTensor& was, const StridedTensor& out, double is) {
       if (out.operand.output == nullptr) return;
       const auto before = static_cast<double>(ValueReader(was).At(group));
-      ValueWriter(out).Write(group, (1 - call_.momentum) * before + call_.momentum * is);
+      ValueWriter(out).Write(group, (1 - momentum) * before + momentum * is);
     };
-    mix(running_.mean, running_.mean_out, moments.mean);
-    mix(running_.variance, running_.variance_out, statistics.squares / (statistics.count - 1));
+    write(running_.mean, running_.mean_out, mean);
+    write(running_.variance, running_.variance_out, variance);
   }
 
   // As PyTorch has them.
   void StoreEmptyMoments() {
     if (call_.kind == NormKind::kFixed) return;
     ParallelRanges(args_.workers, geometry_.groups(), kChunk, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i)
+      for (int64_t i = first; i < last; ++i) {
         WriteMoments(i, {0.0, std::numeric_limits<double>::quiet_NaN()});
+        WriteRunning(i, 0, 0, 0);
+      }
     });
   }
 

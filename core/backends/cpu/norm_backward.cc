@@ -175,7 +175,7 @@ class NormGradient {
     const int64_t channel = group % geometry_.group * geometry_.channels;
     RowSums total;
     for (int64_t i = 0; i < geometry_.channels && pace.Goes(kStatisticsCost); ++i) {
-      const RowSums sums = row_sums(i);
+      const RowSums sums = sums_ ? row_sums(i) : RowSums();
       const int64_t row = group * geometry_.channels + i;
       if (plan_.wants_gamma) gamma_terms_[row] = sums.ds * static_cast<double>(rstd);
       if (plan_.wants_beta) beta_terms_[row] = sums.db;
@@ -224,7 +224,7 @@ class NormGradient {
     const int64_t of_row = NumPieces(geometry_.hw);
     const int64_t count = geometry_.rows() * of_row;
     const int64_t of_chunk = UnitsOfChunk(std::min(geometry_.hw, kPiece));
-    ParallelRanges(args_.workers, count, of_chunk,
+    ParallelRanges(args_.workers, sums_ ? count : 0, of_chunk,
                    [&](int64_t first, int64_t last) { SumPieces(first, last, pieces); });
     ParallelRanges(args_.workers, geometry_.groups(), UnitsOfChunk(geometry_.channels * of_row),
                    [&](int64_t first, int64_t last) {
@@ -297,6 +297,8 @@ class NormGradient {
   float* gamma_ = nullptr;         // of each channel
   double* gamma_terms_ = nullptr;  // of each row
   double* beta_terms_ = nullptr;
+  // Whether elements are summed.
+  const bool sums_ = call_.kind != NormKind::kFixed || plan_.wants_gamma || plan_.wants_beta;
 };
 
 void NormalizeBackward(const KernelArgs& args, const NormGradientCall& call) {

@@ -17,7 +17,8 @@ struct CallPlaces {
   explicit CallPlaces(const OpCall& of)
       : call(of), inputs(of.inputs.size()), outputs(of.outputs.size()) {}
 
-  // 161002 naming `name` when the tensor may share bytes with one of the call's.
+  // 161002 naming `name` when the tensor may share bytes with one of the call's; with the input in
+  // whose place it may be (InputInPlaceOf) only where the layouts differ.
   absl::Status CheckApart(std::string_view name, const TensorDesc& desc,
                           const StoragePlace& place) const;
 
