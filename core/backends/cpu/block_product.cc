@@ -129,6 +129,8 @@ class BlockProduct {
  private:
   // Of one thread. Only what was written before is read.
   struct Blocks {
+    Blocks() {}  // NOLINT(cppcoreguidelines-pro-type-member-init,modernize-use-equals-default)
+
     alignas(64) float a[kBlockRows * kRowStep];
     alignas(64) float b[kBlockDepth * kRowStep];
     alignas(64) float c[kBlockRows * kRowStep];

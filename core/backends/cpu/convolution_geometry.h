@@ -12,10 +12,10 @@
 namespace opserve::cpu {
 
 struct ConvolutionGeometry {
-  int64_t batch;
-  int64_t groups;
-  int64_t x_channels;  // of a group
-  int64_t y_channels;
+  int64_t batch = 0;
+  int64_t groups = 1;
+  int64_t x_channels = 0;  // of a group
+  int64_t y_channels = 0;
   Extents3 x = {1, 1, 1};
   Extents3 y = {1, 1, 1};
   Extents3 kernel = {1, 1, 1};

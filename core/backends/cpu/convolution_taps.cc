@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "core/backends/cpu/runs-inl.h"
+#include "core/backends/cpu/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace opserve::cpu::HWY_NAMESPACE {
@@ -59,7 +60,7 @@ class TapPacker {
 
   // Element `index` of the kernels.
   HWY_INLINE void PackRow(int64_t group, int64_t index, int64_t row) {
-    Extents3 place;
+    Extents3 place = {};
     for (size_t dim = 3; dim > 0; --dim) {
       place[dim - 1] = index % taps_.kernel[dim - 1];
       index /= taps_.kernel[dim - 1];
@@ -114,7 +115,7 @@ class TapPacker {
     const int64_t step = one ? 1 : map.divisor * steps_.col;
     const T* from = plane + outer * taps_.strides[0] + middle * taps_.strides[1] +
                     sources.source * taps_.strides[2];
-    Widen(from, stride, sources.count, to + (sources.position - at[3]) * steps_.col, step);
+    WidenElements(from, stride, sources.count, to + (sources.position - at[3]) * steps_.col, step);
   }
 
   HWY_INLINE void Zeros(float* to, int64_t count) const {
@@ -125,25 +126,15 @@ class TapPacker {
     }
   }
 
-  static HWY_INLINE void Widen(const T* from, int64_t stride, int64_t count, float* to,
-                               int64_t step) {
-    int64_t i = 0;
-    if (stride == 1 && step == 1) {
-      const FloatTag d;
-      const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-      for (; i + lanes <= count; i += lanes) hn::StoreU(LoadFloats(d, from + i), d, to + i);
-    }
-    for (; i < count; ++i) to[i * step] = ToFloat(from[i * stride]);
-  }
-
   const ConvolutionTaps& taps_;
   float* const to_;
   const BlockSteps steps_;
   const int64_t cols_;
-  std::array<int64_t, 4> begin_;  // sample and position of the first column
-  Extents3 shifts_ = {};          // of the row's place
+  std::array<int64_t, 4> begin_ = {};  // sample and position of the first column
+  Extents3 shifts_ = {};               // of the row's place
 };
 
+// NOLINTNEXTLINE(readability-non-const-parameter)
 void PackTaps(const ConvolutionTaps& taps, const MatrixBlock& block, float* to, BlockSteps steps) {
   WithFloatType(taps.dtype, [&](auto element) {
     TapPacker<decltype(element)> packer(taps, block, to, steps);

@@ -9,21 +9,10 @@
 #include <algorithm>
 
 #include "core/backends/cpu/runs-inl.h"
+#include "core/backends/cpu/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace opserve::cpu::HWY_NAMESPACE {
-
-template <typename T>
-HWY_INLINE void WidenElements(const T* from, int64_t stride, int64_t count, float* to,
-                              int64_t step) {
-  int64_t i = 0;
-  if (stride == 1 && step == 1) {
-    const FloatTag d;
-    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-    for (; i + lanes <= count; i += lanes) hn::StoreU(LoadFloats(d, from + i), d, to + i);
-  }
-  for (; i < count; ++i) to[i * step] = ToFloat(from[i * stride]);
-}
 
 template <typename T>
 HWY_INLINE void RoundElements(const float* from, int64_t step, int64_t count, T* to,
@@ -35,13 +24,6 @@ HWY_INLINE void RoundElements(const float* from, int64_t step, int64_t count, T*
     for (; i + lanes <= count; i += lanes) StoreFloats(hn::LoadU(d, from + i), d, to + i);
   }
   for (; i < count; ++i) Round(from[i * step], to[i * stride]);
-}
-
-void WidenAnyRun(DType dtype, const std::byte* from, int64_t stride, int64_t count, float* to,
-                 int64_t step) {
-  WithFloatType(dtype, [&](auto element) {
-    WidenElements(reinterpret_cast<const decltype(element)*>(from), stride, count, to, step);
-  });
 }
 
 // Calls visit(offset in the tensor, offset in the block, elements) for the runs along the columns,
@@ -150,7 +132,6 @@ void AppendDims(const TensorDesc& desc, size_t first, size_t last, MatrixAxis& a
 
 HWY_EXPORT(PackAnyView);
 HWY_EXPORT(StoreAnyView);
-HWY_EXPORT(WidenAnyRun);
 
 void PackView(const MatrixView& view, const MatrixBlock& block, float* to, BlockSteps steps) {
   HWY_DYNAMIC_DISPATCH(PackAnyView)(view, block, to, steps);
@@ -159,11 +140,6 @@ void PackView(const MatrixView& view, const MatrixBlock& block, float* to, Block
 void StoreView(const MatrixView& view, const MatrixBlock& block, const float* from,
                BlockSteps steps) {
   HWY_DYNAMIC_DISPATCH(StoreAnyView)(view, block, from, steps);
-}
-
-void WidenRun(DType dtype, const std::byte* from, int64_t stride, int64_t count, float* to,
-              int64_t step) {
-  HWY_DYNAMIC_DISPATCH(WidenAnyRun)(dtype, from, stride, count, to, step);
 }
 
 }  // namespace opserve::cpu

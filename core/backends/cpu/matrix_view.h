@@ -50,8 +50,4 @@ void PackView(const MatrixView& view, const MatrixBlock& block, float* to, Block
 void StoreView(const MatrixView& view, const MatrixBlock& block, const float* from,
                BlockSteps steps);
 
-// `count` elements `stride` apart, to floats `step` apart.
-void WidenRun(DType dtype, const std::byte* from, int64_t stride, int64_t count, float* to,
-              int64_t step);
-
 }  // namespace opserve::cpu
