@@ -30,6 +30,8 @@ class ClassTargets {
   void Read(int64_t begin, std::span<int64_t> tile) const;
 
  private:
+  int64_t ClassOf(int64_t target) const;
+
   const KernelArgs& args_;
   const int target_;
   const int64_t classes_;

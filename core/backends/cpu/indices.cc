@@ -1,13 +1,12 @@
 #include "core/backends/cpu/indices.h"
 
 #include <algorithm>
-#include <limits>
+#include <span>
 
 #include "absl/strings/str_cat.h"
 #include "core/backends/cpu/elementwise.h"
 #include "core/backends/cpu/pace.h"
 #include "core/backends/cpu/read_once.h"
-#include "core/base/mutex.h"
 #include "core/base/op_error.h"
 
 namespace opserve::cpu {
@@ -28,34 +27,17 @@ absl::Status BadIndex(const KernelArgs& args, int input, int64_t rows, int64_t p
                     absl::StrCat(index, " at ", position));
 }
 
-// The first of those that several threads find. Thread-safe.
-class FirstBad {
- public:
-  void Note(int64_t position, int64_t index) {
-    MutexLock lock(mutex_);
-    if (position >= position_) return;
-    position_ = position;
-    index_ = index;
-  }
-  int64_t position() {
-    MutexLock lock(mutex_);
-    return position_;
-  }
-  int64_t index() {
-    MutexLock lock(mutex_);
-    return index_;
-  }
-
- private:
-  Mutex mutex_;
-  int64_t position_ ABSL_GUARDED_BY(mutex_) = std::numeric_limits<int64_t>::max();
-  int64_t index_ ABSL_GUARDED_BY(mutex_) = 0;
-};
-
 template <typename T>
-void LoadLinear(const StridedTensor& tensor, int64_t begin, int64_t count, int64_t* out) {
-  const T* from = reinterpret_cast<const T*>(tensor.operand.input) + begin;
-  for (int64_t i = 0; i < count; ++i) out[i] = ReadOnce(from + i);
+void LoadBlock(const StridedTensor& tensor, int64_t begin, std::span<int64_t> out) {
+  if (tensor.linear()) {
+    const T* from = reinterpret_cast<const T*>(tensor.operand.input) + begin;
+    for (size_t i = 0; i < out.size(); ++i) out[i] = ReadOnce(from + i);
+    return;
+  }
+  std::array<T, IndexReader::kBlock> block;
+  GatherTile(tensor.operand, tensor.shape, begin, out.size(),
+             reinterpret_cast<std::byte*>(block.data()));
+  std::copy_n(block.begin(), out.size(), out.begin());
 }
 
 }  // namespace
@@ -63,25 +45,21 @@ void LoadLinear(const StridedTensor& tensor, int64_t begin, int64_t count, int64
 void IndexReader::Load(int64_t begin) {
   begin_ = begin;
   end_ = begin + std::min(kBlock, ElementsOf(tensor_) - begin);
-  const int64_t count = end_ - begin_;
-  const bool narrow = tensor_.operand.dtype == DType::kInt32;
-  if (tensor_.linear()) {
-    if (narrow) return LoadLinear<int32_t>(tensor_, begin, count, block_.data());
-    return LoadLinear<int64_t>(tensor_, begin, count, block_.data());
+  const std::span<int64_t> out = std::span(block_).first(static_cast<size_t>(end_ - begin_));
+  switch (tensor_.operand.dtype) {
+    case DType::kUint8:
+      return LoadBlock<uint8_t>(tensor_, begin, out);
+    case DType::kInt32:
+      return LoadBlock<int32_t>(tensor_, begin, out);
+    default:
+      return LoadBlock<int64_t>(tensor_, begin, out);
   }
-  auto* bytes = reinterpret_cast<std::byte*>(block_.data());
-  if (!narrow)
-    return GatherTile(tensor_.operand, tensor_.shape, begin, static_cast<size_t>(count), bytes);
-  std::array<int32_t, kBlock> narrow_block;
-  GatherTile(tensor_.operand, tensor_.shape, begin, static_cast<size_t>(count),
-             reinterpret_cast<std::byte*>(narrow_block.data()));
-  std::copy_n(narrow_block.begin(), count, block_.begin());
 }
 
 absl::Status CheckIndices(const KernelArgs& args, int input, int64_t rows) {
   const StridedTensor tensor = InputTensor(args, input);
   const int64_t count = args.call.input(input).num_elements();
-  FirstBad bad;
+  FirstBadIndex bad;
   args.workers.ParallelFor((count + kChunk - 1) / kChunk, [&](int64_t chunk) {
     IndexReader reader(tensor);
     const int64_t end = std::min(count, (chunk + 1) * kChunk);
@@ -90,7 +68,7 @@ absl::Status CheckIndices(const KernelArgs& args, int input, int64_t rows) {
       if (index < 0 || index >= rows) return bad.Note(i, index);
     }
   });
-  if (bad.position() == std::numeric_limits<int64_t>::max()) return absl::OkStatus();
+  if (bad.position() == FirstBadIndex::kNone) return absl::OkStatus();
   return BadIndex(args, input, rows, bad.position(), bad.index());
 }
 

@@ -4,14 +4,16 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 
 #include "absl/status/status.h"
 #include "core/backends/cpu/strided_tensor.h"
+#include "core/base/mutex.h"
 #include "core/device/kernel.h"
 
 namespace opserve::cpu {
 
-// The elements of an input of int64 or int32, in row-major order. Of one thread.
+// The elements of an input of int64, int32 or uint8, in row-major order. Of one thread.
 class IndexReader {
  public:
   explicit IndexReader(const StridedTensor& tensor) : tensor_(tensor) {}
@@ -23,15 +25,42 @@ class IndexReader {
     return block_[static_cast<size_t>(i - begin_)];
   }
 
- private:
   static constexpr int64_t kBlock = 256;
 
+ private:
   void Load(int64_t begin);
 
   const StridedTensor& tensor_;
   int64_t begin_ = 0;
   int64_t end_ = 0;
   std::array<int64_t, kBlock> block_;
+};
+
+// The first of the bad indices that several threads find. Thread-safe.
+class FirstBadIndex {
+ public:
+  static constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+
+  void Note(int64_t position, int64_t index) {
+    MutexLock lock(mutex_);
+    if (position >= position_) return;
+    position_ = position;
+    index_ = index;
+  }
+  // kNone where there is none.
+  int64_t position() {
+    MutexLock lock(mutex_);
+    return position_;
+  }
+  int64_t index() {
+    MutexLock lock(mutex_);
+    return index_;
+  }
+
+ private:
+  Mutex mutex_;
+  int64_t position_ ABSL_GUARDED_BY(mutex_) = kNone;
+  int64_t index_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // 161002, naming input `input`, when an element is not in [0, rows), the first of them. OK, and not
