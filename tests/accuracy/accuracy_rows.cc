@@ -47,6 +47,8 @@ void AddCase(Engine& engine, const OpCase& op_case, std::vector<AccuracyRow>& ro
   const std::optional<std::vector<TestTensor>> aten = AtenOutputs(op_case);
   const std::vector<Reference> references = ReferenceOf(op_case);
   for (size_t i = 0; i < references.size(); ++i) {
+    // What this call leaves out.
+    if (references[i].values.empty()) continue;
     RowFor(rows, op_case, i)
         .Add((*ours)[i], aten.has_value() ? &(*aten)[i] : nullptr, references[i]);
   }

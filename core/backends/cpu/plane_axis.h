@@ -36,7 +36,7 @@ struct AxisSpan {
 
 // Outputs, at most three runs of them, in order.
 struct AxisSpans {
-  AxisSpan spans[3];
+  AxisSpan spans[3] = {};
   int count = 0;
 
   void Add(int64_t begin, int64_t end) {
