@@ -34,7 +34,7 @@ void LoadBlock(const StridedTensor& tensor, int64_t begin, std::span<int64_t> ou
     for (size_t i = 0; i < out.size(); ++i) out[i] = ReadOnce(from + i);
     return;
   }
-  std::array<T, IndexReader::kBlock> block;
+  std::array<T, IndexReader::kBlock> block{};
   GatherTile(tensor.operand, tensor.shape, begin, out.size(),
              reinterpret_cast<std::byte*>(block.data()));
   std::copy_n(block.begin(), out.size(), out.begin());

@@ -33,7 +33,7 @@ class IndexReader {
   const StridedTensor& tensor_;
   int64_t begin_ = 0;
   int64_t end_ = 0;
-  std::array<int64_t, kBlock> block_;
+  std::array<int64_t, kBlock> block_{};
 };
 
 // The first of the bad indices that several threads find. Thread-safe.
