@@ -57,7 +57,8 @@ OpCase NllCase(const Operator& op, const Dims& shape, DType dtype, const NllSett
 std::vector<OpCase> NllCases(const Operator& op, Rng& rng) {
   const std::vector<Dims> flat = {{1},    {7},      {1, 1},     {5, 3},
                                   {0, 4}, {40, 33}, {5000, 10}, {70000, 2}};
-  const std::vector<Dims> images = {{1, 1, 1, 1}, {2, 3, 4, 5},    {0, 3, 2, 2},
+  const std::vector<Dims> images = {{1, 1, 1, 1}, {2, 3, 4, 5},    {2, 5, 3, 3},
+                                    {1, 4, 2, 7}, {3, 2, 5, 1},    {0, 3, 2, 2},
                                     {2, 3, 0, 2}, {3, 20, 37, 61}, {1, 2, 300, 200}};
   const NllSetting settings[] = {{.reduction = 1},
                                  {.labels = DType::kInt32, .weighted = true, .reduction = 0},
