@@ -105,8 +105,12 @@ absl::Status InferCrossEntropy(OpCall& call) {
   OPSERVE_RETURN_IF_ERROR(
       SettleOutput(call, 0, self.dtype, std::span(&self.shape[0], reduced ? 0 : 1)));
   OPSERVE_RETURN_IF_ERROR(SettleOutput(call, 1, self.dtype, self.shape));
-  MaskOutput(call, 2, self.dtype);
-  MaskOutput(call, 3, self.dtype);
+  for (const int unmade : {2, 3}) {
+    const Dims nothing = {0};
+    if (call.output(unmade).origin != OutputSlot::Origin::kGiven)
+      OPSERVE_RETURN_IF_ERROR(SettleOutput(call, unmade, self.dtype, nothing));
+    MaskOutput(call, unmade, self.dtype);
+  }
   return absl::OkStatus();
 }
 

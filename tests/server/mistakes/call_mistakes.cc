@@ -140,6 +140,8 @@ void AddOutputs(MistakeList& list, const TensorParam& param) {
   const std::vector<std::vector<int64_t>> shapes = {
       {7, 7, 7}, {-1}, {0}, {int64_t{1} << 62, int64_t{1} << 62}, {1, 1, 1, 1, 1, 1, 1, 1, 1}};
   for (const std::vector<int64_t>& shape : shapes) {
+    // What is never computed is empty.
+    if (param.shape == "(0)" && shape == std::vector<int64_t>{0}) continue;
     add("of_shape_" + ShapeToString(shape), [&](v1::Tensor& output) { SetShape(output, shape); });
   }
   add("of_rank_65", [](v1::Tensor& output) { SetShape(output, std::vector<int64_t>(65, 1)); });

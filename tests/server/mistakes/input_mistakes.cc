@@ -1,4 +1,5 @@
 // Mistakes in inputs that every operator refuses alike.
+#include <algorithm>
 #include <limits>
 
 #include "core/tensor/shape.h"
@@ -47,8 +48,9 @@ void AddNames(Target& target) {
     target.list
         .Add(name + "_missing", name,
              [&](Request& request) {
-               request.mutable_call()->mutable_inputs()->DeleteSubrange(
-                   static_cast<int>(target.index), 1);
+               auto& inputs = *request.mutable_call()->mutable_inputs();
+               const auto is_it = [&](const v1::Tensor& tensor) { return tensor.name() == name; };
+               inputs.erase(std::find_if(inputs.begin(), inputs.end(), is_it));
              })
         .code = "161001";
   }
@@ -176,12 +178,14 @@ void AddValues(Target& target) {
              })
         .in_plan = false;
   };
-  add("of_one_value", [](v1::TensorValues& values) { values.add_ints(1); });
+  const bool is_single = NumElements(target.shape()) == 1;
+  if (!is_single) add("of_one_value", [](v1::TensorValues& values) { values.add_ints(1); });
   add("of_no_values", [](v1::TensorValues&) {});
   add("of_two_lists", [](v1::TensorValues& values) {
     values.add_ints(1);
     values.add_floats(1);
   });
+  if (is_single) return;
   add("of_uints", [](v1::TensorValues& values) { values.add_uints(1); });
   add("of_bools", [](v1::TensorValues& values) { values.add_bools(true); });
 }
@@ -202,7 +206,10 @@ void AddData(Target& target) {
 
 MalformedCalls InputMistakes(const Operator& op) {
   MistakeList list(op);
+  const v1::ExecuteRequest good = list.good();
   for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const auto is_it = [&](const v1::Tensor& tensor) { return tensor.name() == op.inputs[i].name; };
+    if (std::none_of(good.call().inputs().begin(), good.call().inputs().end(), is_it)) continue;
     Target target{op, i, list};
     AddNames(target);
     AddDTypes(target);

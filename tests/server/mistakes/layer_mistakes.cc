@@ -204,7 +204,31 @@ void AddConvolution(MistakeList& list, const Operator& op) {
     AddShape(list, "grad_output", shape);
 }
 
-// Of losses whose targets are classes: the first case has one sample.
+// Of softmaxes.
+void AddRows(MistakeList& list, const Operator& op) {
+  for (const int64_t dim : {int64_t{100}, int64_t{-100}, kMax, kMin})
+    AddAttribute(list, "dim", dim);
+  if (op.inputs.size() < 2) return;
+  AddShape(list, "output", {3, 7});
+  AddDType(list, "output", DType::kBFloat16);
+}
+
+// Of LayerNorm, RmsNorm, BatchNorm and their gradients.
+void AddNorms(MistakeList& list, const Operator& op) {
+  for (const std::string_view name : {"eps", "epsilon"}) {
+    if (op.FindAttribute(name) < 0) continue;
+    for (const double eps : {-1.0, std::nan("")}) AddAttribute(list, name, eps);
+  }
+  if (op.FindAttribute("normalized_shape") >= 0) {
+    for (const std::vector<int64_t>& shape : {std::vector<int64_t>{999}, {-1}, {kMax, kMax}})
+      AddAttribute(list, "normalized_shape", shape);
+  }
+  for (const std::string_view name : {"weight", "bias", "gamma"}) {
+    if (op.FindInput(name) >= 0) AddShape(list, name, {999});
+  }
+}
+
+// Of losses whose targets are classes.
 void AddClasses(MistakeList& list, const Operator& op) {
   for (const int64_t reduction : {int64_t{-1}, int64_t{3}, kMax, kMin})
     AddAttribute(list, "reduction", reduction);
@@ -215,7 +239,10 @@ void AddClasses(MistakeList& list, const Operator& op) {
   for (const int64_t of_class : {int64_t{-1}, int64_t{256}, kMax, kMin}) {
     list.Add("class_" + std::to_string(of_class), "target",
              [&](Request& r) {
-               BytesOfInput(r, "target").replace(0, 8, reinterpret_cast<const char*>(&of_class), 8);
+               Retype(r, "target", DType::kInt64);
+               std::string& bytes = BytesOfInput(r, "target");
+               bytes.assign(bytes.size(), '\0');
+               bytes.replace(0, 8, reinterpret_cast<const char*>(&of_class), 8);
              })
         .in_plan = false;
   }
@@ -237,6 +264,10 @@ void AddLayerMistakes(MistakeList& list, const Operator& op) {
   if (op.name == "Matmul" || op.name == "BatchMatMul" || op.name == "Addmm") AddProduct(list, op);
   if (op.name.starts_with("Convolution")) AddConvolution(list, op);
   if (op.FindAttribute("ignore_index") >= 0) AddClasses(list, op);
+  if (op.name.find("Softmax") != std::string_view::npos) AddRows(list, op);
+  for (const std::string_view norm : {"LayerNorm", "RmsNorm", "BatchNorm"}) {
+    if (op.name.starts_with(norm)) AddNorms(list, op);
+  }
 }
 
 }  // namespace opserve::testing
