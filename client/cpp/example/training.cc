@@ -122,6 +122,10 @@ class Training {
     ones_ = Put({1, kBatch}, std::vector<float>(kBatch, 1));
     loss_ = New({});
     for (int64_t first = 0; first < kPictures; first += kBatch) PlanStep(first);
+    for (const std::vector<Executor>& plans : steps_) {
+      for (const Executor& executor : plans) Keep(executor.plan().status());
+    }
+    Keep(stream_.Synchronize());
     return status_;
   }
 
@@ -133,6 +137,7 @@ class Training {
   }
 
   absl::StatusOr<float> Loss() {
+    Keep(stream_.Synchronize());
     if (!status_.ok()) return status_;
     const absl::StatusOr<Tensor> loss = stream_.Download(loss_);
     if (!loss.ok()) return loss.status();
@@ -161,6 +166,8 @@ class Training {
     call.Attribute("stride", Shape{1, 1})
         .Attribute("padding", Shape{1, 1})
         .Attribute("dilation", Shape{1, 1})
+        .Attribute("transposed", false)
+        .Attribute("output_padding", Shape{0, 0})
         .Attribute("groups", 1);
     return call;
   }
@@ -174,7 +181,9 @@ class Training {
   }
   DeviceCall Pool(const char* op) const {
     DeviceCall call(op);
-    call.Attribute("kernel_size", Shape{2, 2});
+    call.Attribute("kernel_size", Shape{2, 2})
+        .Attribute("stride", Shape{2, 2})
+        .Attribute("padding", Shape{0, 0});
     return call;
   }
   void Multiply(const DeviceTensor& a, const DeviceTensor& b, const DeviceTensor& out) {
