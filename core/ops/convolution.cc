@@ -13,7 +13,6 @@ namespace {
 
 // Attributes of the forward; those of the backward are the same after bias_sizes, with output_mask
 // before the last.
-constexpr int kStride = 0;
 constexpr int kTransposed = 3;
 constexpr int kGroups = 5;
 constexpr int kBiasSizes = 0;
