@@ -35,7 +35,7 @@ class ClassSamples {
     samples_.strides.erase(samples_.strides.begin() + dim);
     if (!args.call.has_input(self + 2)) return;
     const TensorDesc& weight = args.call.input(self + 2);
-    weight_ = reinterpret_cast<const W*>(args.inputs[static_cast<size_t>(self + 2)]) +
+    weight_ = reinterpret_cast<const W*>(args.inputs[static_cast<size_t>(self) + 2]) +
               weight.storage_offset;
     weight_step_ = weight.strides[0];
   }

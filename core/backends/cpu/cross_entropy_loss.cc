@@ -80,7 +80,7 @@ class WeightReader {
   const bool given_;
   const StridedTensor tensor_;
   RunReader<float> reader_;
-  float ones_[kTile];
+  float ones_[kTile] = {};
 };
 
 // What the logarithm of an element of a row is less: (x − largest) − logarithm.
@@ -140,9 +140,7 @@ class EntropyOfClasses {
         sums_(args.workspace.subspan(plan.sums)) {}
 
   void Run() {
-    EntropyRows rows;
-    rows.rows = rows_;
-    RowPasses<T, 1, EntropyRows>(args_, 1, rows, 1).Run();
+    RowPasses<T, 1, EntropyRows>(args_, 1, EntropyRows{{}, rows_}, 1).Run();
     if (args_.workers.stopped()) return;
     const Reduction reduction = ReductionOf(args_.call, 0);
     if (reduction == Reduction::kNone) return StoreEach();

@@ -112,7 +112,7 @@ class RowPasses {
                      Readers readers(inputs_);
                      RunWriter<T> writer(out_, first * extent, store_);
                      for (int64_t row = first; row < last && !pace.stopped(); ++row) {
-                       Part part;
+                       Part part{};
                        ForEachPiece(pace, extent, [&](int64_t i, size_t count) {
                          const Part next = op_.Of(readers.Read(row * extent + i, count), count);
                          if (i == 0) {
@@ -140,7 +140,7 @@ class RowPasses {
         parts[i] = op_.Of(readers.Read(piece.begin, piece.count), piece.count);
       }
     });
-    std::array<Part, static_cast<size_t>(kMinWholeRows)> of_rows;
+    std::array<Part, static_cast<size_t>(kMinWholeRows)> of_rows{};
     if (!SumParts(parts, of_rows.data())) return;
     ParallelRanges(args_.workers, pieces, UnitsOfChunk(kPiece), [&](int64_t first, int64_t last) {
       Readers readers(inputs_);
