@@ -72,7 +72,7 @@ class MaxPool {
     FloatReader<T> reader;
     RunWriter<T> maxima;
     RunWriter<Index> places;
-    alignas(64) float max[kPlanePiece];
+    alignas(64) float max[kPlanePiece] = {};
     alignas(64) Index place[kPlanePiece];
   };
 

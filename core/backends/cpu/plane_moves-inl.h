@@ -52,7 +52,7 @@ class PlaneMoves {
     int64_t reach = 0;
     int64_t run_begin = 0;  // outputs whose inputs lie side by side, too
     int64_t run_end = 0;
-    int64_t inputs[kPlanePiece];  // of a piece, from `lowest` on
+    int64_t inputs[kPlanePiece] = {};  // of a piece, from `lowest` on
   };
 
   void FindInputs(int64_t begin, int64_t count, Chunk& chunk) const {

@@ -84,7 +84,7 @@ class FloatReader {
 
  private:
   RunReader<T> reader_;
-  alignas(64) float floats_[std::is_same_v<T, float> ? 1 : kTile];
+  alignas(64) float floats_[std::is_same_v<T, float> ? 1 : kTile] = {};
 };
 
 template <typename T>
@@ -106,6 +106,7 @@ HWY_INLINE void StoreSums(const double* sums, int64_t count, T* to) {
 
 // The taps of some outputs side by side, relative to the first input, kept from row to row. Of a
 // transpose cut to the inputs of a piece.
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): what is not filled is not read.
 struct TapTable {
   int64_t output = -1;
   int64_t count = 0;
@@ -190,7 +191,7 @@ class PlaneSums {
     FloatReader<T> reader;
     RunWriter<T> writer;
     TapTable table;
-    alignas(64) double sums[kPlanePiece];
+    alignas(64) double sums[kPlanePiece] = {};
   };
 
   void SumPiece(int64_t unit, Chunk& chunk) {
@@ -295,7 +296,7 @@ class PlaneGradients {
     int64_t begin = -1;  // of the piece that `outputs` are of
     AxisSpans outputs;
     TapTable table;
-    alignas(64) double sums[kPlanePiece];
+    alignas(64) double sums[kPlanePiece] = {};
   };
 
   static PlaneShape ShapeOf(const KernelArgs& args, const PlaneAxis& rows,
