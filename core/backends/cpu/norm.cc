@@ -186,8 +186,8 @@ class Normalization {
   };
 
   void WriteMoments(int64_t group, const Moments& moments) const {
-    ValueWriter(mean_out_).Write(group, moments.mean);
-    ValueWriter(rstd_out_).Write(group, moments.rstd);
+    ValueWriter{mean_out_}.Write(group, moments.mean);
+    ValueWriter{rstd_out_}.Write(group, moments.rstd);
   }
 
   // The running ones of a group, too.
@@ -226,8 +226,8 @@ class Normalization {
   }
 
   Moments FixedMoments(int64_t group) const {
-    const auto variance = static_cast<double>(ValueReader(variance_).At(group));
-    return {static_cast<double>(ValueReader(mean_).At(group)), 1.0 / std::sqrt(variance + eps_)};
+    const auto variance = static_cast<double>(ValueReader{variance_}.At(group));
+    return {static_cast<double>(ValueReader{mean_}.At(group)), 1.0 / std::sqrt(variance + eps_)};
   }
 
   Moments MomentsOf(int64_t group, const Statistics& statistics) const {
