@@ -8,8 +8,6 @@
 namespace opserve::testing {
 namespace {
 
-using Request = v1::ExecuteRequest;
-
 void Erase(Request& request, std::string_view attribute) {
   auto& attributes = *request.mutable_call()->mutable_attributes();
   for (int i = 0; i < attributes.size(); ++i) {

@@ -8,8 +8,6 @@
 namespace opserve::testing {
 namespace {
 
-using Request = v1::ExecuteRequest;
-
 // One input of an operator.
 struct Target {
   const Operator& op;

@@ -15,6 +15,8 @@
 
 namespace opserve::testing {
 
+using Request = v1::ExecuteRequest;
+
 inline constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 inline constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 

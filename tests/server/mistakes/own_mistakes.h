@@ -11,8 +11,6 @@
 
 namespace opserve::testing {
 
-using Request = v1::ExecuteRequest;
-
 inline void AddAttribute(MistakeList& list, std::string_view name, const AttributeValue& value,
                          std::string_view parameter = {}) {
   list.Add(std::string(name) + "_is_" + AttributeInWords(value),
