@@ -190,79 +190,104 @@ class Training {
     Plan(DeviceCall("Matmul").Input("self", a).Input("mat2", b).Output("out", out));
   }
 
-  // The step of the pictures from `first` on: forward, backward, and a step down the gradient.
-  void PlanStep(int64_t first) {
-    plans_ = &steps_.emplace_back();
-    DeviceTensor input = Reshaped(pixels_, {kBatch, 1, kSide, kSide});
-    input.offset_bytes += first * kSide * kSide * static_cast<int64_t>(sizeof(float));
-    DeviceTensor target = Reshaped(classes_, {kBatch});
-    target.offset_bytes += first * static_cast<int64_t>(sizeof(int64_t));
+  // What a step keeps between its operators.
+  struct Activations {
+    DeviceTensor input, target, convolved, mean, rstd, normal, active, pooled, scores, log_prob;
 
+    DeviceTensor features() const { return Reshaped(pooled, {kBatch, kFeatures}); }
+  };
+
+  // Of the pictures from `first` on.
+  Activations NewActivations(int64_t first) {
     const Shape plane = {kBatch, kChannels, kSide, kSide};
-    const Shape pooled_shape = {kBatch, kChannels, kPooled, kPooled};
-    const DeviceTensor convolved = New(plane), normal = New(plane), active = New(plane);
-    const DeviceTensor mean = New({kBatch, kGroups}), rstd = New({kBatch, kGroups});
-    const DeviceTensor pooled = New(pooled_shape), scores = New({kBatch, kClasses});
-    const DeviceTensor log_prob = New({kBatch, kClasses});
-    const DeviceTensor features = Reshaped(pooled, {kBatch, kFeatures});
+    Activations a;
+    a.input = Reshaped(pixels_, {kBatch, 1, kSide, kSide});
+    a.input.offset_bytes += first * kSide * kSide * static_cast<int64_t>(sizeof(float));
+    a.target = Reshaped(classes_, {kBatch});
+    a.target.offset_bytes += first * static_cast<int64_t>(sizeof(int64_t));
+    for (DeviceTensor* tensor : {&a.convolved, &a.normal, &a.active}) *tensor = New(plane);
+    for (DeviceTensor* tensor : {&a.mean, &a.rstd}) *tensor = New({kBatch, kGroups});
+    a.pooled = New({kBatch, kChannels, kPooled, kPooled});
+    for (DeviceTensor* tensor : {&a.scores, &a.log_prob}) *tensor = New({kBatch, kClasses});
+    return a;
+  }
+
+  void PlanForward(const Activations& a) {
     Plan(Convolve("Convolution")
-             .Input("input", input)
+             .Input("input", a.input)
              .Input("weight", kernel_.value)
-             .Output("out", convolved));
+             .Output("out", a.convolved));
     Plan(Normalize("GroupNorm")
-             .Input("self", convolved)
+             .Input("self", a.convolved)
              .Input("gamma", gamma_.value)
              .Input("beta", beta_.value)
-             .Output("out", normal)
-             .Output("mean", mean)
-             .Output("rstd", rstd));
-    Plan(DeviceCall("Relu").Input("self", normal).Output("out", active));
-    Plan(Pool("AvgPool2d").Input("self", active).Output("out", pooled));
+             .Output("out", a.normal)
+             .Output("mean", a.mean)
+             .Output("rstd", a.rstd));
+    Plan(DeviceCall("Relu").Input("self", a.normal).Output("out", a.active));
+    Plan(Pool("AvgPool2d").Input("self", a.active).Output("out", a.pooled));
     Plan(DeviceCall("Addmm")
              .Input("self", bias_.value)
-             .Input("mat1", features)
+             .Input("mat1", a.features())
              .Input("mat2", weight_.value)
-             .Output("out", scores));
+             .Output("out", a.scores));
     Plan(DeviceCall("CrossEntropyLoss")
-             .Input("self", scores)
-             .Input("target", target)
+             .Input("self", a.scores)
+             .Input("target", a.target)
              .Output("loss", loss_)
-             .Output("log_prob", log_prob));
+             .Output("log_prob", a.log_prob));
+  }
 
-    const DeviceTensor of_scores = New({kBatch, kClasses}), of_pooled = New(pooled_shape);
-    const DeviceTensor of_active = New(plane), of_normal = New(plane), of_convolved = New(plane);
+  // From the loss back to what was pooled; its gradient.
+  DeviceTensor PlanBackwardOfScores(const Activations& a) {
+    const DeviceTensor of_scores = New({kBatch, kClasses});
+    DeviceTensor of_pooled = New({kBatch, kChannels, kPooled, kPooled});
     Plan(DeviceCall("CrossEntropyLossGrad")
              .Input("grad_loss", Reshaped(ones_, {}))
-             .Input("log_prob", log_prob)
-             .Input("target", target)
+             .Input("log_prob", a.log_prob)
+             .Input("target", a.target)
              .Output("out", of_scores));
-    Multiply(Transposed(features), of_scores, weight_.gradient);
+    Multiply(Transposed(a.features()), of_scores, weight_.gradient);
     Multiply(ones_, of_scores, bias_.gradient);
     Multiply(of_scores, Transposed(weight_.value), Reshaped(of_pooled, {kBatch, kFeatures}));
+    return of_pooled;
+  }
+
+  void PlanBackwardOfPooled(const Activations& a, const DeviceTensor& of_pooled) {
+    const Shape plane = {kBatch, kChannels, kSide, kSide};
+    const DeviceTensor of_active = New(plane), of_normal = New(plane), of_convolved = New(plane);
     Plan(Pool("AvgPool2dBackward")
              .Input("grad_output", of_pooled)
-             .Input("self", active)
+             .Input("self", a.active)
              .Output("grad_input", of_active));
     Plan(DeviceCall("ThresholdBackward")
              .Input("grad_output", of_active)
-             .Input("self", normal)
+             .Input("self", a.normal)
              .Attribute("threshold", 0.0)
              .Output("out", of_normal));
     Plan(Normalize("GroupNormBackward")
              .Input("grad_out", of_normal)
-             .Input("input", convolved)
-             .Input("mean", mean)
-             .Input("rstd", rstd)
+             .Input("input", a.convolved)
+             .Input("mean", a.mean)
+             .Input("rstd", a.rstd)
              .Input("gamma", gamma_.value)
              .Output("grad_input", of_convolved)
              .Output("grad_gamma", gamma_.gradient)
              .Output("grad_beta", beta_.gradient));
     Plan(Convolve("ConvolutionBackward")
              .Input("grad_output", of_convolved)
-             .Input("input", input)
+             .Input("input", a.input)
              .Input("weight", kernel_.value)
              .Attribute("output_mask", std::vector<bool>{false, true, false})
              .Output("grad_weight", kernel_.gradient));
+  }
+
+  // The step of the pictures from `first` on: forward, backward, and a step down the gradient.
+  void PlanStep(int64_t first) {
+    plans_ = &steps_.emplace_back();
+    const Activations activations = NewActivations(first);
+    PlanForward(activations);
+    PlanBackwardOfPooled(activations, PlanBackwardOfScores(activations));
     for (const Parameter* p : {&kernel_, &gamma_, &beta_, &weight_, &bias_}) {
       Plan(DeviceCall("Sub")
                .Input("self", p->value)
