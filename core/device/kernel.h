@@ -24,8 +24,8 @@ struct KernelArgs {
   // descriptions in `call` say where the elements are (the storage_offset is not applied yet).
   // Aligned to the element size at least.
   std::span<const std::byte* const> inputs;
-  // Likewise for the outputs; nullptr for one that is masked out. Outputs do not overlap inputs or
-  // the workspace.
+  // Likewise for the outputs; nullptr for one that is masked out. None overlaps the workspace, nor
+  // an input, but that one may be the input over which it is written (core/op/in_place.h).
   std::span<std::byte* const> outputs;
   // At least what `workspace_bytes` asked for, 64-byte aligned, contents undefined.
   std::span<std::byte> workspace;

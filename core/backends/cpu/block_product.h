@@ -1,6 +1,7 @@
 // Products of matrices, block by block, whatever the matrices are made of: of each of a batch,
 // C = A·B. Operands are packed to float blocks on the thread's stack; each element of C is summed
-// in an order that follows from the shapes alone, and rounded by whoever stores it.
+// in an order that follows from the shapes alone, and rounded once, when the caller's StoreBlock
+// writes it.
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,6 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
-using ::testing::Not;
 
 using Words = std::vector<std::string>;
 
@@ -226,12 +225,8 @@ TEST_F(CommandTest, DescribesServerOperatorsAndDevices) {
   EXPECT_THAT(Run({"ops", "SmoothL1LossBackward"}).out, HasSubstr("ATTRIBUTES\n    reduction"));
   EXPECT_THAT(Run({"ops", "SmoothL1Loss"}).out, HasSubstr("GRADIENT, BY SmoothL1LossBackward\n"));
   EXPECT_FALSE(json::parse(Run({"ops", "--json"}).out, nullptr, false)["operators"].empty());
-  const std::string found = Run({"ops", "--search", "softmax"}).out;
-  EXPECT_THAT(found, HasSubstr("Along one dimension\n  Softmax "));
-  EXPECT_THAT(found, Not(HasSubstr("L1Loss")));
-  const Finished nothing = Run({"ops", "--search", "nonsense"});
-  EXPECT_NE(nothing.exit_code, 0);
-  EXPECT_THAT(nothing.err, HasSubstr("no operator has \"nonsense\" in its name"));
+  EXPECT_THAT(Run({"ops", "--search", "SOFTMAX"}).out,
+              ContainsRegex("^Along one dimension\n  Softmax "));
 }
 
 // Every operator's page ends in a command line; the ones without files work as they stand.
@@ -368,6 +363,7 @@ TEST_F(CommandTest, UnknownOperatorsGetTheNearest) {
     EXPECT_THAT(done.err,
                 MatchesRegex("opserve: .*did you mean .SmoothL1LossBackward.*NOT_FOUND.\n"));
   }
+  EXPECT_EQ(Run({"ops", "--search", "nonsense"}).exit_code, 1);
 }
 
 TEST_F(CommandTest, UnreachableServersAreNamed) {
