@@ -8,6 +8,8 @@
 #define OPSERVE_CPU_MATH_INL_H_
 #endif
 
+#include <limits>
+
 #include "core/backends/cpu/vector-inl.h"
 #include "hwy/contrib/math/math-inl.h"
 
@@ -110,12 +112,25 @@ struct SplitDouble {
   FloatVec further;
 };
 
+// y as floats. The emulated targets' DemoteTo stops at the largest float; half of y does not.
+template <typename Tag>
+HWY_INLINE hn::Vec<Tag> Narrowed(Tag d, DoubleVec y) {
+  const auto narrow = hn::DemoteTo(d, y);
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+  const auto half = hn::DemoteTo(d, hn::Mul(y, hn::Set(DoubleTag(), 0.5)));
+  const auto largest = hn::Set(d, std::numeric_limits<float>::max());
+  return hn::IfThenElse(hn::Lt(hn::Abs(narrow), largest), narrow, hn::Add(half, half));
+#else
+  return narrow;
+#endif
+}
+
 #if HWY_TARGET == HWY_SCALAR
 template <typename Function, typename... Vectors>
 HWY_INLINE SplitDouble InDouble(FloatTag d, const Function& function, Vectors... x) {
   const DoubleTag dd;
   const DoubleVec y = function(dd, hn::PromoteTo(dd, x)...);
-  const FloatVec value = hn::DemoteTo(d, y);
+  const FloatVec value = Narrowed(d, y);
   return {value, hn::DemoteTo(d, hn::Sub(y, hn::PromoteTo(dd, value)))};
 }
 #else
@@ -125,8 +140,8 @@ HWY_INLINE SplitDouble InDouble(FloatTag d, const Function& function, Vectors...
   const hn::Half<FloatTag> half;
   const DoubleVec low = function(dd, hn::PromoteTo(dd, hn::LowerHalf(half, x))...);
   const DoubleVec high = function(dd, hn::PromoteTo(dd, hn::UpperHalf(half, x))...);
-  const auto rounded_low = hn::DemoteTo(half, low);
-  const auto rounded_high = hn::DemoteTo(half, high);
+  const auto rounded_low = Narrowed(half, low);
+  const auto rounded_high = Narrowed(half, high);
   const auto rest = [&](DoubleVec y, auto rounded) HWY_ATTR {
     return hn::DemoteTo(half, hn::Sub(y, hn::PromoteTo(dd, rounded)));
   };
