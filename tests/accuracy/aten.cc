@@ -87,8 +87,9 @@ std::optional<std::vector<TestTensor>> AtenOutputs(const OpCase& op_case) {
   }
   // Its mean would divide by the elements before broadcasting, and not all its operators broadcast.
   if (op.runs_in_pieces != nullptr) inputs = at::broadcast_tensors(inputs);
-  const std::vector<at::Tensor> results = is_composed ? std::vector{L1Backward(op_case, inputs)}
-                                                      : CallAten(op, inputs, op_case.attributes);
+  const std::vector<at::Tensor> results =
+      is_composed ? std::vector{L1Backward(op_case, inputs)}
+                  : CallAten(op, TestOf(op).aten, inputs, op_case.attributes);
   std::vector<TestTensor> outputs;
   for (const at::Tensor& result : results) {
     const DType dtype = op_case.inputs[0]->desc().dtype;

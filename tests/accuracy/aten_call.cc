@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "tests/support/operator_test.h"
 
 namespace opserve::testing {
 namespace {
@@ -30,10 +29,11 @@ struct ValueOf {
 
 }  // namespace
 
-std::vector<at::Tensor> CallAten(const Operator& op, const std::vector<at::Tensor>& inputs,
+std::vector<at::Tensor> CallAten(const Operator& op, std::string_view function,
+                                 const std::vector<at::Tensor>& inputs,
                                  const std::vector<AttributeValue>& attributes) {
   const std::pair<std::string, std::string> parts =
-      absl::StrSplit(std::string(TestOf(op).aten), absl::MaxSplits('(', 1));
+      absl::StrSplit(std::string(function), absl::MaxSplits('(', 1));
   const std::vector<std::string> names =
       absl::StrSplit(std::string(absl::StripSuffix(parts.second, ")")), ", ");
   std::vector<c10::IValue> stack;
@@ -44,6 +44,8 @@ std::vector<at::Tensor> CallAten(const Operator& op, const std::vector<at::Tenso
     const int input = op.FindInput(name);
     if (name == "False") {
       stack.emplace_back(false);
+    } else if (name == "None") {
+      stack.emplace_back();
     } else if (name == "dtype") {
       stack.emplace_back(inputs[0].scalar_type());
     } else if (input >= 0) {
@@ -60,13 +62,13 @@ std::vector<at::Tensor> CallAten(const Operator& op, const std::vector<at::Tenso
   }
   // "add.Tensor" is one of the functions called "add".
   const std::pair<std::string, std::string> name = absl::StrSplit(parts.first, '.');
-  const c10::OperatorHandle function = c10::Dispatcher::singleton().findSchemaOrThrow(
+  const c10::OperatorHandle handle = c10::Dispatcher::singleton().findSchemaOrThrow(
       absl::StrCat("aten::", name.first).c_str(), name.second.c_str());
   // Arguments that are left out have their defaults.
-  const std::vector<c10::Argument>& arguments = function.schema().arguments();
+  const std::vector<c10::Argument>& arguments = handle.schema().arguments();
   for (size_t i = stack.size(); i < arguments.size(); ++i)
     stack.push_back(arguments[i].default_value().value());
-  function.callBoxed(&stack);
+  handle.callBoxed(&stack);
   std::vector<at::Tensor> outputs;
   for (const c10::IValue& value : stack) outputs.push_back(value.toTensor());
   return outputs;

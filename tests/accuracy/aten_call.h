@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 
+#include <string_view>
 #include <vector>
 
 #include "core/op/attribute.h"
@@ -10,9 +11,10 @@
 
 namespace opserve::testing {
 
-// Calls TestOf(op).aten, which must not be empty. Tensors and attributes are in schema order;
+// Calls `function`, which is as OperatorTest::aten. Tensors and attributes are in schema order;
 // throws what PyTorch throws.
-std::vector<at::Tensor> CallAten(const Operator& op, const std::vector<at::Tensor>& inputs,
+std::vector<at::Tensor> CallAten(const Operator& op, std::string_view function,
+                                 const std::vector<at::Tensor>& inputs,
                                  const std::vector<AttributeValue>& attributes);
 
 }  // namespace opserve::testing

@@ -63,31 +63,38 @@ Body Elementwise(const BenchCase& c) {
   Body body = IntoOutput(c.op, inputs[0], inputs[1], inputs[2], at::empty_like(inputs[0]));
   if (body) return body;
   if (testing::TestOf(*op).aten.empty()) throw std::invalid_argument("PyTorch has none");
-  return [=] { testing::CallAten(*op, inputs, testing::TestOf(*op).measured.front().values); };
+  return [=] {
+    testing::CallAten(*op, testing::TestOf(*op).aten, inputs,
+                      testing::TestOf(*op).measured.front().values);
+  };
 }
 
-Body GroupNorm(const BenchCase& c) {
-  const int64_t count = c.batch * c.channels * c.area;
-  const at::Tensor x = Of(c.dtype, {c.batch, c.channels, c.area}, RandomFloats(count, 1));
-  const at::Tensor dy = Of(c.dtype, {c.batch, c.channels, c.area}, RandomFloats(count, 2));
-  const at::Tensor gamma = Of(c.dtype, {c.channels}, RandomFloats(c.channels, 5));
-  if (c.op == "GroupNorm") {
-    return [=] {
-      at::native_group_norm(x, gamma, gamma, c.batch, c.channels, c.area, c.groups, 1e-5);
-    };
+Body Timed(const BenchCase& c) {
+  const Operator* op = *FindOperator(c.op);
+  const std::string_view aten = c.call->aten.empty() ? testing::TestOf(*op).aten : c.call->aten;
+  if (aten.empty()) throw std::invalid_argument("PyTorch has none");
+  std::vector<at::Tensor> inputs(op->inputs.size());
+  for (size_t i = 0; i < c.call->inputs.size(); ++i) {
+    const Dims& dims = c.call->inputs[i];
+    const std::vector<int64_t> shape(dims.begin(), dims.end());
+    const int64_t count = NumElements(dims).value_or(0);
+    if (op->inputs[i].dtypes.Contains(DType::kFloat32)) {
+      inputs[i] = Of(c.dtype, shape, RandomFloats(count, i));
+    } else {
+      std::vector<int64_t> indices = RandomIndices(count, 0, c.call->classes, i);
+      inputs[i] = at::from_blob(indices.data(), shape, at::kLong).clone();
+    }
   }
-  const at::Tensor mean = Of(c.dtype, {c.batch, c.groups}, RandomFloats(c.batch * c.groups, 3));
-  const at::Tensor rstd = Of(c.dtype, {c.batch, c.groups}, RandomFloats(c.batch * c.groups, 4));
-  return [=] {
-    at::native_group_norm_backward(dy, x, mean, rstd, gamma, c.batch, c.channels, c.area, c.groups,
-                                   {true, true, true});
-  };
+  std::vector<AttributeValue> attributes = c.call->attributes;
+  for (size_t i = attributes.size(); i < op->attributes.size(); ++i)
+    attributes.push_back(op->attributes[i].default_value.ToValue());
+  return [=] { testing::CallAten(*op, aten, inputs, attributes); };
 }
 
 Body CtcLoss(const BenchCase& c) {
   const at::Tensor log_probs =
       Of(c.dtype, {c.steps, c.batch, c.classes}, RandomLogProbs(c.steps * c.batch, c.classes, 1));
-  std::vector<int64_t> labels = RandomLabels(c.batch * c.labels, c.classes, 2);
+  std::vector<int64_t> labels = RandomIndices(c.batch * c.labels, 1, c.classes, 2);
   const at::Tensor targets = at::from_blob(labels.data(), {c.batch, c.labels}, at::kLong).clone();
   const std::vector<int64_t> input_lengths(static_cast<size_t>(c.batch), c.steps);
   const std::vector<int64_t> target_lengths(static_cast<size_t>(c.batch), c.labels);
@@ -108,7 +115,7 @@ void Run(benchmark::State& state, const BenchCase& c) {
   at::set_num_threads(c.threads);
   try {
     const Body body = c.kind == BenchCase::Kind::kElementwise ? Elementwise(c)
-                      : c.kind == BenchCase::Kind::kGroupNorm ? GroupNorm(c)
+                      : c.kind == BenchCase::Kind::kTimed     ? Timed(c)
                                                               : CtcLoss(c);
     body();
     for (auto _ : state) {

@@ -28,21 +28,15 @@ void AddElementwise(int threads, std::vector<BenchCase>& cases) {
   }
 }
 
-void AddGroupNorm(int threads, std::vector<BenchCase>& cases) {
-  for (const char* op : {"GroupNorm", "GroupNormBackward"}) {
+void AddTimed(int threads, std::vector<BenchCase>& cases) {
+  for (const TimedCall& call : TimedCalls()) {
     for (const DType dtype : kDTypes) {
-      for (const auto& [batch, channels, area] :
-           {std::array<int64_t, 3>{8, 256, int64_t{56} * 56}, {32, 512, int64_t{14} * 14}}) {
-        BenchCase& added = cases.emplace_back();
-        added.op = op;
-        added.dtype = dtype;
-        added.kind = BenchCase::Kind::kGroupNorm;
-        added.threads = threads;
-        added.batch = batch;
-        added.channels = channels;
-        added.area = area;
-        added.groups = 32;
-      }
+      BenchCase& added = cases.emplace_back();
+      added.op = call.op;
+      added.dtype = dtype;
+      added.kind = BenchCase::Kind::kTimed;
+      added.threads = threads;
+      added.call = &call;
     }
   }
 }
@@ -71,8 +65,8 @@ std::string BenchCase::Name() const {
   switch (kind) {
     case Kind::kElementwise:
       return absl::StrCat(head, elements, tail);
-    case Kind::kGroupNorm:
-      return absl::StrCat(head, batch, "x", channels, "x", area, "g", groups, tail);
+    case Kind::kTimed:
+      return absl::StrCat(head, call->label, tail);
     case Kind::kCtcLoss:
       return absl::StrCat(head, "T", steps, "N", batch, "C", classes, "S", labels, tail);
   }
@@ -83,7 +77,7 @@ std::vector<BenchCase> AllBenchCases(int threads) {
   std::vector<BenchCase> cases;
   for (const int count : {1, threads}) {
     AddElementwise(count, cases);
-    AddGroupNorm(count, cases);
+    AddTimed(count, cases);
     AddCtcLoss(count, cases);
     if (threads == 1) break;
   }
@@ -112,12 +106,12 @@ std::vector<float> RandomLogProbs(int64_t rows, int64_t classes, uint64_t seed) 
   return values;
 }
 
-std::vector<int64_t> RandomLabels(int64_t count, int64_t classes, uint64_t seed) {
+std::vector<int64_t> RandomIndices(int64_t count, int64_t begin, int64_t end, uint64_t seed) {
   std::mt19937_64 rng(seed);
-  std::vector<int64_t> labels(static_cast<size_t>(count));
-  for (int64_t& label : labels)
-    label = 1 + static_cast<int64_t>(rng() % static_cast<uint64_t>(classes - 1));
-  return labels;
+  std::vector<int64_t> indices(static_cast<size_t>(count));
+  for (int64_t& index : indices)
+    index = begin + static_cast<int64_t>(rng() % static_cast<uint64_t>(end - begin));
+  return indices;
 }
 
 }  // namespace opserve::bench

@@ -7,11 +7,12 @@
 
 #include "core/tensor/dtype.h"
 #include "core/tensor/shape.h"
+#include "tests/bench/kernels/timed_calls.h"
 
 namespace opserve::bench {
 
 struct BenchCase {
-  enum class Kind : uint8_t { kElementwise, kGroupNorm, kCtcLoss };
+  enum class Kind : uint8_t { kElementwise, kTimed, kCtcLoss };
 
   std::string op;
   DType dtype = DType::kFloat32;
@@ -19,8 +20,8 @@ struct BenchCase {
   int threads = 1;
 
   int64_t elements = 0;                                   // kElementwise
-  int64_t batch = 0, channels = 0, area = 0, groups = 0;  // kGroupNorm
-  int64_t steps = 0, classes = 0, labels = 0;             // kCtcLoss, with batch
+  const TimedCall* call = nullptr;                        // kTimed
+  int64_t steps = 0, batch = 0, classes = 0, labels = 0;  // kCtcLoss
 
   // "SmoothL1LossBackward/f32/4096/threads:1"; equal names are compared.
   std::string Name() const;
@@ -33,7 +34,7 @@ std::vector<BenchCase> AllBenchCases(int threads);
 std::vector<float> RandomFloats(int64_t count, uint64_t seed);
 // log_softmax over the last dimension of normal numbers.
 std::vector<float> RandomLogProbs(int64_t rows, int64_t classes, uint64_t seed);
-// Labels in [1, classes).
-std::vector<int64_t> RandomLabels(int64_t count, int64_t classes, uint64_t seed);
+// In [begin, end).
+std::vector<int64_t> RandomIndices(int64_t count, int64_t begin, int64_t end, uint64_t seed);
 
 }  // namespace opserve::bench

@@ -52,9 +52,11 @@ class Setup {
     return tensor;
   }
 
-  Tensor Of(const Dims& shape, const std::vector<int64_t>& values) {
-    Tensor tensor = Empty(TensorDesc::Dense(DType::kInt64, shape));
-    std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
+  Tensor Of(DType dtype, const Dims& shape, const std::vector<int64_t>& values) {
+    Tensor tensor = Empty(TensorDesc::Dense(dtype, shape));
+    const size_t size = DTypeSize(dtype);
+    for (size_t i = 0; i < values.size(); ++i)
+      StoreElement(dtype, values[i], tensor.bytes.data() + i * size).IgnoreError();
     return tensor;
   }
 
@@ -75,8 +77,8 @@ class KernelRun {
     }
     input_starts_.resize(call_.inputs.size());
     for (size_t i = 0; i < attributes.size(); ++i) call_.attributes[i] = attributes[i];
-    const absl::Status status = PlanCall(call_);
-    if (!status.ok()) std::abort();
+    status_ = PlanCall(call_);
+    if (!status_.ok()) return;
     kernel_ = setup.device().FindKernel(*call_.op);
     for (const OutputSlot& slot : call_.outputs) {
       outputs_.push_back(setup.Empty(slot.desc));
@@ -98,12 +100,14 @@ class KernelRun {
     if (!status.ok()) std::abort();
   }
 
+  const absl::Status& status() const { return status_; }
   double inputs() const { return static_cast<double>(inputs_.size()); }
   int64_t bytes() const { return call_.input_bytes() + call_.output_bytes(); }
   std::vector<Tensor>& outputs() { return outputs_; }
 
  private:
   Setup& setup_;
+  absl::Status status_;
   OpCall call_;
   const Kernel* kernel_ = nullptr;
   std::vector<Tensor> inputs_;
@@ -123,25 +127,21 @@ std::unique_ptr<KernelRun> MakeElementwise(Setup& setup, const BenchCase& c) {
                                      testing::TestOf(op).measured.front().values);
 }
 
-std::unique_ptr<KernelRun> MakeGroupNorm(Setup& setup, const BenchCase& c) {
-  const int64_t count = c.batch * c.channels * c.area;
-  const Dims shape = {c.batch, c.channels, c.area};
-  const std::vector<AttributeValue> sizes = {c.batch, c.channels, c.area, c.groups};
+std::unique_ptr<KernelRun> MakeTimed(Setup& setup, const BenchCase& c) {
+  const Operator& op = **FindOperator(c.op);
   std::vector<Tensor> inputs;
-  if (c.op == "GroupNorm") {
-    inputs.push_back(setup.Of(c.dtype, shape, RandomFloats(count, 1)));
-    for (uint64_t seed : {2, 3})
-      inputs.push_back(setup.Of(c.dtype, {c.channels}, RandomFloats(c.channels, seed)));
-  } else {
-    for (uint64_t seed : {1, 2})
-      inputs.push_back(setup.Of(c.dtype, shape, RandomFloats(count, seed)));
-    for (uint64_t seed : {3, 4}) {
-      inputs.push_back(
-          setup.Of(c.dtype, {c.batch, c.groups}, RandomFloats(c.batch * c.groups, seed)));
+  for (size_t i = 0; i < c.call->inputs.size(); ++i) {
+    const Dims& shape = c.call->inputs[i];
+    const int64_t count = NumElements(shape).value_or(0);
+    const DTypeSet dtypes = op.inputs[i].dtypes;
+    if (dtypes.Contains(DType::kFloat32)) {
+      inputs.push_back(setup.Of(c.dtype, shape, RandomFloats(count, i)));
+    } else {
+      const DType dtype = dtypes.Contains(DType::kInt64) ? DType::kInt64 : DType::kInt32;
+      inputs.push_back(setup.Of(dtype, shape, RandomIndices(count, 0, c.call->classes, i)));
     }
-    inputs.push_back(setup.Of(c.dtype, {c.channels}, RandomFloats(c.channels, 5)));
   }
-  return std::make_unique<KernelRun>(setup, c.op, std::move(inputs), sizes);
+  return std::make_unique<KernelRun>(setup, c.op, std::move(inputs), c.call->attributes);
 }
 
 std::unique_ptr<KernelRun> MakeCtcLoss(Setup& setup, const BenchCase& c) {
@@ -150,7 +150,8 @@ std::unique_ptr<KernelRun> MakeCtcLoss(Setup& setup, const BenchCase& c) {
     return setup.Of(c.dtype, shape, RandomLogProbs(c.steps * c.batch, c.classes, 1));
   };
   const auto targets = [&] {
-    return setup.Of({c.batch, c.labels}, RandomLabels(c.batch * c.labels, c.classes, 2));
+    return setup.Of(DType::kInt64, {c.batch, c.labels},
+                    RandomIndices(c.batch * c.labels, 1, c.classes, 2));
   };
   const auto batch = static_cast<size_t>(c.batch);
   const std::vector<AttributeValue> attributes = {std::vector<int64_t>(batch, c.steps),
@@ -175,8 +176,9 @@ void RunKernel(benchmark::State& state, const BenchCase& c) {
   Setup setup(c.threads);
   const std::unique_ptr<KernelRun> run =
       c.kind == BenchCase::Kind::kElementwise ? MakeElementwise(setup, c)
-      : c.kind == BenchCase::Kind::kGroupNorm ? MakeGroupNorm(setup, c)
+      : c.kind == BenchCase::Kind::kTimed     ? MakeTimed(setup, c)
                                               : MakeCtcLoss(setup, c);
+  if (!run->status().ok()) return state.SkipWithError(std::string(run->status().message()).c_str());
   for (auto _ : state) {
     run->Execute();
     benchmark::ClobberMemory();
