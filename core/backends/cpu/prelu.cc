@@ -6,10 +6,8 @@
 #define HWY_TARGET_INCLUDE "core/backends/cpu/prelu.cc"
 #include "hwy/foreach_target.h"
 
-#include "core/backends/cpu/elementwise-inl.h"
 #include "core/backends/cpu/prelu_plan.h"
-#include "core/backends/cpu/runs-inl.h"
-#include "core/backends/cpu/scratch.h"
+#include "core/backends/cpu/sums-inl.h"
 #include "core/backends/cpu/views.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -36,82 +34,6 @@ struct PreluWeightGradient {
   }
 };
 
-// The sums of the channels.
-class PreluSums {
- public:
-  explicit PreluSums(const KernelArgs& args)
-      : args_(args), plan_(args.call), views_(args), out_(OutputTensor(args, 1)) {
-    views_.Take(0, PreluChannels(args.call.input(0), plan_));
-    views_.Take(1, PreluChannels(args.call.input(1), plan_));
-  }
-
-  void Run() {
-    const KernelArgs views = views_.args();
-    const ElementwiseCall space = MakeReduction(views);
-    WithTileType(space, [&](auto element) {
-      using T = decltype(element);
-      if (plan_.pieces <= 1) return RunWhole<T>(space);
-      RunPieces<T>(space);
-    });
-  }
-
- private:
-  template <typename T>
-  double SumOf(const ElementwiseCall& space, int64_t channel, int64_t piece) const {
-    const int64_t end = std::min(plan_.elements, (piece + 1) * kChunk);
-    const int64_t first = channel * plan_.elements;
-    return SumChunk<2, T>(space, PreluWeightGradient(), first + piece * kChunk, first + end);
-  }
-
-  // Calls sum(channel) for channels from `first` on and writes what it gives, until `pace` stops.
-  template <typename Sum>
-  void Write(int64_t first, int64_t last, Pace& pace, const Sum& sum) const {
-    WithFloatType(out_.operand.dtype, [&](auto element) {
-      RunWriter<decltype(element)> writer(out_, first, Store::kCached);
-      for (int64_t channel = first; channel < last; ++channel) {
-        const double value = sum(channel);
-        if (pace.stopped()) return;
-        Round(static_cast<float>(value), *writer.Next(1));
-      }
-    });
-  }
-
-  template <typename T>
-  void RunWhole(const ElementwiseCall& space) const {
-    ParallelRanges(args_.workers, plan_.channels, UnitsOfChunk(plan_.elements + kPreluSumCost),
-                   [&](int64_t first, int64_t last) {
-                     Pace pace(args_.workers);
-                     Write(first, last, pace,
-                           [&](int64_t channel) { return SumOf<T>(space, channel, 0); });
-                   });
-  }
-
-  template <typename T>
-  void RunPieces(const ElementwiseCall& space) const {
-    auto* sums = ScratchAt<double>(args_.workspace, 0);
-    const int64_t pieces = plan_.pieces;
-    args_.workers.ParallelFor(plan_.channels * pieces, [&](int64_t i) {
-      sums[i] = SumOf<T>(space, i / pieces, i % pieces);
-    });
-    ParallelRanges(args_.workers, plan_.channels, UnitsOfChunk(pieces),
-                   [&](int64_t first, int64_t last) {
-                     Pace pace(args_.workers);
-                     Write(first, last, pace, [&](int64_t channel) {
-                       double sum = 0;
-                       for (const auto [begin, end] : pace.InBlocks(pieces)) {
-                         for (int64_t i = begin; i < end; ++i) sum += sums[channel * pieces + i];
-                       }
-                       return sum;
-                     });
-                   });
-  }
-
-  const KernelArgs& args_;
-  const PreluPlan plan_;
-  ViewCall views_;
-  const StridedTensor out_;
-};
-
 void Prelu(const KernelArgs& args) {
   ViewCall call(args);
   call.Take(0).Take(1, PreluWeights(args.call.input(0), args.call.input(1))).Make(0);
@@ -122,7 +44,12 @@ void PreluBackward(const KernelArgs& args) {
   ViewCall call(args);
   call.Take(0).Take(1).Take(2, PreluWeights(args.call.input(1), args.call.input(2))).Make(0);
   Map<3>(call.args(), PreluGradient());
-  PreluSums(args).Run();
+
+  const PreluChannels channels(args.call);
+  ViewCall sums(args);
+  sums.Take(0, channels.View(args.call.input(0))).Take(1, channels.View(args.call.input(1)));
+  const StridedTensor out = OutputTensor(args, 1);
+  Sums<2, PreluWeightGradient>(sums.args(), channels.sums(), out, PreluWeightGradient(), 1).Run();
 }
 
 }  // namespace opserve::cpu::HWY_NAMESPACE
@@ -132,7 +59,7 @@ HWY_AFTER_NAMESPACE();
 namespace opserve::cpu {
 namespace {
 
-size_t PreluWorkspace(const OpCall& call) { return PreluPlan(call).bytes; }
+size_t PreluWorkspace(const OpCall& call) { return PreluChannels(call).sums().bytes(); }
 
 }  // namespace
 

@@ -1,35 +1,40 @@
-// How the kernels of Prelu and PreluBackward see their tensors and cut their sums: from shapes
-// alone.
+// How the kernels of Prelu and PreluBackward see their tensors.
 #pragma once
 
 #include <cstdint>
 #include <utility>
 
-#include "core/backends/cpu/elementwise.h"
-#include "core/backends/cpu/scratch.h"
+#include "core/backends/cpu/sums.h"
 #include "core/op/op_call.h"
 
 namespace opserve::cpu {
 
-// What a sum costs besides its elements, as Pace counts it.
-inline constexpr int64_t kPreluSumCost = 64;
+// The sums of PreluBackward, one for each weight.
+class PreluChannels {
+ public:
+  explicit PreluChannels(const OpCall& call)
+      : weights_(call.input(2).num_elements()),
+        elements_(weights_ == 0 ? 0 : call.input(1).num_elements() / weights_),
+        side_by_side_(call.input(1).shape.size() == 2 && weights_ >= SumsPlan::kMinInner) {}
 
-// Channels are as many as weights. Where they have more elements than a chunk, these are summed in
-// pieces of a chunk.
-struct PreluPlan {
-  explicit PreluPlan(const OpCall& call)
-      : channels(call.input(2).num_elements()),
-        elements(channels == 0 ? 0 : call.input(1).num_elements() / channels),
-        pieces((elements + kChunk - 1) / kChunk) {
-    ScratchPlan scratch;
-    if (pieces > 1) scratch.Take(channels * pieces, sizeof(double));
-    bytes = scratch.bytes();
+  SumsPlan sums() const {
+    return side_by_side_ ? SumsPlan(1, elements_, weights_) : SumsPlan(weights_, elements_, 1);
   }
 
-  int64_t channels;
-  int64_t elements;  // of a channel
-  int64_t pieces;
-  size_t bytes = 0;  // workspace: a double each piece of each channel
+  // `desc`, which has self's shape, as the space of these sums.
+  TensorDesc View(const TensorDesc& desc) const {
+    TensorDesc view = desc;
+    if (weights_ > 1 && !side_by_side_) {
+      std::swap(view.shape[0], view.shape[1]);
+      std::swap(view.strides[0], view.strides[1]);
+    }
+    return view;
+  }
+
+ private:
+  int64_t weights_;
+  int64_t elements_;  // of each weight
+  bool side_by_side_;
 };
 
 // The weights, as they broadcast to `self`.
@@ -42,16 +47,6 @@ inline TensorDesc PreluWeights(const TensorDesc& self, const TensorDesc& weight)
   view.strides.assign(self.shape.size() - 1, 0);
   view.shape[0] = weight.shape[0];
   view.strides[0] = weight.strides[0];
-  return view;
-}
-
-// The elements of a channel one after another.
-inline TensorDesc PreluChannels(const TensorDesc& desc, const PreluPlan& plan) {
-  TensorDesc view = desc;
-  if (plan.channels > 1) {
-    std::swap(view.shape[0], view.shape[1]);
-    std::swap(view.strides[0], view.strides[1]);
-  }
   return view;
 }
 

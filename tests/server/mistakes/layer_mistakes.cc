@@ -146,6 +146,18 @@ void AddPermute(MistakeList& list) {
   AddOutputOfFloat16(list);
 }
 
+// Of shape [4, 2].
+void AddReduction(MistakeList& list, const Operator& op) {
+  using Ints = std::vector<int64_t>;
+  const std::string dims(op.attributes[0].name);
+  for (const Ints& spoilt :
+       {Ints{2}, Ints{-3}, Ints{0, 0}, Ints{1, -1}, Ints{0, 1, 2}, Ints{kMax}, Ints{kMin, 0}})
+    AddAttribute(list, dims, spoilt);
+  for (const int64_t dtype : {int64_t{2}, int64_t{-2}, int64_t{26}, int64_t{28}, kMax, kMin})
+    AddAttribute(list, "dtype", dtype);
+  AddOutputOfFloat16(list);
+}
+
 void AddCast(MistakeList& list) {
   for (const int64_t dtype : {int64_t{2}, int64_t{-1}, int64_t{26}, int64_t{28}, kMax, kMin})
     AddAttribute(list, "dtype", dtype);
@@ -261,6 +273,7 @@ void AddLayerMistakes(MistakeList& list, const Operator& op) {
   if (op.name.starts_with("Embedding")) AddEmbedding(list, op);
   if (op.name == "Permute") AddPermute(list);
   if (op.name == "Cast") AddCast(list);
+  if (op.name == "ReduceSum" || op.name == "Mean") AddReduction(list, op);
   if (op.name == "Matmul" || op.name == "BatchMatMul" || op.name == "Addmm") AddProduct(list, op);
   if (op.name.starts_with("Convolution")) AddConvolution(list, op);
   if (op.FindAttribute("ignore_index") >= 0) AddClasses(list, op);
