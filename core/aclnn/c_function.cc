@@ -155,7 +155,7 @@ std::string PhaseOneSignature(const Operator& op, const std::vector<Argument>& a
 }
 
 constexpr char kHeader[] =
-    R"(// aclnn@X@, made from the operator's schema. How the two phases go and what they
+    R"(// @NAMES@, made from the schema. How the two phases go and what they
 // return: aclnn/aclnn_base.h.
 #ifndef OPSERVE_ACL_ACLNN_@GUARD@_H_
 #define OPSERVE_ACL_ACLNN_@GUARD@_H_
@@ -168,15 +168,7 @@ constexpr char kHeader[] =
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-@COMMENT@//
-// `workspace_size`: bytes of device memory that phase two wants.
-@PHASE_ONE@;
-
-// Phase two.
-aclnnStatus aclnn@X@(void* workspace, uint64_t workspace_size, aclOpExecutor* executor,
-    aclrtStream stream);
-
+@FUNCTIONS@
 #ifdef __cplusplus
 }
 #endif
@@ -186,18 +178,41 @@ aclnnStatus aclnn@X@(void* workspace, uint64_t workspace_size, aclOpExecutor* ex
 #endif  // OPSERVE_ACL_ACLNN_@GUARD@_H_
 )";
 
-}  // namespace
+constexpr char kFunctions[] =
+    R"(
+@COMMENT@//
+// `workspace_size`: bytes of device memory that phase two wants.
+@PHASE_ONE@;
 
-absl::StatusOr<std::string> Header(const Operator& op, std::string_view snake) {
+// Phase two.
+aclnnStatus aclnn@X@(void* workspace, uint64_t workspace_size, aclOpExecutor* executor,
+    aclrtStream stream);
+)";
+
+absl::StatusOr<std::string> Functions(const Operator& op) {
   OPSERVE_ASSIGN_OR_RETURN(const std::vector<Argument> arguments, ArgumentsOf(op));
   std::string comment = Comment(op.summary, 0) + "//\n" + Comment(op.description, 0) + "//\n";
   for (const Argument& argument : arguments)
     comment += Comment(absl::StrCat("  ", argument.name, ": ", argument.meaning), 6);
-  return absl::StrReplaceAll(kHeader, {{"@X@", ToAbsl(op.name)},
+  return absl::StrReplaceAll(kFunctions, {{"@X@", ToAbsl(op.name)},
+                                          {"@COMMENT@", comment},
+                                          {"@PHASE_ONE@", PhaseOneSignature(op, arguments)}});
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> Header(std::span<const Operator* const> ops, std::string_view snake) {
+  std::vector<std::string> names;
+  std::string functions;
+  for (const Operator* op : ops) {
+    OPSERVE_ASSIGN_OR_RETURN(const std::string of_op, Functions(*op));
+    functions += of_op;
+    names.push_back(absl::StrCat("aclnn", ToAbsl(op->name)));
+  }
+  return absl::StrReplaceAll(kHeader, {{"@NAMES@", absl::StrJoin(names, " and ")},
                                        {"@GUARD@", absl::AsciiStrToUpper(ToAbsl(snake))},
                                        {"@INCLUDE@", "#include \"aclnn/acl_meta.h\""},
-                                       {"@COMMENT@", comment},
-                                       {"@PHASE_ONE@", PhaseOneSignature(op, arguments)}});
+                                       {"@FUNCTIONS@", functions}});
 }
 
 absl::StatusOr<std::string> PhaseOneFunctions(std::span<const Operator* const> ops) {

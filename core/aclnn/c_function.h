@@ -12,8 +12,8 @@ namespace opserve::aclnn {
 
 // Errors, of all three: the schema's `c_order` is no order of its parameters.
 
-// aclnnop/aclnn_<snake>.h, whole; `snake` is the operator's name in snake case.
-absl::StatusOr<std::string> Header(const Operator& op, std::string_view snake);
+// aclnnop/aclnn_<snake>.h, whole, of the operators whose functions CANN has in that header.
+absl::StatusOr<std::string> Header(std::span<const Operator* const> ops, std::string_view snake);
 
 // Definitions of aclnnXGetWorkspaceSize, which pass their arguments to GetWorkspaceSize
 // (client/acl/objects/operator_call.h).

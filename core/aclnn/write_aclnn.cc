@@ -1,10 +1,12 @@
-// Writes a part of the aclnn interface while the rest is built: header X SNAKE_CASE_NAME, functions
-// or calls; to FILE.
+// Writes a part of the aclnn interface to FILE while the rest is built: the functions, the calls,
+// or the header NAME of some operators.
 #include <cstdio>
 #include <fstream>
 #include <string_view>
+#include <vector>
 
 #include "core/aclnn/c_function.h"
+#include "core/base/status_macros.h"
 #include "core/op/op_table.h"
 
 namespace opserve::aclnn {
@@ -14,22 +16,25 @@ absl::StatusOr<std::string> Part(std::span<char* const> arguments) {
   const std::string_view part = arguments[0];
   if (part == "functions") return PhaseOneFunctions(AllOperators());
   if (part == "calls") return PhaseOneCalls(AllOperators());
-  const absl::StatusOr<const Operator*> op = FindOperator(arguments[1]);
-  if (!op.ok()) return op.status();
-  return Header(**op, arguments[2]);
+  std::vector<const Operator*> ops;
+  for (const char* name : arguments.subspan(2)) {
+    OPSERVE_ASSIGN_OR_RETURN(const Operator* op, FindOperator(name));
+    ops.push_back(op);
+  }
+  return Header(ops, arguments[1]);
 }
 
 int Main(std::span<char* const> arguments) {
-  if (arguments.size() != 3 && arguments.size() != 5) {
-    std::fputs("Usage: write_aclnn functions|calls|header X x FILE\n", stderr);
+  if (arguments.size() < 3) {
+    std::fputs("Usage: write_aclnn FILE functions|calls|header NAME X...\n", stderr);
     return 2;
   }
-  const absl::StatusOr<std::string> text = Part(arguments.subspan(1));
+  const absl::StatusOr<std::string> text = Part(arguments.subspan(2));
   if (!text.ok()) {
     std::fprintf(stderr, "%s\n", text.status().ToString().c_str());
     return 1;
   }
-  std::ofstream file(arguments.back());
+  std::ofstream file(arguments[1]);
   file << *text;
   file.close();
   return file ? 0 : 1;

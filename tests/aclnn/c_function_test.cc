@@ -13,8 +13,13 @@ using ::testing::Not;
 
 const Operator& Find(std::string_view name) { return **FindOperator(name); }
 
+absl::StatusOr<std::string> HeaderOfOne(const Operator& op, std::string_view snake) {
+  const Operator* const ops[] = {&op};
+  return Header(ops, snake);
+}
+
 std::string HeaderOf(const Operator& op) {
-  const absl::StatusOr<std::string> header = Header(op, "x_y");
+  const absl::StatusOr<std::string> header = HeaderOfOne(op, "x_y");
   EXPECT_THAT(header, testing::IsOk());
   return header.ok() ? *header : "";
 }
@@ -57,6 +62,16 @@ TEST(CFunctionTest, HeadersSayWhatTheArgumentsAre) {
   EXPECT_THAT(header, HasSubstr("may be null"));
   EXPECT_THAT(header, HasSubstr("group: number of groups; divides C; > 0"));
   EXPECT_THAT(HeaderOf(Find("L1Loss")), Not(HasSubstr("may be null")));
+}
+
+TEST(CFunctionTest, OneHeaderHasTheFunctionsOfSeveralOperators) {
+  const Operator* const ops[] = {&Find("LogSigmoid"), &Find("LogSigmoidForward")};
+  const absl::StatusOr<std::string> header = Header(ops, "logsigmoid");
+  ASSERT_THAT(header, testing::IsOk());
+  for (const char* function :
+       {"aclnnStatus aclnnLogSigmoidGetWorkspaceSize(", "aclnnLogSigmoid(void*",
+        "aclnnStatus aclnnLogSigmoidForwardGetWorkspaceSize(", "aclnnLogSigmoidForward(void*"})
+    EXPECT_THAT(*header, HasSubstr(function));
 }
 
 TEST(CFunctionTest, WhatIsChangedInItsPlaceIsOneParameter) {
@@ -106,12 +121,12 @@ TEST(CFunctionTest, AnOrderHasEachParameterOnce) {
                                                                 turned}) {
     op.c_order = order;
     const Operator* ops[] = {&op};
-    testing::ExpectError(Header(op, "x").status(), ErrorReason::kInvalidParameter, "c_order");
+    testing::ExpectError(HeaderOfOne(op, "x").status(), ErrorReason::kInvalidParameter, "c_order");
     EXPECT_FALSE(PhaseOneFunctions(ops).ok());
     EXPECT_FALSE(PhaseOneCalls(ops).ok());
   }
   op.c_order = good;
-  EXPECT_THAT(Header(op, "x"), testing::IsOk());
+  EXPECT_THAT(HeaderOfOne(op, "x"), testing::IsOk());
 }
 
 }  // namespace
