@@ -8,6 +8,7 @@
 
 #include "core/backends/cpu/block_product.h"
 #include "core/backends/cpu/convolution_geometry.h"
+#include "core/backends/cpu/convolution_lines.h"
 #include "core/backends/cpu/convolution_taps.h"
 #include "core/backends/cpu/matrix_view.h"
 
@@ -73,14 +74,32 @@ MatrixView WeightView(MatrixView view, const TensorDesc& desc, int64_t groups, b
   return view;
 }
 
-// The taps of an input of `extents`; those of its numbers that are the tensor's.
-ConvolutionTaps TapsOf(const KernelArgs& args, int input, int64_t groups, const Extents3& extents) {
-  const TensorDesc& desc = args.call.input(input);
+// The taps of x, and of y. `Bind` says where they are.
+ConvolutionTaps TapsOfX(const ConvolutionGeometry& g) {
   ConvolutionTaps taps;
+  taps.channels = g.x_channels;
+  taps.extents = g.x;
+  taps.kernel = g.kernel;
+  taps.positions = g.y;
+  for (size_t i = 0; i < 3; ++i)
+    taps.maps[i] = {g.steps[i].stride, g.steps[i].dilation, -g.steps[i].padding, 1};
+  return taps;
+}
+
+ConvolutionTaps TapsOfY(const ConvolutionGeometry& g, const ConvolutionPhase& phase) {
+  ConvolutionTaps taps;
+  taps.channels = g.y_channels;
+  taps.extents = g.y;
+  taps.kernel = CountsOf(phase.kernel);
+  taps.positions = CountsOf(phase.x);
+  taps.maps = phase.maps;
+  return taps;
+}
+
+ConvolutionTaps Bind(ConvolutionTaps taps, const KernelArgs& args, int input) {
+  const TensorDesc& desc = args.call.input(input);
   taps.first = ViewOfInput(args, input).input;
   taps.dtype = desc.dtype;
-  taps.channels = desc.shape[1] / groups;
-  taps.extents = extents;
   // An empty tensor's may be any numbers.
   if (desc.num_elements() == 0) return taps;
   taps.batch_stride = desc.strides[0];
@@ -90,33 +109,17 @@ ConvolutionTaps TapsOf(const KernelArgs& args, int input, int64_t groups, const 
   return taps;
 }
 
-ConvolutionTaps TapsOfX(const KernelArgs& args, int x, const ConvolutionGeometry& g) {
-  ConvolutionTaps taps = TapsOf(args, x, g.groups, g.x);
-  taps.kernel = g.kernel;
-  taps.positions = g.y;
-  for (size_t i = 0; i < 3; ++i)
-    taps.maps[i] = {g.steps[i].stride, g.steps[i].dilation, -g.steps[i].padding, 1};
-  return taps;
-}
-
-ConvolutionTaps TapsOfY(const KernelArgs& args, int y, const ConvolutionGeometry& g,
-                        const ConvolutionPhase& phase) {
-  ConvolutionTaps taps = TapsOf(args, y, g.groups, g.y);
-  taps.kernel = CountsOf(phase.kernel);
-  taps.positions = CountsOf(phase.x);
-  taps.maps = phase.maps;
-  return taps;
-}
-
 // The operand that is taps, or the tensor itself where they are the same.
 class TapOperand {
  public:
   TapOperand(const KernelArgs& args, int input, const ConvolutionGeometry& g,
              const ConvolutionTaps& taps)
-      : taps_(taps),
+      : taps_(Bind(taps, args, input)),
         view_(DataView(ViewOfInput(args, input), args.call.input(input), g.groups,
                        Whole(taps.extents))),
         is_tensor_(taps.IsTensor()) {}
+
+  const ConvolutionTaps& taps() const { return taps_; }
 
   void Pack(const MatrixBlock& block, float* to, BlockSteps steps) const {
     if (is_tensor_) return PackView(view_, block, to, steps);
@@ -172,21 +175,25 @@ struct Tensors {
 // weight·taps, and the bias, as a view of the output.
 void MakeData(const KernelArgs& args, const ProductShape& shape, const MatrixView& weight,
               const TapOperand& taps, const Bias& bias, const MatrixView& out) {
+  const auto pack = [&](const MatrixBlock& block, float* to, BlockSteps by) {
+    PackView(weight, block, to, by);
+  };
+  const auto store = [&](const MatrixBlock& block, float* from, BlockSteps by) {
+    bias.AddTo(block, shape.rows, from, by);
+    StoreView(out, block, from, by);
+  };
+  if (MadeByLines(taps.taps(), shape.rows))
+    return MultiplyLines(args.workers, shape, taps.taps(), pack, store);
   Run(
-      args, shape,
-      [&](const MatrixBlock& block, float* to, BlockSteps by) { PackView(weight, block, to, by); },
-      [&](const MatrixBlock& block, float* to, BlockSteps by) { taps.Pack(block, to, by); },
-      [&](const MatrixBlock& block, float* from, BlockSteps by) {
-        bias.AddTo(block, shape.rows, from, by);
-        StoreView(out, block, from, by);
-      });
+      args, shape, pack,
+      [&](const MatrixBlock& block, float* to, BlockSteps by) { taps.Pack(block, to, by); }, store);
 }
 
 // y = w·taps(x).
 void MakeY(const KernelArgs& args, const ConvolutionGeometry& g, const Tensors& of) {
   const MatrixView weight = WeightView(ViewOfInput(args, of.weight), args.call.input(of.weight),
                                        g.groups, true, Whole(g.kernel));
-  const TapOperand taps(args, of.data, g, TapsOfX(args, of.data, g));
+  const TapOperand taps(args, of.data, g, TapsOfX(g));
   const MatrixView out = DataView(ViewOfOutput(args, of.output), args.call.output(of.output).desc,
                                   g.groups, Whole(g.y));
   MakeData(args, ShapeOfY(g), weight, taps, Bias(args, of.bias), out);
@@ -197,7 +204,7 @@ void MakeX(const KernelArgs& args, const ConvolutionGeometry& g, const Tensors& 
   ForEachPhase(g, [&](const ConvolutionPhase& phase) {
     const MatrixView weight = WeightView(ViewOfInput(args, of.weight), args.call.input(of.weight),
                                          g.groups, false, phase.kernel);
-    const TapOperand taps(args, of.data, g, TapsOfY(args, of.data, g, phase));
+    const TapOperand taps(args, of.data, g, TapsOfY(g, phase));
     const MatrixView out = DataView(ViewOfOutput(args, of.output), args.call.output(of.output).desc,
                                     g.groups, phase.x);
     MakeData(args, ShapeOfX(g, phase), weight, taps, Bias(args, of.bias), out);
@@ -207,18 +214,26 @@ void MakeX(const KernelArgs& args, const ConvolutionGeometry& g, const Tensors& 
 // w = y·taps(x)ᵀ.
 void MakeWeight(const KernelArgs& args, const ConvolutionGeometry& g, int x, int y, int output) {
   const MatrixView data = DataView(ViewOfInput(args, y), args.call.input(y), g.groups, Whole(g.y));
-  const TapOperand taps(args, x, g, TapsOfX(args, x, g));
+  const TapOperand taps(args, x, g, TapsOfX(g));
   const MatrixView out = WeightView(ViewOfOutput(args, output), args.call.output(output).desc,
                                     g.groups, true, Whole(g.kernel));
+  const auto pack = [&](const MatrixBlock& block, float* to, BlockSteps by) {
+    PackView(data, block, to, by);
+  };
+  const auto store = [&](const MatrixBlock& block, float* from, BlockSteps by) {
+    StoreView(out, block, from, by);
+  };
+  if (MadeByLines(taps.taps(), g.y_channels)) {
+    ScratchPlan scratch;
+    const LineSumsPlan plan(ShapeOfW(g), scratch);
+    return SumLines(args.workers, plan, args.workspace, taps.taps(), pack, store);
+  }
   Run(
-      args, ShapeOfW(g),
-      [&](const MatrixBlock& block, float* to, BlockSteps by) { PackView(data, block, to, by); },
+      args, ShapeOfW(g), pack,
       [&](const MatrixBlock& block, float* to, BlockSteps by) {
         taps.Pack(block.Transposed(), to, by.Transposed());
       },
-      [&](const MatrixBlock& block, float* from, BlockSteps by) {
-        StoreView(out, block, from, by);
-      });
+      store);
 }
 
 // Ones times the result's gradient.
@@ -264,14 +279,25 @@ size_t ScratchOf(const ProductShape& shape) {
   return scratch.bytes();
 }
 
+size_t DataScratch(const ProductShape& shape, const ConvolutionTaps& taps) {
+  return MadeByLines(taps, shape.rows) ? 0 : ScratchOf(shape);
+}
+
 // Products are made one after another, in the same memory.
 size_t DataScratch(const ConvolutionGeometry& g, bool makes_x) {
-  if (!makes_x) return ScratchOf(ShapeOfY(g));
+  if (!makes_x) return DataScratch(ShapeOfY(g), TapsOfX(g));
   size_t bytes = 0;
   ForEachPhase(g, [&](const ConvolutionPhase& phase) {
-    bytes = std::max(bytes, ScratchOf(ShapeOfX(g, phase)));
+    bytes = std::max(bytes, DataScratch(ShapeOfX(g, phase), TapsOfY(g, phase)));
   });
   return bytes;
+}
+
+size_t WeightScratch(const ConvolutionGeometry& g) {
+  if (!MadeByLines(TapsOfX(g), g.y_channels)) return ScratchOf(ShapeOfW(g));
+  ScratchPlan scratch;
+  const LineSumsPlan plan(ShapeOfW(g), scratch);
+  return scratch.bytes();
 }
 
 size_t ConvolutionWorkspace(const OpCall& call) {
@@ -282,7 +308,7 @@ size_t ConvolutionBackwardWorkspace(const OpCall& call) {
   const ConvolutionGeometry g = BackwardGeometry(call);
   size_t bytes = 0;
   if (call.output(0).wanted) bytes = DataScratch(g, !call.attribute<bool>(4));
-  if (call.output(1).wanted) bytes = std::max(bytes, ScratchOf(ShapeOfW(g)));
+  if (call.output(1).wanted) bytes = std::max(bytes, WeightScratch(g));
   if (call.output(2).wanted) bytes = std::max(bytes, ScratchOf(ShapeOfBias(call.input(0).shape)));
   return bytes;
 }
