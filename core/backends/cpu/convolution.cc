@@ -11,6 +11,7 @@
 #include "core/backends/cpu/convolution_lines.h"
 #include "core/backends/cpu/convolution_taps.h"
 #include "core/backends/cpu/matrix_view.h"
+#include "core/backends/cpu/sums.h"
 
 namespace opserve::cpu {
 namespace {
@@ -30,10 +31,6 @@ ProductShape ShapeOfX(const ConvolutionGeometry& g, const ConvolutionPhase& phas
 }
 ProductShape ShapeOfW(const ConvolutionGeometry& g) {
   return {g.groups, g.y_channels, Count({g.x_channels}, g.kernel), Count({g.batch}, g.y)};
-}
-ProductShape ShapeOfBias(const Dims& result) {
-  return {1, 1, result[1],
-          NumElements(std::span<const int64_t>(result).subspan(2)).value_or(0) * result[0]};
 }
 
 // Appends slices of the dimensions after the channels to `axis`.
@@ -236,27 +233,6 @@ void MakeWeight(const KernelArgs& args, const ConvolutionGeometry& g, int x, int
       store);
 }
 
-// Ones times the result's gradient.
-void MakeBias(const KernelArgs& args, int result, int output) {
-  const TensorDesc& desc = args.call.input(result);
-  Extents3 places = {1, 1, 1};
-  std::copy(desc.shape.begin() + 2, desc.shape.end(), places.end() - (desc.shape.size() - 2));
-  const MatrixView data = DataView(ViewOfInput(args, result), desc, 1, Whole(places));
-  MatrixView out = ViewOfOutput(args, output);
-  AppendDims(args.call.output(output).desc, 0, 1, out.cols);
-  Run(
-      args, ShapeOfBias(desc.shape),
-      [](const MatrixBlock& block, float* to, BlockSteps by) {
-        for (int64_t c = 0; c < block.cols; ++c) to[c * by.col] = 1;
-      },
-      [&](const MatrixBlock& block, float* to, BlockSteps by) {
-        PackView(data, block.Transposed(), to, by.Transposed());
-      },
-      [&](const MatrixBlock& block, float* from, BlockSteps by) {
-        StoreView(out, block, from, by);
-      });
-}
-
 ConvolutionGeometry ForwardGeometry(const OpCall& call) {
   const Dims& input = call.input(0).shape;
   const Dims& result = call.output(0).desc.shape;
@@ -300,6 +276,12 @@ size_t WeightScratch(const ConvolutionGeometry& g) {
   return scratch.bytes();
 }
 
+// The gradient of the bias is the sums of the result's gradient.
+ChannelSpace BiasSpace(const OpCall& call) {
+  const Dims& shape = call.input(0).shape;
+  return {shape, shape[1]};
+}
+
 size_t ConvolutionWorkspace(const OpCall& call) {
   return DataScratch(ForwardGeometry(call), call.attribute<bool>(3));
 }
@@ -309,7 +291,7 @@ size_t ConvolutionBackwardWorkspace(const OpCall& call) {
   size_t bytes = 0;
   if (call.output(0).wanted) bytes = DataScratch(g, !call.attribute<bool>(4));
   if (call.output(1).wanted) bytes = std::max(bytes, WeightScratch(g));
-  if (call.output(2).wanted) bytes = std::max(bytes, ScratchOf(ShapeOfBias(call.input(0).shape)));
+  if (call.output(2).wanted) bytes = std::max(bytes, BiasSpace(call).sums().bytes());
   return bytes;
 }
 
@@ -326,7 +308,10 @@ absl::Status ExecuteConvolutionBackward(const KernelArgs& args) {
   if (args.call.output(0).wanted)
     (transposed ? MakeY : MakeX)(args, g, {.weight = 2, .data = 0, .output = 0, .bias = -1});
   if (args.call.output(1).wanted) MakeWeight(args, g, transposed ? 0 : 1, transposed ? 1 : 0, 1);
-  if (args.call.output(2).wanted) MakeBias(args, 0, 2);
+  if (args.call.output(2).wanted) {
+    const ChannelSpace space = BiasSpace(args.call);
+    SumInput(args, 0, space.View(args.call.input(0)), space.sums(), 2, 1);
+  }
   return absl::OkStatus();
 }
 

@@ -259,19 +259,9 @@ class DoubleSum {
   HWY_INLINE DoubleSum() : low_(hn::Zero(dd_)), high_(hn::Zero(dd_)) {}
 
 #if HWY_TARGET == HWY_SCALAR
-  // From `lanes` on, one for each of a vector's.
-  HWY_INLINE explicit DoubleSum(const double* lanes)
-      : low_(hn::LoadU(dd_, lanes)), high_(hn::Zero(dd_)) {}
-  HWY_INLINE void Store(double* lanes) const { hn::StoreU(low_, dd_, lanes); }
   HWY_INLINE void Add(FloatTag /*d*/, FloatVec v) { low_ = hn::Add(low_, hn::PromoteTo(dd_, v)); }
   double Total() const { return hn::GetLane(low_); }
 #else
-  HWY_INLINE explicit DoubleSum(const double* lanes)
-      : low_(hn::LoadU(dd_, lanes)), high_(hn::LoadU(dd_, lanes + hn::Lanes(dd_))) {}
-  HWY_INLINE void Store(double* lanes) const {
-    hn::StoreU(low_, dd_, lanes);
-    hn::StoreU(high_, dd_, lanes + hn::Lanes(dd_));
-  }
   HWY_INLINE void Add(FloatTag /*d*/, FloatVec v) {
     const hn::Half<FloatTag> half;
     low_ = hn::Add(low_, hn::PromoteTo(dd_, hn::LowerHalf(half, v)));

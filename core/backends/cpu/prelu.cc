@@ -45,7 +45,7 @@ void PreluBackward(const KernelArgs& args) {
   call.Take(0).Take(1).Take(2, PreluWeights(args.call.input(1), args.call.input(2))).Make(0);
   Map<3>(call.args(), PreluGradient());
 
-  const PreluChannels channels(args.call);
+  const ChannelSpace channels = PreluChannels(args.call);
   ViewCall sums(args);
   sums.Take(0, channels.View(args.call.input(0))).Take(1, channels.View(args.call.input(1)));
   const StridedTensor out = OutputTensor(args, 1);

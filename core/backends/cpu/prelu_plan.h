@@ -10,32 +10,9 @@
 namespace opserve::cpu {
 
 // The sums of PreluBackward, one for each weight.
-class PreluChannels {
- public:
-  explicit PreluChannels(const OpCall& call)
-      : weights_(call.input(2).num_elements()),
-        elements_(weights_ == 0 ? 0 : call.input(1).num_elements() / weights_),
-        side_by_side_(call.input(1).shape.size() == 2 && weights_ >= SumsPlan::kMinInner) {}
-
-  SumsPlan sums() const {
-    return side_by_side_ ? SumsPlan(1, elements_, weights_) : SumsPlan(weights_, elements_, 1);
-  }
-
-  // `desc`, which has self's shape, as the space of these sums.
-  TensorDesc View(const TensorDesc& desc) const {
-    TensorDesc view = desc;
-    if (weights_ > 1 && !side_by_side_) {
-      std::swap(view.shape[0], view.shape[1]);
-      std::swap(view.strides[0], view.strides[1]);
-    }
-    return view;
-  }
-
- private:
-  int64_t weights_;
-  int64_t elements_;  // of each weight
-  bool side_by_side_;
-};
+inline ChannelSpace PreluChannels(const OpCall& call) {
+  return {call.input(1).shape, call.input(2).num_elements()};
+}
 
 // The weights, as they broadcast to `self`.
 inline TensorDesc PreluWeights(const TensorDesc& self, const TensorDesc& weight) {

@@ -24,7 +24,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace opserve::cpu::HWY_NAMESPACE {
 
-struct FirstInput {
+// The first input itself.
+struct Term {
   HWY_INLINE FloatVec operator()(FloatTag /*d*/, const std::array<FloatVec, 1>& in) const {
     return in[0];
   }
@@ -34,6 +35,18 @@ struct FirstInput {
 struct ColumnSums {
   alignas(64) double of[SumsPlan::kColumns + HWY_MAX_BYTES / sizeof(float)] = {};
 };
+
+// sums[i] += v's i-th lane.
+HWY_INLINE void AddLanes(FloatTag d, FloatVec v, double* sums) {
+  const hn::ScalableTag<double> dd;
+  const hn::Rebind<float, decltype(dd)> part;
+  HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];
+  hn::Store(v, d, lanes);
+  for (size_t i = 0; i < hn::Lanes(d); i += hn::Lanes(dd)) {
+    const auto term = hn::PromoteTo(dd, hn::LoadU(part, lanes + i));
+    hn::StoreU(hn::Add(hn::LoadU(dd, sums + i), term), dd, sums + i);
+  }
+}
 
 // Adds op of the inputs' rows, which lie `stride` apart, to the sums of their columns: four rows
 // are added as floats, these sums as doubles.
@@ -49,15 +62,13 @@ void AddRows(Op op, Pointers<N, T> in, int64_t rows, int64_t stride, size_t colu
                    columns - j >= lanes ? LoadAll<N, T>(d, in, at)
                                         : LoadAllFirst<N, T>(d, in, at, columns - j));
     };
-    DoubleSum sum(sums.of + j);
     int64_t row = 0;
     for (; row + 4 <= rows; row += 4) {
       const FloatVec front = hn::Add(term(row), term(row + 1));
       const FloatVec back = hn::Add(term(row + 2), term(row + 3));
-      sum.Add(d, hn::Add(front, back));
+      AddLanes(d, hn::Add(front, back), sums.of + j);
     }
-    for (; row < rows; ++row) sum.Add(d, term(row));
-    sum.Store(sums.of + j);
+    for (; row < rows; ++row) AddLanes(d, term(row), sums.of + j);
   }
 }
 
@@ -152,7 +163,7 @@ class Sums {
       WriteTerms<N, T>(op_, ReadAll<N, T>(sources, begin + row * plan_.inner(), columns), columns,
                        terms + row * SumsPlan::kColumns);
     }
-    AddRows<1, float>(FirstInput(), {terms}, rows, SumsPlan::kColumns, columns, sums);
+    AddRows<1, float>(Term(), {terms}, rows, SumsPlan::kColumns, columns, sums);
   }
 
   // Sums [first, first + count), sum(i) the i-th of them.

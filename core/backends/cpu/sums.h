@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/device/kernel.h"
+
 namespace opserve::cpu {
 
 // Of a space seen as [outer][terms][inner], outer · inner sums. Where inner is 1, the terms of a
@@ -39,5 +41,24 @@ class SumsPlan {
   int64_t segment_terms_;
   int64_t segments_;
 };
+
+// The sums of each channel, which are dimension 1 of tensors of `shape`; of all elements where
+// `channels` is 1.
+class ChannelSpace {
+ public:
+  ChannelSpace(const Dims& shape, int64_t channels);
+
+  const SumsPlan& sums() const { return sums_; }
+  // `desc`, of that shape, as the space of the sums.
+  TensorDesc View(const TensorDesc& desc) const;
+
+ private:
+  bool swaps_;
+  SumsPlan sums_;
+};
+
+// Output `output` becomes the sums of input `input`, seen as `space`, each over `divisor`.
+void SumInput(const KernelArgs& args, int input, const TensorDesc& space, const SumsPlan& plan,
+              int output, double divisor);
 
 }  // namespace opserve::cpu
