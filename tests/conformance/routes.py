@@ -16,6 +16,7 @@ import running_server
 import toolchains
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "client/python/src"
 SERVICE = "opserve.v1.OperatorService"
 TIMEOUT_SECONDS = 120
 
@@ -45,7 +46,7 @@ def output_of(command, stdin=""):
 
 
 def make_stubs(folder, import_root, protos):
-    """Python stubs, as the README makes them."""
+    """Python stubs, made by protoc."""
     plugin = shutil.which("grpc_python_plugin") or toolchains.lacking("grpc_python_plugin")
     folder.mkdir(parents=True, exist_ok=True)
     output_of(["protoc", "-I", import_root, f"--python_out={folder}", f"--plugin=protoc-gen-grpc_python={plugin}",
@@ -88,34 +89,31 @@ class Cli(Route):
 
 
 class Python(Route):
-    """client/python/gradient.py on stubs made by protoc; raw bytes."""
+    """The package of client/python, as it lies in the tree."""
 
     def __init__(self, address, folder):
-        protos = sorted(str(path.relative_to(ROOT / "proto")) for path in (ROOT / "proto").rglob("*.proto"))
-        make_stubs(folder / "stubs", ROOT / "proto", protos)
-        sys.path.insert(0, str(ROOT / "client/python"))
-        import grpc  # pylint: disable=import-outside-toplevel
-        import gradient  # pylint: disable=import-outside-toplevel
-        self._grpc, self._gradient = grpc, gradient
-        self._channel = grpc.insecure_channel(address)
-        self._stubs = folder / "stubs"
+        del folder
+        sys.path.insert(0, str(PACKAGE))
+        import opserve  # pylint: disable=import-outside-toplevel
+        self._opserve = opserve
+        self._client = opserve.connect(address, timeout=TIMEOUT_SECONDS)
 
     def run(self, call):
-        return self._gradient.execute(self._channel, call.operator, call.inputs, call.attributes, TIMEOUT_SECONDS)
+        return self._client.execute(call.operator, call.inputs, call.attributes)
 
     def refusal(self, call):
         try:
             self.run(call)
-        except self._grpc.RpcError as error:
-            return self._gradient.explain(error)
+        except self._opserve.OpserveError as error:
+            return str(error)
         return None
 
     def close(self):
-        self._channel.close()
+        self._client.close()
 
     def program(self, target):
-        return run_program([sys.executable, "-B", ROOT / "client/python/gradient.py", target],
-                           environment={"PYTHONPATH": str(self._stubs)})
+        return run_program([sys.executable, "-B", ROOT / "client/python/examples/gradient.py", target],
+                           environment={"PYTHONPATH": str(PACKAGE)})
 
 
 class Node(Route):

@@ -98,7 +98,9 @@ class Page:
         self._address = address
         # What a page builds against the build under test needs the sanitizers of it.
         environment = outside_build.environment(running_server.build_folder())
-        self._environment = {**environment, "OPSERVE_TARGET": address, "PATH": f"{os.environ['PATH']}:{tools}"}
+        # pip takes Debian's setuptools, as the venv has the system's packages: no network.
+        self._environment = {**environment, "OPSERVE_TARGET": address, "PATH": f"{os.environ['PATH']}:{tools}",
+                             "PIP_NO_BUILD_ISOLATION": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
         self.printed = {}  # line of a block → what its commands printed
 
     def shell(self, command):

@@ -1,0 +1,114 @@
+"""What users give as tensors, as the bytes that are sent."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple, Union
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ._dtypes import BFLOAT16, data_type_of, is_floating
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Sent(NamedTuple):
+    """A tensor as it is sent: without strides it is dense."""
+
+    data_type: int
+    shape: Tuple[int, ...]
+    strides: Optional[Tuple[int, ...]]
+    data: memoryview
+
+
+def as_array(value: Any) -> Array:
+    """Any array as NumPy's, without a copy where that can be: an array of NumPy or of the array API (DLPack), a tensor of PyTorch
+    on the CPU, what has a buffer or __array__, nested lists, a number."""
+    if isinstance(value, np.ndarray):
+        return value
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return _of_torch(torch, value)
+    if isinstance(value, (bool, int, float, list, tuple, np.generic)) or hasattr(value, "__array__"):
+        return np.asarray(value)
+    if hasattr(value, "__dlpack__"):
+        from_dlpack: Any = getattr(np, "from_dlpack", None) or getattr(np, "_from_dlpack")  # NumPy 1.22 had the latter
+        return from_dlpack(value)  # type: ignore[no-any-return]
+    try:
+        return np.asarray(memoryview(value))
+    except TypeError:
+        raise TypeError(f"want an array, a tensor, a buffer or a number, got {type(value).__name__}") from None
+
+
+def _of_torch(torch: Any, tensor: Any) -> Array:
+    if tensor.device.type != "cpu":
+        raise TypeError(f"want a tensor on the CPU, got one on {tensor.device}: call .cpu() first")
+    tensor = tensor.detach().resolve_neg()
+    if tensor.dtype == torch.bfloat16:
+        return tensor.view(torch.int16).numpy().view(BFLOAT16)  # type: ignore[no-any-return]
+    return tensor.numpy()  # type: ignore[no-any-return]
+
+
+def is_weak(value: Any) -> bool:
+    """A number, or numbers in lists, which takes the dtype of the arrays beside it. Whole numbers in lists are labels and
+    lengths: they stay."""
+    if isinstance(value, (list, tuple)):
+        return np.asarray(value).dtype.kind == "f" and not any(isinstance(item, np.ndarray) for item in value)
+    return isinstance(value, (int, float)) and not isinstance(value, (bool, np.generic))
+
+
+def as_arrays(inputs: Mapping[str, Any]) -> Dict[str, Array]:
+    """Inputs by name as arrays: a number gets the dtype that the floating arrays promote to, float32 where there is none. One that
+    is None is left out."""
+    arrays: Dict[str, Optional[Array]] = {}
+    for name, value in inputs.items():
+        if value is not None:
+            try:
+                arrays[name] = None if is_weak(value) else as_array(value)
+            except (TypeError, ValueError, BufferError, RuntimeError) as error:
+                raise TypeError(f"{name}: {error}") from error
+    if all(array is not None for array in arrays.values()):
+        return arrays  # type: ignore[return-value]
+    dtype = _promoted([array.dtype for array in arrays.values() if array is not None and is_floating(array.dtype)])
+    return {name: np.asarray(inputs[name], dtype) if array is None else array for name, array in arrays.items()}
+
+
+def _promoted(dtypes: "list[np.dtype[Any]]") -> Any:
+    if not dtypes:
+        return np.dtype("<f4")
+    if all(dtype == dtypes[0] for dtype in dtypes):
+        return np.dtype("<f4") if dtypes[0] == np.dtype("V2") else dtypes[0]
+    return np.dtype("<f8") if np.dtype("f8") in dtypes else np.dtype("<f4")
+
+
+def sent(array: Array) -> Sent:
+    """An array's bytes. A view is sent as its strides where that takes no more bytes than its elements would."""
+    data_type = data_type_of(array.dtype)
+    if array.dtype.byteorder == ">" or (array.dtype.byteorder == "=" and sys.byteorder == "big"):
+        array = array.astype(array.dtype.newbyteorder("<"))
+    if array.flags.c_contiguous:
+        return Sent(data_type, array.shape, None, bytes_of(array.reshape(-1)))
+    item = array.dtype.itemsize
+    if all(step >= 0 and step % item == 0 for step in array.strides):
+        strides = tuple(step // item for step in array.strides)
+        span = 1 + sum((extent - 1) * step for extent, step in zip(array.shape, strides))
+        if span <= array.size:
+            return Sent(data_type, array.shape, strides, bytes_of(as_strided(array, (span,), (item,), writeable=False)))
+    return Sent(data_type, array.shape, None, bytes_of(np.ascontiguousarray(array).reshape(-1)))
+
+
+def bytes_of(row: Array) -> memoryview:
+    """The bytes of a dense array of one dimension, of any dtype; its own, not a copy."""
+    data: Any = row.view(np.uint8)
+    return memoryview(data)
+
+
+class Spec(NamedTuple):
+    """A tensor without elements, for `plan`."""
+
+    shape: Tuple[int, ...]
+    dtype: Any = np.float32
+
+
+Input = Union[Array, Any]

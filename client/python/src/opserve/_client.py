@@ -1,0 +1,132 @@
+"""The synchronous client."""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
+
+from . import _requests
+from ._arrays import Array
+from ._channel import MAX_ANSWER_BYTES, Channel, Target, Tls
+from ._operators import Operators
+from ._proto import operator_service_pb2 as api
+from ._proto import statistics_pb2
+from ._requests import Call, Plan, Result
+from ._schema import Operator
+from ._session import Session
+from ._shared_memory import Regions, SharedMemory
+from .errors import OpserveError
+
+
+def connect(target: str = "localhost:8500", *, timeout: Optional[float] = 5.0, tls: Tls = None, token: Optional[str] = None,
+            max_answer_bytes: int = MAX_ANSWER_BYTES) -> "Client":
+    """A client of the server at `target`, "host:port" or "unix:/path"; it is asked for its limits here.
+
+    timeout   seconds that each call may take, those of its retries included, unless the call says otherwise; None = any
+    tls       True for the system's certificates, a file of certificates, or grpc.ChannelCredentials; None = clear text
+    token     sent as `authorization: Bearer …` with each call; over a network only with tls
+    """
+    client = Client(Target(target, timeout, tls, token, max_answer_bytes))
+    try:
+        client.info()
+    except BaseException:
+        client.close()
+        raise
+    return client
+
+
+class Client:
+    """A connection to a server. Any number of threads may use it, and processes that are forked from this one."""
+
+    def __init__(self, target: Target) -> None:
+        self._channel = Channel(target)
+        self._regions = Regions()
+        self._lock = threading.Lock()
+        self._catalogue: Optional[Dict[str, Operator]] = None
+        self._ops: Optional[Operators] = None
+
+    def execute(self, op: str, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
+                out: Optional[Mapping[str, Array]] = None, device: str = "", timeout: Optional[float] = None,
+                report: bool = False, **more: Any) -> Result:
+        """Runs an operator; gives its outputs by name.
+
+        inputs      arrays by name (see the guide for what counts as one); a number takes the dtype of the arrays beside it
+        attributes  by name, as a mapping or as further arguments; those with a default may be left out
+        out         arrays by name that outputs are written to, in their dtype; those of shared memory are written by the server
+        device      "cpu:0"; the server's first unless given
+        report      asks for Result.execution
+        """
+        call = Call(op, inputs, {**(attributes or {}), **more}, out or {}, device, report)
+        return self._channel.call(_requests.execute(call, self._regions.locate), timeout)
+
+    def execute_batch(self, calls: Sequence[Call], *, timeout: Optional[float] = None) -> List[Union[Result, OpserveError]]:
+        """Runs many calls in one message; each has its own result or error, in their order."""
+        return self._channel.call(_requests.execute_batch(calls, self._regions.locate), timeout)
+
+    def plan(self, op: str, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *, device: str = "",
+             timeout: Optional[float] = None, **more: Any) -> Plan:
+        """Checks a call and tells what it would need and give. Inputs are arrays or Spec(shape, dtype)."""
+        return self._channel.call(_requests.plan(Call(op, inputs, {**(attributes or {}), **more}, {}, device)), timeout)
+
+    def operators(self) -> Dict[str, Operator]:
+        """The server's operators by name; asked for once."""
+        with self._lock:
+            catalogue = self._catalogue
+        if catalogue is None:
+            catalogue = {operator.name: operator for operator in self._channel.call(_requests.list_operators())}
+            with self._lock:
+                self._catalogue = catalogue
+        return dict(catalogue)
+
+    @property
+    def ops(self) -> Operators:
+        """Every operator as a function: c.ops.smooth_l1_loss_backward(...)."""
+        if self._ops is None:
+            self._ops = Operators(self.operators(), self._call_function)
+        return self._ops
+
+    def _call_function(self, operator: Operator, inputs: Dict[str, Any], attributes: Dict[str, Any], options: Dict[str, Any]) -> Any:
+        if len(operator.outputs) != 1:
+            return self.execute(operator.name, inputs, attributes, **options)
+        output = operator.outputs[0].name
+        if "out" in options:
+            options["out"] = {output: options["out"]}
+        return self.execute(operator.name, inputs, attributes, **options)[output]
+
+    def devices(self) -> List[api.Device]:
+        """The server's devices; the first is the one that calls run on unless they name another."""
+        return self._channel.call(_requests.list_devices())
+
+    def statistics(self) -> statistics_pb2.GetStatisticsResponse:
+        """What the server has counted since it started."""
+        statistics: statistics_pb2.GetStatisticsResponse = self._channel.call(_requests.get_statistics())
+        return statistics
+
+    def info(self) -> api.GetServerInfoResponse:
+        """The server's version and limits."""
+        return self._channel.call(_requests.get_server_info())
+
+    def shared_memory(self, size_bytes: int) -> SharedMemory:
+        """Memory that this process and a server on this host share. Arrays in it are not sent: the server reads inputs, and writes
+        what `out` names, where they lie."""
+        return self._regions.allocate(self.info().shared_memory_socket, size_bytes)
+
+    def session(self, *, device: str = "", timeout: Optional[float] = None) -> Session:
+        """A session: tensors that stay on the server, commands that nothing waits for. `timeout` bounds all of it."""
+        return Session(self._channel, device, timeout)
+
+    def close(self) -> None:
+        """Ends the connection and releases shared memory."""
+        self._regions.close()
+        self._channel.close()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<opserve.Client of {self._channel.target.address}>"

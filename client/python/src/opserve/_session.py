@@ -1,0 +1,324 @@
+"""Sessions: tensors that stay on the server, and work on them that nothing waits for. docs/session.md has the model."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import weakref
+from types import TracebackType
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Type, Union
+
+import numpy as np
+
+from . import _requests
+from ._arrays import Array, Spec, as_array, as_arrays, bytes_of
+from ._attributes import attribute_of
+from ._channel import Channel
+from ._conversation import Conversation, Pending
+from ._dtypes import data_type_of, dtype_named, numpy_dtype
+from ._proto import session_pb2 as api
+from ._requests import Call
+from .errors import OpserveError, bad_answer
+
+Shape = Union[int, Tuple[int, ...], List[int]]
+
+
+class Session:
+    """Resident state on a device of a server, in one RPC. Leaving its `with` block finishes what was sent and frees everything.
+
+    Nothing waits but what gives numbers: Tensor.numpy(), synchronize(), queries. A command that failed raises there, with the place
+    in the program that gave it. Any thread may use a session.
+    """
+
+    def __init__(self, channel: Channel, device: str, timeout: Optional[float]) -> None:
+        self._channel = channel
+        self._device = device
+        self._ids = itertools.count(1)
+        self._talk = Conversation(channel, timeout)
+        self._context = next(self._ids)
+        self._shapes: Dict[Any, Dict[str, Spec]] = {}
+        self._talk.send(create_context={"context": self._context, "device": device})
+        self.default_stream = Stream(self)
+
+    # ---- tensors
+
+    def tensor(self, value: Any, dtype: Any = None, *, stream: Optional["Stream"] = None) -> "Tensor":
+        """A copy of an array on the device. The array may change when this returns."""
+        array = as_array(value)
+        if dtype is not None:
+            array = array.astype(dtype_named(dtype))
+        elif not isinstance(value, (np.ndarray, np.generic)) and array.dtype == np.float64 and isinstance(value, (float, list, tuple)):
+            array = array.astype(np.float32)
+        tensor = self.empty(array.shape, array.dtype)
+        tensor.upload(array, stream=stream)
+        return tensor
+
+    def empty(self, shape: Shape, dtype: Any = np.float32) -> "Tensor":
+        """A tensor on the device; zeros, as all new memory of a session."""
+        return Tensor(self, shape, dtype)
+
+    def full(self, shape: Shape, value: Any, dtype: Any = np.float32, *, stream: Optional["Stream"] = None) -> "Tensor":
+        """A tensor on the device, filled there."""
+        tensor = self.empty(shape, dtype)
+        tensor.fill(value, stream=stream)
+        return tensor
+
+    # ---- calls
+
+    def plan(self, op: str, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
+             out: Optional[Mapping[str, "Tensor"]] = None, **more: Any) -> "Executor":
+        """Phase one: an executor, which run() runs as often as is wanted on the same tensors.
+
+        Inputs are tensors of this session; arrays and numbers become such. Outputs that `out` does not name are made here, for which
+        the server is asked once for each shape.
+        """
+        given = self._tensors(inputs)
+        values = {**(attributes or {}), **more}
+        outputs = dict(out or {})
+        for name, spec in self._outputs(op, given, values).items():
+            if name not in outputs:
+                outputs[name] = self.empty(*spec)
+        return Executor(self, op, given, values, outputs)
+
+    def execute(self, op: str, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
+                out: Optional[Mapping[str, "Tensor"]] = None, stream: Optional["Stream"] = None, **more: Any) -> Dict[str, "Tensor"]:
+        """Both phases; the outputs by name, on the device."""
+        executor = self.plan(op, inputs, attributes, out=out, **more)
+        executor.run(stream=stream)
+        return executor.outputs
+
+    def _tensors(self, inputs: Mapping[str, Any]) -> Dict[str, "Tensor"]:
+        here = {name: value for name, value in inputs.items() if isinstance(value, Tensor)}
+        # Numbers take the dtype of the tensors, too: an empty array stands for each.
+        stand_ins = {name: np.empty(0, tensor.dtype) for name, tensor in here.items()}
+        arrays = as_arrays({**stand_ins, **{name: value for name, value in inputs.items() if name not in here}})
+        return {**here, **{name: self.tensor(array) for name, array in arrays.items() if name not in here}}
+
+    def _outputs(self, op: str, inputs: Mapping[str, "Tensor"], attributes: Mapping[str, Any]) -> Dict[str, Spec]:
+        specs = {name: Spec(tensor.shape, tensor.dtype) for name, tensor in inputs.items()}
+        request = _requests.plan(Call(op, specs, attributes, {}, self._device))
+        known = self._shapes.get(request.message)
+        if known is None:
+            known = self._shapes[request.message] = self._channel.call(request).outputs
+        return known
+
+    # ---- order
+
+    def stream(self) -> "Stream":
+        """Another stream: its work runs beside that of the others."""
+        return Stream(self)
+
+    def event(self) -> "Event":
+        """A mark that streams record and wait for."""
+        return Event(self)
+
+    def synchronize(self) -> None:
+        """Waits until all that was given is done. Raises the first failure."""
+        self._wait(self._talk.send(synchronize={"context": self._context}))
+
+    def memory(self) -> api.MemoryState:
+        """What the session holds on the device, and what it may."""
+        return self._wait(self._talk.send(query_memory={"context": self._context})).memory
+
+    @property
+    def info(self) -> api.SessionInfo:
+        """The session's limits."""
+        return self._talk.info
+
+    @property
+    def draining(self) -> bool:
+        """Whether the server said that it is stopping: it ends the session once nothing is under way."""
+        return self._talk.draining
+
+    def _wait(self, command: Pending) -> api.Answer:
+        try:
+            return self._talk.wait(command)
+        except OpserveError:
+            # The failure is told: streams that it stopped go on with what comes next.
+            if self._talk.is_open:
+                self._talk.forgive(self._talk.send(synchronize={"context": self._context}))
+            raise
+
+    # ---- the end
+
+    def close(self) -> None:
+        """Finishes what was sent and frees everything. Raises the first failure that was not told."""
+        self._talk.finish()
+
+    def cancel(self) -> None:
+        """Drops what waits and frees everything."""
+        self._talk.cancel()
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.cancel()
+
+
+class _Handle:
+    """An object of a session with an id; gone from the server when Python drops it, or with free()."""
+
+    def __init__(self, session: Session, kind: str, **more: Any) -> None:
+        self.session = session
+        self._talk = session._talk
+        self.id = next(session._ids)
+        self._dropped = weakref.finalize(self, self._talk.discard, **{_ENDS[kind]: {kind: self.id}})
+        self._dropped.atexit = False
+        command: Dict[str, Any] = {_BEGINS[kind]: {kind: self.id, "context": session._context, **more}}
+        self._talk.send(**command)
+
+    def free(self) -> None:
+        """Frees it now; work that uses it ends first."""
+        self._dropped()
+
+
+_BEGINS = {"buffer": "allocate", "stream": "create_stream", "event": "create_event", "executor": "create_executor"}
+_ENDS = {"buffer": "free", "stream": "destroy_stream", "event": "destroy_event", "executor": "destroy_executor"}
+
+
+class Stream(_Handle):
+    """Work in order. What a command of it fails with stops those behind it until that is told."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session, "stream")
+
+    def synchronize(self) -> None:
+        """Waits until all that is on it is done. Raises the first failure."""
+        self.session._wait(self._talk.send(stream=self.id, synchronize={"stream": self.id}))
+
+    def idle(self) -> bool:
+        """Whether nothing runs and nothing waits."""
+        return self.session._wait(self._talk.send(query_stream={"stream": self.id})).stream.idle
+
+    def wait(self, event: "Event") -> None:
+        """What comes later on this stream runs once the event was reached."""
+        self._talk.send(stream=self.id, wait_event={"event": event.id, "stream": self.id})
+
+
+class Event(_Handle):
+    """Reached when all that was on the stream, as it was recorded there, has ended."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session, "event")
+
+    def record(self, stream: Optional[Stream] = None) -> "Event":
+        stream = stream or self.session.default_stream
+        self._talk.send(stream=stream.id, record_event={"event": self.id, "stream": stream.id})
+        return self
+
+    def reached(self) -> bool:
+        return self.session._wait(self._talk.send(query_event={"event": self.id})).event.reached
+
+    def synchronize(self) -> None:
+        """Waits until it was reached."""
+        self.session._wait(self._talk.send(synchronize={"event": self.id}))
+
+    def seconds_since(self, start: "Event") -> float:
+        """The time from when `start` was reached; both must have been."""
+        answer = self.session._wait(self._talk.send(query_elapsed_time={"start": start.id, "end": self.id}))
+        return answer.elapsed_time.elapsed_ns * 1e-9
+
+
+class Tensor(_Handle):
+    """A dense tensor on the device."""
+
+    def __init__(self, session: Session, shape: Shape, dtype: Any) -> None:
+        self.shape: Tuple[int, ...] = (shape,) if isinstance(shape, int) else tuple(shape)
+        self.dtype = numpy_dtype(data_type_of(dtype))
+        self.nbytes = math.prod(self.shape) * self.dtype.itemsize
+        super().__init__(session, "buffer", size_bytes=self.nbytes)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    def upload(self, value: Any, *, stream: Optional[Stream] = None) -> None:
+        """Writes an array of this shape and dtype. It may change when this returns."""
+        array = np.ascontiguousarray(as_array(value), self.dtype).reshape(np.shape(value))
+        if array.shape != self.shape:
+            raise ValueError(f"want an array of shape {self.shape}, got {array.shape}")
+        data = bytes_of(array.reshape(-1))
+        line, chunk = self._line(stream), self._chunk_bytes()
+        for start in range(0, len(data), chunk):
+            part = bytes(data[start:start + chunk])
+            destination = {"buffer": self.id, "offset_bytes": start, "row_bytes": len(part)}
+            self._talk.send(part, stream=line, upload={"destination": destination, "stream": line, "raw_index": 0})
+
+    def fill(self, value: Any, *, stream: Optional[Stream] = None) -> None:
+        """Sets every element."""
+        if not self.nbytes:
+            return
+        line = self._line(stream)
+        destination = {"buffer": self.id, "row_bytes": self.nbytes}
+        self._talk.send(stream=line, fill={"destination": destination, "stream": line,
+                                           "pattern": np.asarray(value).astype(self.dtype).tobytes()})
+
+    def copy_from(self, other: "Tensor", *, stream: Optional[Stream] = None) -> None:
+        """Copies a tensor of as many bytes, on the device."""
+        line = self._line(stream)
+        self._talk.send(stream=line, copy={
+            "source": {"buffer": other.id, "row_bytes": other.nbytes}, "stream": line,
+            "destination": {"buffer": self.id, "row_bytes": self.nbytes}})
+
+    def numpy(self, *, stream: Optional[Stream] = None) -> Array:
+        """The elements, as a new array. Waits. Raises the first failure on the stream."""
+        array = np.empty(self.shape, self.dtype)
+        data = bytes_of(array.reshape(-1))
+        received = 0
+
+        def take(chunk: api.OutputChunk, part: memoryview) -> None:
+            nonlocal received
+            if chunk.offset_bytes != received or len(part) > len(data) - received:
+                raise bad_answer("a chunk is out of place")
+            data[received:received + len(part)] = part
+            received += len(part)
+
+        line = self._line(stream)
+        source = {"buffer": self.id, "row_bytes": self.nbytes}
+        self.session._wait(self._talk.send(stream=line, on_chunk=take, download={"source": source, "stream": line}))
+        if received != len(data):
+            raise bad_answer(f"{received} of {len(data)} bytes came")
+        return array
+
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Array:
+        array = self.numpy()
+        return array if dtype is None else array.astype(dtype)
+
+    def _line(self, stream: Optional[Stream]) -> int:
+        return (stream or self.session.default_stream).id
+
+    def _chunk_bytes(self) -> int:
+        info = self._talk.info
+        return max(1 << 12, min(info.recommended_chunk_bytes, info.max_message_bytes // 2))
+
+    def __repr__(self) -> str:
+        return f"<opserve tensor {self.dtype}{list(self.shape)}>"
+
+
+class Executor(_Handle):
+    """A planned call. `outputs` has the tensors that run() writes, by name."""
+
+    def __init__(self, session: Session, op: str, inputs: Mapping[str, Tensor], attributes: Mapping[str, Any],
+                 outputs: Mapping[str, Tensor]) -> None:
+        self.op = op
+        self.inputs = dict(inputs)
+        self.outputs = dict(outputs)
+        call = {"op": op, "inputs": [_described(*item) for item in inputs.items()],
+                "attributes": [attribute_of(*item) for item in attributes.items() if item[1] is not None],
+                "outputs": [_described(*item) for item in outputs.items()]}
+        super().__init__(session, "executor", call=call, repeatable=True)
+
+    def run(self, *, stream: Optional[Stream] = None) -> Dict[str, Tensor]:
+        """Phase two, in the stream's turn. Gives the outputs, without waiting."""
+        line = (stream or self.session.default_stream).id
+        self._talk.send(stream=line, run_executor={"executor": self.id, "stream": line})
+        return self.outputs
+
+
+def _described(name: str, tensor: Tensor) -> Dict[str, Any]:
+    return {"name": name, "dtype": data_type_of(tensor.dtype), "shape": tensor.shape, "buffer": {"buffer": tensor.id}}

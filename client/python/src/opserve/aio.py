@@ -1,0 +1,166 @@
+"""opserve for asyncio: as `opserve`, awaited.
+
+    async with opserve.aio.connect("localhost:8500") as c:
+        r = await c.execute("SmoothL1LossBackward", {"grad_out": y, "self": x, "target": y}, reduction="none", beta=1.0)
+
+Any number of calls may be under way; a task that is cancelled cancels its call. A client belongs to the event loop that it is first used on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from types import TracebackType
+from typing import Any, Dict, Generator, List, Mapping, Optional, Sequence, Type, TypeVar, Union
+
+import grpc
+import grpc.aio
+
+from . import _requests
+from ._arrays import Array
+from ._channel import MAX_ANSWER_BYTES, Target, Tls, left, waits
+from ._operators import AsyncOperators
+from ._proto import operator_service_pb2 as api
+from ._proto import statistics_pb2
+from ._requests import SERVICE, Call, Plan, Request, Result
+from ._schema import Operator
+from ._shared_memory import Regions, SharedMemory
+from .errors import OpserveError, error_of_rpc
+
+__all__ = ["Client", "connect"]
+T = TypeVar("T")
+
+
+class _Channel:
+    """grpc.aio's channel, with the retries of the synchronous one."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        credentials = target.credentials
+        self._channel: Any = (grpc.aio.secure_channel(target.address, credentials, target.options) if credentials is not None
+                              else grpc.aio.insecure_channel(target.address, target.options))
+        self._methods: Dict[str, Any] = {}
+
+    async def call(self, request: Request[T], timeout: Optional[float] = None) -> T:
+        """Makes a call. Raises OpserveError."""
+        timeout = self.target.timeout if timeout is None else timeout
+        deadline = None if timeout is None else time.monotonic() + timeout
+        failed: List[OpserveError] = []
+        pauses = waits(lambda: failed[-1], deadline, time.monotonic)
+        method = self._methods.get(request.method)
+        if method is None:
+            method = self._methods[request.method] = self._channel.unary_unary(SERVICE + request.method)
+        while True:
+            try:
+                answer = await method(request.message, timeout=left(deadline), metadata=self.target.metadata)
+                break
+            except grpc.RpcError as error:
+                failed.append(error_of_rpc(error))
+            pause = next(pauses, None)
+            if pause is None:
+                raise failed[-1] from None
+            await asyncio.sleep(pause)
+        return request.read(answer)
+
+    async def close(self) -> None:
+        await self._channel.close()
+
+
+class connect:
+    """A client of the server at `target`: `async with connect(…) as c`, or `c = await connect(…)`. The arguments are those of
+    opserve.connect()."""
+
+    def __init__(self, target: str = "localhost:8500", *, timeout: Optional[float] = 5.0, tls: Tls = None,
+                 token: Optional[str] = None, max_answer_bytes: int = MAX_ANSWER_BYTES) -> None:
+        self._target = Target(target, timeout, tls, token, max_answer_bytes)
+        self._client: Optional[Client] = None
+
+    def __await__(self) -> Generator[Any, None, "Client"]:
+        return self._opened().__await__()
+
+    async def _opened(self) -> "Client":
+        client = Client(self._target)
+        try:
+            await client.info()
+        except BaseException:
+            await client.close()
+            raise
+        return client
+
+    async def __aenter__(self) -> "Client":
+        self._client = await self._opened()
+        return self._client
+
+    async def __aexit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException],
+                        trace: Optional[TracebackType]) -> None:
+        if self._client is not None:
+            await self._client.close()
+
+
+class Client:
+    """A connection to a server, as opserve.Client."""
+
+    def __init__(self, target: Target) -> None:
+        self._channel = _Channel(target)
+        self._regions = Regions()
+        self._catalogue: Optional[Dict[str, Operator]] = None
+
+    async def execute(self, op: str, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
+                      out: Optional[Mapping[str, Array]] = None, device: str = "", timeout: Optional[float] = None,
+                      report: bool = False, **more: Any) -> Result:
+        """Runs an operator; gives its outputs by name. The arrays must not change until the call is sent: with its first await."""
+        call = Call(op, inputs, {**(attributes or {}), **more}, out or {}, device, report)
+        return await self._channel.call(_requests.execute(call, self._regions.locate), timeout)
+
+    async def execute_batch(self, calls: Sequence[Call], *,
+                            timeout: Optional[float] = None) -> List[Union[Result, OpserveError]]:
+        """Runs many calls in one message; each has its own result or error, in their order."""
+        return await self._channel.call(_requests.execute_batch(calls, self._regions.locate), timeout)
+
+    async def plan(self, op: str, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
+                   device: str = "", timeout: Optional[float] = None, **more: Any) -> Plan:
+        """Checks a call and tells what it would need and give. Inputs are arrays or Spec(shape, dtype)."""
+        call = Call(op, inputs, {**(attributes or {}), **more}, {}, device)
+        return await self._channel.call(_requests.plan(call), timeout)
+
+    async def operators(self) -> Dict[str, Operator]:
+        """The server's operators by name; asked for once."""
+        if self._catalogue is None:
+            self._catalogue = {operator.name: operator for operator in await self._channel.call(_requests.list_operators())}
+        return dict(self._catalogue)
+
+    async def ops(self) -> AsyncOperators:
+        """Every operator as a function, to be awaited: `ops = await c.ops(); await ops.hardshrink(x, lambd=0.5)`."""
+        return AsyncOperators(await self.operators(), self._call_function)
+
+    async def _call_function(self, operator: Operator, inputs: Dict[str, Any], attributes: Dict[str, Any],
+                             options: Dict[str, Any]) -> Any:
+        if len(operator.outputs) != 1:
+            return await self.execute(operator.name, inputs, attributes, **options)
+        output = operator.outputs[0].name
+        if "out" in options:
+            options["out"] = {output: options["out"]}
+        return (await self.execute(operator.name, inputs, attributes, **options))[output]
+
+    async def devices(self) -> List[api.Device]:
+        """The server's devices."""
+        return await self._channel.call(_requests.list_devices())
+
+    async def statistics(self) -> statistics_pb2.GetStatisticsResponse:
+        """What the server has counted since it started."""
+        statistics: statistics_pb2.GetStatisticsResponse = await self._channel.call(_requests.get_statistics())
+        return statistics
+
+    async def info(self) -> api.GetServerInfoResponse:
+        """The server's version and limits."""
+        return await self._channel.call(_requests.get_server_info())
+
+    async def shared_memory(self, size_bytes: int) -> SharedMemory:
+        """Memory that this process and a server on this host share, as of opserve.Client."""
+        path = (await self.info()).shared_memory_socket
+        return await asyncio.get_running_loop().run_in_executor(None, self._regions.allocate, path, size_bytes)
+
+    async def close(self) -> None:
+        """Ends the connection and releases shared memory."""
+        self._regions.close()
+        await self._channel.close()

@@ -1,0 +1,100 @@
+"""Our own reading and writing of messages, beside protobuf's."""
+
+import random
+
+import numpy as np
+import pytest
+
+from opserve import Call, InternalError
+from opserve import _requests
+from opserve._proto import operator_service_pb2 as api
+from opserve._wire import joined, taken_apart, varint
+
+SEED = 20240229
+
+
+def nowhere(_):
+    return None
+
+
+def calls():
+    draw = np.random.default_rng(SEED)
+    yield Call("Relu", {"self": np.float32(1)})
+    yield Call("L1Loss", {"self": draw.normal(size=(0, 3)), "target": np.zeros((0, 3))}, {"reduction": "none"})
+    yield Call("SmoothL1Loss", {"self": draw.normal(size=(30, 50)).astype("f4").T, "target": 2.0}, {"beta": -1.5, "reduction": 2},
+               {}, "cpu:0", True)
+    yield Call("GroupNormBackward", {"input": np.ones((2, 40000), "f2")},
+               {"N": 2**40, "output_mask": [True, False, True], "sizes": [1, 2], "none": [], "scales": [0.5, 1]},
+               {"grad_input": np.empty((2, 40000), "f4"), "scalar": np.empty((), "f4")})
+
+
+def test_an_execute_request_has_protobufs_bytes():
+    for call in calls():
+        message = _requests.execute(call, nowhere).message
+        request = api.ExecuteRequest.FromString(message)
+        assert request.SerializeToString(deterministic=True) == message
+        assert request.call.op == call.op and len(request.raw) == len(call.inputs)
+        assert [bytes(entry) for entry in taken_apart(message).raw] == list(request.raw)
+
+
+def test_a_batch_has_protobufs_bytes():
+    message = _requests.execute_batch(list(calls()), nowhere).message
+    request = api.ExecuteBatchRequest.FromString(message)
+    assert request.SerializeToString(deterministic=True) == message
+    assert [call.op for call in request.calls] == [call.op for call in calls()]
+
+
+@pytest.mark.parametrize("number", [0, 1, 127, 128, 300, 2**31, 2**63])
+def test_varints(number):
+    request = api.GetServerInfoResponse(max_values_bytes=number) if number < 2**63 else None
+    encoded = varint(number)
+    assert taken_apart(b"\x08" + encoded).header == b"\x08" + encoded
+    if request is not None and number:
+        assert request.SerializeToString().endswith(encoded)
+
+
+def test_fields_in_any_order():
+    response = api.ExecuteResponse(outputs=[{"name": "a", "raw_index": 1}], raw=[b"xy", b"z" * 300])
+    response.execution.device = "cpu:0"
+    raw = joined([], response.raw)
+    rest = api.ExecuteResponse(outputs=response.outputs, execution=response.execution).SerializeToString()
+    for message in (response.SerializeToString(), raw + rest, rest + raw):
+        parts = taken_apart(message)
+        assert [bytes(entry) for entry in parts.raw] == [b"xy", b"z" * 300]
+        assert api.ExecuteResponse.FromString(parts.header).outputs == response.outputs
+
+
+def test_bytes_that_are_no_message_are_an_error_and_nothing_else():
+    """Every cut of a message, and mutations of it."""
+    message = _requests.execute(list(calls())[2], nowhere).message[:300]
+    draw = random.Random(SEED)
+    refused = 0
+    for _ in range(3000):
+        mutated = bytearray(message[:draw.randrange(len(message))])
+        for _ in range(draw.randrange(4)):
+            if mutated:
+                mutated[draw.randrange(len(mutated))] = draw.randrange(256)
+        try:
+            parts = taken_apart(bytes(mutated))
+            assert sum(map(len, parts.raw)) + len(parts.header) <= len(mutated)
+        except InternalError:
+            refused += 1
+    assert refused > 1000
+
+
+@pytest.mark.parametrize("outputs, raw", [
+    ([{"name": "a", "dtype": 1, "shape": [2], "raw_index": 0}], [b"1234"]),
+    ([{"name": "a", "dtype": 1, "shape": [2], "raw_index": 7}], [b"12345678"]),
+    ([{"name": "a", "dtype": 1, "shape": [-2, -1], "raw_index": 0}], [b"12345678"]),
+    ([{"name": "a", "dtype": 99, "shape": [2], "raw_index": 0}], [b"12345678"]),
+    ([{"name": "a", "dtype": 1, "shape": [1 << 40, 1 << 40]}], []),
+    ([{"name": "a", "dtype": 1, "shape": [2], "shared": {}}], [])])
+def test_a_server_that_lies(outputs, raw):
+    answer = api.ExecuteResponse(outputs=outputs, raw=raw).SerializeToString()
+    with pytest.raises(InternalError, match="makes no sense"):
+        _requests.execute(Call("Relu", {"self": 1.0}), nowhere).read(answer)
+
+
+def test_no_message_at_all():
+    with pytest.raises(InternalError, match="makes no sense"):
+        _requests.get_server_info().read(b"\x0a\x05ab")
