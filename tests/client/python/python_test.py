@@ -2,7 +2,7 @@
 
 Usage: python_test.py package|torch
 
-`package` is all but tests/torch, with this Python, whose packages must be there. `torch` is tests/torch, with this Python or the
+`package` is all but tests/pytorch, with this Python, whose packages must be there. `torch` is tests/pytorch, with this Python or the
 one that $OPSERVE_TORCH_PYTHON names: a skip where it has no PyTorch.
 """
 
@@ -32,7 +32,7 @@ def main():
             toolchains.lacking(f"{module}, a package of {python}")
     if part == "torch" and not has(python, "torch"):
         toolchains.skip(f"{python} has no PyTorch ($OPSERVE_TORCH_PYTHON may name one that has)")
-    chosen = ["tests/torch"] if part == "torch" else ["tests", "--ignore=tests/torch"]
+    chosen = ["tests/pytorch"] if part == "torch" else ["tests", "--ignore=tests/pytorch"]
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", *chosen]
     return subprocess.run(command, cwd=PACKAGE, env=environment, check=False).returncode

@@ -28,7 +28,7 @@ def as_array(value: Any) -> Array:
     if isinstance(value, np.ndarray):
         return value
     torch = sys.modules.get("torch")
-    if torch is not None and isinstance(value, torch.Tensor):
+    if torch is not None and isinstance(value, getattr(torch, "Tensor", ())):
         return _of_torch(torch, value)
     if isinstance(value, (bool, int, float, list, tuple, np.generic)) or hasattr(value, "__array__"):
         return np.asarray(value)

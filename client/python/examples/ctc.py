@@ -1,0 +1,64 @@
+"""Trains a recogniser of character strings with CTC twice on the same generated data: with every operator on an opserve server, and with
+PyTorch alone. Prints both losses of each step, and how long a step took.
+
+Usage: ctc.py [TARGET [STEPS]]     (default localhost:8500, 50 steps)
+"""
+
+import sys
+import time
+
+import torch
+
+import opserve
+import opserve.torch
+import opserve.torch.functional
+import opserve.torch.nn
+
+CHARACTERS, FEATURES, FRAMES_A_CHARACTER, LENGTH, BATCH = 6, 8, 4, 5, 16
+SEED = 1
+
+
+def data(generator):
+    """Strings, each character drawn as four noisy frames of its pattern: (N, features, frames), and the strings, (N, length)."""
+    patterns = torch.randn(CHARACTERS + 1, FEATURES, generator=torch.Generator().manual_seed(SEED))
+    strings = torch.randint(1, CHARACTERS + 1, (BATCH, LENGTH), generator=generator)
+    frames = patterns[strings].repeat_interleave(FRAMES_A_CHARACTER, dim=1)
+    return (frames + 0.3 * torch.randn(frames.shape, generator=generator)).transpose(1, 2), strings
+
+
+def training(nn, functional, steps):
+    """Loss and seconds of each step, with modules and functions of PyTorch or of opserve."""
+    torch.manual_seed(SEED)
+    generator = torch.Generator().manual_seed(SEED)
+    model = nn.Sequential(nn.Conv1d(FEATURES, 32, 5, padding=2), nn.GroupNorm(4, 32), nn.ReLU(),
+                          nn.Conv1d(32, CHARACTERS + 1, 3, padding=1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    lengths = [LENGTH * FRAMES_A_CHARACTER] * BATCH, [LENGTH] * BATCH
+    for _ in range(steps):
+        inputs, strings = data(generator)
+        start = time.perf_counter()
+        optimizer.zero_grad()
+        log_probs = functional.log_softmax(model(inputs).permute(2, 0, 1), dim=-1)
+        loss = functional.ctc_loss(log_probs, strings, *lengths)
+        loss.backward()
+        optimizer.step()
+        yield loss.item(), time.perf_counter() - start
+
+
+def main():
+    target = sys.argv[1] if len(sys.argv) > 1 else "localhost:8500"
+    steps = int(sys.argv[2]) if len(sys.argv) > 2 else 50
+    try:
+        with opserve.connect(target, timeout=60) as client, opserve.torch.use(client):
+            remote = list(training(opserve.torch.nn, opserve.torch.functional, steps))
+    except opserve.OpserveError as error:
+        sys.exit(str(error))
+    local = list(training(torch.nn, torch.nn.functional, steps))
+    for step, ((there, _), (here, _)) in enumerate(zip(remote, local)):
+        print(f"step {step:3} server {there:.5f} here {here:.5f}")
+    for name, losses in (("server", remote), ("here", local)):
+        print(f"{name}: {1000 * sorted(seconds for _, seconds in losses)[steps // 2]:.2f} ms a step")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""Gradients that no schema tells: products, arithmetic, embeddings and upsampling, by the operators that compute them."""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Tuple
+
+import torch
+
+from ._autograd import Tensor, first_order, reduced, run
+
+Gradients = Tuple[Optional[Tensor], ...]
+
+
+def _product(a: Tensor, b: Tensor) -> Tensor:
+    return run("Matmul", {"self": a, "mat2": b})[0]
+
+
+class Matmul(torch.autograd.Function):
+    """The product of two tensors of rank 2 or more."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return _product(a, b)
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, gradient: Tensor) -> Gradients:
+        a, b = ctx.saved_tensors
+        return (reduced(_product(gradient, b.mT), a) if ctx.needs_input_grad[0] else None,
+                reduced(_product(a.mT, gradient), b) if ctx.needs_input_grad[1] else None)
+
+
+class Addmm(torch.autograd.Function):
+    """beta * input + alpha * mat1 @ mat2."""
+
+    @staticmethod
+    def forward(ctx: Any, addend: Tensor, mat1: Tensor, mat2: Tensor, beta: float, alpha: float) -> Tensor:
+        ctx.save_for_backward(addend, mat1, mat2)
+        ctx.beta, ctx.alpha = beta, alpha
+        return run("Addmm", {"self": addend, "mat1": mat1, "mat2": mat2}, {"beta": beta, "alpha": alpha})[0]
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, gradient: Tensor) -> Gradients:
+        addend, mat1, mat2 = ctx.saved_tensors
+        return (reduced(gradient * ctx.beta, addend) if ctx.needs_input_grad[0] else None,
+                _product(gradient, mat2.mT) * ctx.alpha if ctx.needs_input_grad[1] else None,
+                _product(mat1.mT, gradient) * ctx.alpha if ctx.needs_input_grad[2] else None, None, None)
+
+
+class Sum(torch.autograd.Function):
+    """Add and Sub: input ± alpha * other."""
+
+    @staticmethod
+    def forward(ctx: Any, op: str, a: Tensor, b: Tensor, alpha: float) -> Tensor:
+        ctx.save_for_backward(a, b)
+        ctx.factor = alpha if op == "Add" else -alpha
+        return run(op, {"self": a, "other": b}, {"alpha": alpha})[0]
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, gradient: Tensor) -> Gradients:
+        a, b = ctx.saved_tensors
+        return (None, reduced(gradient, a) if ctx.needs_input_grad[1] else None,
+                reduced(gradient * ctx.factor, b) if ctx.needs_input_grad[2] else None, None)
+
+
+class Mul(torch.autograd.Function):
+    """The product of elements."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return run("Mul", {"self": a, "other": b})[0]
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, gradient: Tensor) -> Gradients:
+        a, b = ctx.saved_tensors
+        return (reduced(run("Mul", {"self": gradient, "other": b})[0], a) if ctx.needs_input_grad[0] else None,
+                reduced(run("Mul", {"self": gradient, "other": a})[0], b) if ctx.needs_input_grad[1] else None)
+
+
+class Div(torch.autograd.Function):
+    """The quotient of elements."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        quotient = run("Div", {"self": a, "other": b})[0]
+        ctx.save_for_backward(a, b, quotient)
+        return quotient
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, gradient: Tensor) -> Gradients:
+        a, b, quotient = ctx.saved_tensors
+        of_a = run("Div", {"self": gradient, "other": b})[0]
+        return (reduced(of_a, a) if ctx.needs_input_grad[0] else None,
+                reduced(-run("Mul", {"self": of_a, "other": quotient})[0], b) if ctx.needs_input_grad[1] else None)
+
+
+class Embedding(torch.autograd.Function):
+    """Rows of a matrix."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, indices: Tensor, padding_index: int, by_frequency: bool) -> Tensor:
+        ctx.save_for_backward(indices)
+        ctx.attributes = {"num_weights": weight.shape[0], "padding_idx": padding_index, "scale_grad_by_freq": by_frequency}
+        return run("Embedding", {"weight": weight, "indices": indices})[0]
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, gradient: Tensor) -> Gradients:
+        return run("EmbeddingDenseBackward", {"grad": gradient, "indices": ctx.saved_tensors[0]}, ctx.attributes)[0], None, None, None
+
+
+class Upsample(torch.autograd.Function):
+    """UpsampleNearest2d and UpsampleBilinear2d."""
+
+    @staticmethod
+    def forward(ctx: Any, op: str, tensor: Tensor, attributes: "dict[str, Any]", of_gradient: "dict[str, Any]") -> Tensor:
+        ctx.op, ctx.attributes = op, {**attributes, **of_gradient, "input_size": list(tensor.shape)}
+        return run(op, {"self": tensor}, attributes)[0]
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, gradient: Tensor) -> Gradients:
+        return None, run(ctx.op + "Backward", {"grad_out": gradient}, ctx.attributes)[0], None, None
