@@ -171,3 +171,35 @@ def test_no_message_is_larger_than_the_server_takes():
     with opserve.server("--max-message-bytes", "1MiB") as running, running.connect() as client, client.session() as session:
         large = np.arange(1 << 20, dtype=np.float32)
         np.testing.assert_array_equal(session.tensor(large).numpy(), large)
+
+
+@pytest.fixture(scope="module")
+def narrow():
+    """A client of a server that takes small messages only."""
+    with opserve.server("--max-message-bytes", "1MiB") as running, running.connect(timeout=60) as client:
+        yield client
+
+
+def test_a_call_larger_than_a_message_goes_through_a_session(narrow):
+    told = []
+    large = np.arange(1 << 20, dtype=np.float32) % 1000 - 5
+    out = np.empty(large.shape, np.float16)
+    result = narrow.execute("Relu", {"self": large}, out={"out": out}, progress=lambda *done: told.append(done))
+    assert result["out"] is out
+    np.testing.assert_array_equal(out, np.maximum(large, 0).astype(np.float16))
+    assert told[-1] == (6 << 20, 6 << 20) and len(told) > 6 and told == sorted(told)
+    assert narrow.ops.relu(large)[7] == 2
+
+
+def test_an_answer_larger_than_a_message_comes_through_a_session(narrow):
+    a = np.arange(1000, dtype=np.float32)
+    product = narrow.execute("Matmul", {"self": a[:, None], "mat2": a[None, :]})["out"]
+    np.testing.assert_array_equal(product, np.outer(a, a))
+
+
+def test_errors_of_a_large_call(narrow):
+    large = np.zeros(1 << 20, np.float32)
+    with pytest.raises(ValueError, match="beta"):
+        narrow.execute("SmoothL1Loss", {"self": large, "target": large}, beta=-1.0)
+    with pytest.raises(ValueError, match="7"):
+        narrow.execute("NLLLoss", {"self": large.reshape(-1, 4), "target": np.full(1 << 18, 7)})

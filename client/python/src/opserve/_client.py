@@ -14,9 +14,9 @@ from ._proto import operator_service_pb2 as api
 from ._proto import statistics_pb2
 from ._requests import Call, Plan, Result
 from ._schema import Operator
-from ._session import Session
+from ._session import Progress, Session
 from ._shared_memory import Regions, SharedMemory
-from .errors import OpserveError
+from .errors import OpserveError, ResourceError
 
 
 def connect(target: str = "localhost:8500", *, timeout: Optional[float] = 5.0, tls: Tls = None, token: Optional[str] = None,
@@ -29,7 +29,7 @@ def connect(target: str = "localhost:8500", *, timeout: Optional[float] = 5.0, t
     """
     client = Client(Target(target, timeout, tls, token, max_answer_bytes))
     try:
-        client.info()
+        client._max_message_bytes = client.info().max_message_bytes
     except BaseException:
         client.close()
         raise
@@ -45,20 +45,36 @@ class Client:
         self._lock = threading.Lock()
         self._catalogue: Optional[Dict[str, Operator]] = None
         self._ops: Optional[Operators] = None
+        self._max_message_bytes = 0  # 0 = not known
 
     def execute(self, op: str, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
                 out: Optional[Mapping[str, Array]] = None, device: str = "", timeout: Optional[float] = None,
-                report: bool = False, **more: Any) -> Result:
-        """Runs an operator; gives its outputs by name.
+                report: bool = False, progress: Optional[Progress] = None, **more: Any) -> Result:
+        """Runs an operator; gives its outputs by name. What is larger than a message may be goes through a session, in pieces.
 
         inputs      arrays by name (see the guide for what counts as one); a number takes the dtype of the arrays beside it
         attributes  by name, as a mapping or as further arguments; those with a default may be left out
         out         arrays by name that outputs are written to, in their dtype; those of shared memory are written by the server
         device      "cpu:0"; the server's first unless given
-        report      asks for Result.execution
+        report      asks for Result.execution; there is none of a call that went through a session
+        progress    is told of such a call how many of how many bytes were sent and received: progress(done, total)
         """
         call = Call(op, inputs, {**(attributes or {}), **more}, out or {}, device, report)
-        return self._channel.call(_requests.execute(call, self._regions.locate), timeout)
+        request = _requests.execute(call, self._regions.locate)
+        if self._max_message_bytes and len(request.message) > self._max_message_bytes:
+            return self._execute_in_pieces(call, timeout, progress)
+        try:
+            return self._channel.call(request, timeout)
+        except ResourceError as error:
+            if error.parameter != "max_message_bytes":  # of the answer
+                raise
+        return self._execute_in_pieces(call, timeout, progress)
+
+    def _execute_in_pieces(self, call: Call, timeout: Optional[float], progress: Optional[Progress]) -> Result:
+        if timeout is None:
+            timeout = self._channel.target.timeout
+        with self.session(device=call.device, timeout=timeout) as session:
+            return session.run_whole(call, progress)
 
     def execute_batch(self, calls: Sequence[Call], *, timeout: Optional[float] = None) -> List[Union[Result, OpserveError]]:
         """Runs many calls in one message; each has its own result or error, in their order."""

@@ -150,6 +150,7 @@ def execute_batch(calls: Sequence[Call], locate: Locate) -> Request[List[Union[R
 
 
 def plan(call: Call) -> Request[Plan]:
+    """Phase one. `out` has dtypes that outputs are to have."""
     specs = {name: value for name, value in call.inputs.items() if isinstance(value, Spec)}
     arrays = as_arrays({name: value for name, value in call.inputs.items() if name not in specs})
     request = api.GetWorkspaceSizeRequest()
@@ -157,6 +158,8 @@ def plan(call: Call) -> Request[Plan]:
     for name, spec in {**specs, **{name: Spec(array.shape, array.dtype) for name, array in arrays.items()}}.items():
         request.call.inputs.add(name=name, dtype=data_type_of(spec.dtype), shape=spec.shape)
     request.call.attributes.extend(attributes_of(call))
+    for name, dtype in call.out.items():
+        request.call.outputs.add(name=name, dtype=data_type_of(dtype))
     return Request("GetWorkspaceSize", request.SerializeToString(), _read_plan)
 
 

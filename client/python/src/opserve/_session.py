@@ -6,7 +6,7 @@ import itertools
 import math
 import weakref
 from types import TracebackType
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Type, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Type, Union
 
 import numpy as np
 
@@ -17,9 +17,10 @@ from ._channel import Channel
 from ._conversation import Conversation, Pending
 from ._dtypes import data_type_of, dtype_named, numpy_dtype
 from ._proto import session_pb2 as api
-from ._requests import Call
+from ._requests import Call, Plan, Result
 from .errors import OpserveError, bad_answer
 
+Progress = Callable[[int, int], None]
 Shape = Union[int, Tuple[int, ...], List[int]]
 
 
@@ -36,7 +37,7 @@ class Session:
         self._ids = itertools.count(1)
         self._talk = Conversation(channel, timeout)
         self._context = next(self._ids)
-        self._shapes: Dict[Any, Dict[str, Spec]] = {}
+        self._plans: Dict[bytes, Plan] = {}
         self._talk.send(create_context={"context": self._context, "device": device})
         self.default_stream = Stream(self)
 
@@ -87,6 +88,34 @@ class Session:
         executor.run(stream=stream)
         return executor.outputs
 
+    def run_whole(self, call: Call, progress: Optional[Progress] = None) -> Result:
+        """Uploads a call's arrays, runs it and downloads what it gives; tells `progress` of both."""
+        inputs = as_arrays(call.inputs)
+        dtypes = {name: array.dtype for name, array in call.out.items()}
+        specs = {name: Spec(array.shape, array.dtype) for name, array in inputs.items()}
+        plan = self._planned(call.op, specs, call.attributes, dtypes)
+        total, done = plan.input_bytes + plan.output_bytes, 0
+
+        def advance(bytes_done: int) -> None:
+            nonlocal done
+            done += bytes_done
+            if progress is not None:
+                progress(done, total)
+
+        tensors = {}
+        for name, array in inputs.items():
+            tensors[name] = self.empty(array.shape, array.dtype)
+            tensors[name].upload(array, progress=advance)
+        outputs = {name: self.empty(spec.shape, dtypes.get(name, spec.dtype)) for name, spec in plan.outputs.items()}
+        Executor(self, call.op, tensors, call.attributes, outputs).run()
+        arrays = {}
+        for name, tensor in outputs.items():
+            arrays[name] = tensor.numpy(progress=advance)
+            if name in call.out:
+                np.copyto(call.out[name], arrays[name])
+                arrays[name] = call.out[name]
+        return Result(arrays)
+
     def _tensors(self, inputs: Mapping[str, Any]) -> Dict[str, "Tensor"]:
         here = {name: value for name, value in inputs.items() if isinstance(value, Tensor)}
         # Numbers take the dtype of the tensors, too: an empty array stands for each.
@@ -96,10 +125,13 @@ class Session:
 
     def _outputs(self, op: str, inputs: Mapping[str, "Tensor"], attributes: Mapping[str, Any]) -> Dict[str, Spec]:
         specs = {name: Spec(tensor.shape, tensor.dtype) for name, tensor in inputs.items()}
-        request = _requests.plan(Call(op, specs, attributes, {}, self._device))
-        known = self._shapes.get(request.message)
+        return self._planned(op, specs, attributes, {}).outputs
+
+    def _planned(self, op: str, inputs: Mapping[str, Spec], attributes: Mapping[str, Any], dtypes: Mapping[str, Any]) -> Plan:
+        request = _requests.plan(Call(op, inputs, attributes, dtypes, self._device))
+        known = self._plans.get(request.message)
         if known is None:
-            known = self._shapes[request.message] = self._channel.call(request).outputs
+            known = self._plans[request.message] = self._channel.call(request)
         return known
 
     # ---- order
@@ -237,8 +269,8 @@ class Tensor(_Handle):
     def size(self) -> int:
         return math.prod(self.shape)
 
-    def upload(self, value: Any, *, stream: Optional[Stream] = None) -> None:
-        """Writes an array of this shape and dtype. It may change when this returns."""
+    def upload(self, value: Any, *, stream: Optional[Stream] = None, progress: Optional[Callable[[int], None]] = None) -> None:
+        """Writes an array of this shape and dtype. It may change when this returns. `progress` is told the bytes of each piece."""
         array = np.ascontiguousarray(as_array(value), self.dtype).reshape(np.shape(value))
         if array.shape != self.shape:
             raise ValueError(f"want an array of shape {self.shape}, got {array.shape}")
@@ -248,6 +280,8 @@ class Tensor(_Handle):
             part = bytes(data[start:start + chunk])
             destination = {"buffer": self.id, "offset_bytes": start, "row_bytes": len(part)}
             self._talk.send(part, stream=line, upload={"destination": destination, "stream": line, "raw_index": 0})
+            if progress is not None:
+                progress(len(part))
 
     def fill(self, value: Any, *, stream: Optional[Stream] = None) -> None:
         """Sets every element."""
@@ -265,8 +299,9 @@ class Tensor(_Handle):
             "source": {"buffer": other.id, "row_bytes": other.nbytes}, "stream": line,
             "destination": {"buffer": self.id, "row_bytes": self.nbytes}})
 
-    def numpy(self, *, stream: Optional[Stream] = None) -> Array:
-        """The elements, as a new array. Waits. Raises the first failure on the stream."""
+    def numpy(self, *, stream: Optional[Stream] = None, progress: Optional[Callable[[int], None]] = None) -> Array:
+        """The elements, as a new array. Waits. Raises the first failure on the stream. `progress` is told the bytes of each piece, on
+        a thread of the session's."""
         array = np.empty(self.shape, self.dtype)
         data = bytes_of(array.reshape(-1))
         received = 0
@@ -277,6 +312,8 @@ class Tensor(_Handle):
                 raise bad_answer("a chunk is out of place")
             data[received:received + len(part)] = part
             received += len(part)
+            if progress is not None:
+                progress(len(part))
 
         line = self._line(stream)
         source = {"buffer": self.id, "row_bytes": self.nbytes}
