@@ -1,5 +1,5 @@
-"""Trains a recogniser of character strings with CTC twice on the same generated data: with every operator on an opserve server, and with
-PyTorch alone. Prints both losses of each step, and how long a step took.
+"""Trains a recogniser of character strings with CTC three times on the same generated data: with every operator on an opserve server, in
+calls by themselves and in a session, and with PyTorch alone. Prints the losses of each step, and how long a step took.
 
 Usage: ctc.py [TARGET [STEPS]]     (default localhost:8500, 50 steps)
 """
@@ -48,15 +48,19 @@ def training(nn, functional, steps):
 def main():
     target = sys.argv[1] if len(sys.argv) > 1 else "localhost:8500"
     steps = int(sys.argv[2]) if len(sys.argv) > 2 else 50
+    runs = {}
     try:
-        with opserve.connect(target, timeout=60) as client, opserve.torch.use(client):
-            remote = list(training(opserve.torch.nn, opserve.torch.functional, steps))
+        with opserve.connect(target, timeout=60) as client:
+            with opserve.torch.use(client):
+                runs["calls"] = list(training(opserve.torch.nn, opserve.torch.functional, steps))
+            with client.session() as session, opserve.torch.use(client, session=session):
+                runs["session"] = list(training(opserve.torch.nn, opserve.torch.functional, steps))
     except opserve.OpserveError as error:
         sys.exit(str(error))
-    local = list(training(torch.nn, torch.nn.functional, steps))
-    for step, ((there, _), (here, _)) in enumerate(zip(remote, local)):
-        print(f"step {step:3} server {there:.5f} here {here:.5f}")
-    for name, losses in (("server", remote), ("here", local)):
+    runs["here"] = list(training(torch.nn, torch.nn.functional, steps))
+    for step in range(steps):
+        print(f"step {step:3}", *(f"{name} {losses[step][0]:.5f}" for name, losses in runs.items()))
+    for name, losses in runs.items():
         print(f"{name}: {1000 * sorted(seconds for _, seconds in losses)[steps // 2]:.2f} ms a step")
 
 

@@ -11,6 +11,7 @@ import opserve.torch
 import opserve.torch.functional as remote
 
 local = torch.nn.functional
+pytestmark = pytest.mark.usefixtures("used")
 SEED = 20240229
 
 
@@ -240,4 +241,4 @@ def test_without_a_client(used, monkeypatch):
     monkeypatch.setenv("OPSERVE_TARGET", used._channel.target.address)
     monkeypatch.setattr("opserve.torch._client._default", None)
     assert remote.relu(X).shape == X.shape
-    opserve.torch.current().close()
+    opserve.torch.current().client.close()

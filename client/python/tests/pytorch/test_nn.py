@@ -7,6 +7,7 @@ import torch
 
 import opserve.torch.nn as remote
 
+pytestmark = pytest.mark.usefixtures("used")
 SEED = 20240229
 PLANES = (2, 4, 6, 5)
 MODULES = [

@@ -14,16 +14,17 @@ import opserve.torch.functional as remote
 EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples/ctc.py"
 
 
-def test_ctc(used):
-    result = subprocess.run([sys.executable, EXAMPLE, used._channel.target.address, "50"], capture_output=True, text=True,
-                            timeout=120, check=False, env=os.environ)
+def test_ctc(torch_client):
+    result = subprocess.run([sys.executable, EXAMPLE, torch_client._channel.target.address, "50"], capture_output=True, text=True,
+                            timeout=120, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"})
     assert result.returncode == 0, result.stderr
-    there, here = zip(*((float(a), float(b)) for a, b in re.findall(r"server (\S+) here (\S+)", result.stdout)))
-    assert len(there) == 50 and there == pytest.approx(here, rel=1e-3, abs=1e-3)
-    assert there[-1] < there[0] / 10
+    rows = [tuple(map(float, row)) for row in re.findall(r"calls (\S+) session (\S+) here (\S+)", result.stdout)]
+    calls, session, here = zip(*rows)
+    assert len(here) == 50 and here[-1] < here[0] / 10
+    assert calls == pytest.approx(here, rel=1e-3, abs=1e-3) and session == calls
 
 
-def test_what_is_compiled_leaves_the_call_as_it_is():
+def test_what_is_compiled_leaves_the_call_as_it_is(used):
     if not hasattr(torch, "compile") or sys.version_info >= (3, 14):
         pytest.skip("this PyTorch compiles nothing here")
     function = torch.compile(lambda x: remote.tanh(x * 2).sum() + remote.matmul(x, x.mT).sum(), backend="eager")

@@ -5,18 +5,16 @@ from __future__ import annotations
 import functools
 import sys
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, TypeVar
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypeVar
 
 import numpy as np
 import torch
 
 from .._arrays import Array
 from .._attributes import value_of
-from .._client import Client
 from .._dtypes import BFLOAT16
-from .._requests import Result
 from .._schema import Operator
-from ._client import current
+from ._client import Used, current
 
 T = TypeVar("T")
 Tensor = Any  # torch.Tensor; PyTorch may be newer than the type checker
@@ -35,30 +33,39 @@ def first_order(backward: Callable[..., T]) -> Callable[..., T]:
 
 def to_torch(array: Array) -> Tensor:
     """A result as a tensor of its own."""
-    if array.dtype == BFLOAT16:
-        return torch.from_numpy(np.array(array).view(np.int16)).view(torch.bfloat16)
-    return torch.from_numpy(np.array(array))
+    own = array if array.flags.writeable else np.array(array)
+    return torch.from_numpy(own.view(np.int16)).view(torch.bfloat16) if own.dtype == BFLOAT16 else torch.from_numpy(own)
 
 
 @dataclass
 class _Bound:
-    """An operator with its attributes and the names of its inputs."""
+    """An operator with its attributes and the names of its inputs, and where it runs."""
 
-    client: Client
+    used: Used
     operator: Operator
     names: Tuple[str, ...]
     attributes: Dict[str, Any]
+    fetched: Tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        gradient = self.operator.schema.gradient
+        self.differentiable = {row.output_gradient for row in gradient.inputs}
+        self.kept = {row.output for row in gradient.inputs}
 
     def gradient_attributes(self) -> Dict[str, Any]:
         """Those of the gradient's operator: the forward's of one name, then what the schema says."""
         defaults = {row.name: row.default for row in self.operator.attributes if not row.required}
         forward = {**defaults, **{name: value for name, value in self.attributes.items() if value is not None}}
         gradient = self.operator.schema.gradient
-        known = {row.name for row in self.client.operators()[gradient.op].attributes}
+        known = {row.name for row in self.used.client.operators()[gradient.op].attributes}
         attributes = {name: value for name, value in forward.items() if name in known}
         for row in gradient.attributes:
             attributes[row.name] = forward.get(row.attribute) if row.WhichOneof("source") == "attribute" else value_of(row.value)
         return attributes
+
+    def stays(self, output: str) -> bool:
+        """Whether an output of a session's call is for the gradient only."""
+        return output in self.kept and output not in self.differentiable and output not in self.fetched
 
 
 def eager(function: Callable[..., T]) -> Callable[..., T]:
@@ -80,17 +87,19 @@ def eager(function: Callable[..., T]) -> Callable[..., T]:
 
 
 @eager
-def apply(op: str, inputs: Mapping[str, Optional[Tensor]], attributes: Optional[Mapping[str, Any]] = None) -> Tuple[Tensor, ...]:
-    """The operator's outputs, in its order. They are differentiable where its schema has a gradient. NotImplementedError where an
-    input wants a gradient that the operator does not have."""
-    client = current()
-    operator = client.operators()[op]
+def apply(op: str, inputs: Mapping[str, Optional[Tensor]], attributes: Optional[Mapping[str, Any]] = None,
+          fetched: Sequence[str] = ()) -> Tuple[Tensor, ...]:
+    """The operator's outputs, in its order. They are differentiable where its schema has a gradient. In a session an output that is
+    for the gradient only is an empty tensor here, unless it is one of `fetched`. NotImplementedError where an input wants a gradient
+    that the operator does not have."""
+    used = current()
+    operator = used.client.operators()[op]
     given = {name: tensor for name, tensor in inputs.items() if tensor is not None}
     differentiable = {row.input for row in operator.schema.gradient.outputs}
     for name, tensor in given.items():
         if torch.is_grad_enabled() and tensor.requires_grad and name not in differentiable:
             raise NotImplementedError(f"{op} has no gradient with respect to {name}: detach() it")
-    bound = _Bound(client, operator, tuple(given), dict(attributes or {}))
+    bound = _Bound(used, operator, tuple(given), dict(attributes or {}), tuple(fetched))
     outputs: Tuple[Tensor, ...] = _Function.apply(bound, *given.values())
     return outputs
 
@@ -106,26 +115,24 @@ class _Function(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, bound: _Bound, *tensors: Tensor) -> Tuple[Tensor, ...]:
-        result = bound.client.execute(bound.operator.name, dict(zip(bound.names, tensors)), bound.attributes)
-        outputs = tuple(to_torch(array) for array in result.values())
-        gradient = bound.operator.schema.gradient
-        told = {row.output_gradient for row in gradient.inputs}
-        ctx.bound, ctx.names = bound, tuple(result)
-        ctx.mark_non_differentiable(*(output for name, output in zip(result, outputs) if name not in told))
-        kept = {row.output for row in gradient.inputs}
-        ctx.kept = tuple(name for name in result if name in kept)
-        ctx.save_for_backward(*tensors, *(output for name, output in zip(result, outputs) if name in kept))
-        return outputs
+        inputs = dict(zip(bound.names, tensors))
+        ctx.bound = bound
+        ctx.like = [(tensor.shape, tensor.dtype) for tensor in tensors]
+        outputs = _run(ctx, bound, inputs) if bound.used.session is None else _run_in_session(ctx, bound, inputs)
+        ctx.names = tuple(outputs)
+        ctx.mark_non_differentiable(*(output for name, output in outputs.items() if name not in bound.differentiable))
+        return tuple(outputs.values())
 
     @staticmethod
     @first_order
     def backward(ctx: Any, *gradients: Tensor) -> Tuple[Optional[Tensor], ...]:
         bound: _Bound = ctx.bound
+        session = bound.used.session
         gradient = bound.operator.schema.gradient
         saved = ctx.saved_tensors
-        forward = dict(zip(bound.names, saved))
-        values = {"input": forward, "output": dict(zip(ctx.kept, saved[len(bound.names):])),
-                  "output_gradient": dict(zip(ctx.names, gradients))}
+        values = ctx.remote if session is not None else {"input": dict(zip(bound.names, saved)),
+                                                         "output": dict(zip(ctx.kept, saved[len(bound.names):]))}
+        values = {**values, "output_gradient": dict(zip(ctx.names, gradients))}
         inputs = {}
         for row in gradient.inputs:
             source = row.WhichOneof("source")
@@ -134,24 +141,35 @@ class _Function(torch.autograd.Function):
         attributes = bound.gradient_attributes()
         if gradient.output_mask:
             attributes[gradient.output_mask] = [wanted.get(row.input, False) for row in gradient.outputs]
-        result = bound.client.execute(gradient.op, inputs, attributes)
-        made = {row.input: row.name for row in gradient.outputs}
-        return (None, *(_gradient_of(forward[name], result, made.get(name)) if wanted[name] else None for name in bound.names))
+        result: Mapping[str, Any] = (bound.used.client if session is None else session).execute(gradient.op, inputs, attributes)
+        made = {row.input: to_torch(np.asarray(result[row.name])) for row in gradient.outputs if wanted.get(row.input)}
+        return (None, *(reduced(made[name], *like) if name in made else None for name, like in zip(bound.names, ctx.like)))
 
 
-def _gradient_of(tensor: Tensor, result: Result, output: Optional[str]) -> Optional[Tensor]:
-    """The gradient of an input: summed over what was broadcast, in the input's dtype."""
-    if output is None:
-        return None
-    gradient = to_torch(result[output])
-    return reduced(gradient, tensor)
+def _run(ctx: Any, bound: _Bound, inputs: Dict[str, Tensor]) -> Dict[str, Tensor]:
+    """A call by itself: the gradient's sends its tensors once more."""
+    result = bound.used.client.execute(bound.operator.name, inputs, bound.attributes)
+    outputs = {name: to_torch(array) for name, array in result.items()}
+    ctx.kept = tuple(name for name in outputs if name in bound.kept)
+    ctx.save_for_backward(*inputs.values(), *(outputs[name] for name in ctx.kept))
+    return outputs
 
 
-def reduced(gradient: Tensor, tensor: Tensor) -> Tensor:
-    """A gradient of a broadcast tensor as one of the tensor."""
-    return gradient.sum_to_size(tensor.shape).reshape(tensor.shape).to(tensor.dtype)
+def _run_in_session(ctx: Any, bound: _Bound, inputs: Dict[str, Tensor]) -> Dict[str, Tensor]:
+    """A call of a session: what its gradient takes stays there."""
+    session = bound.used.session
+    assert session is not None
+    given = {name: session.tensor(tensor) for name, tensor in inputs.items()}
+    results = session.execute(bound.operator.name, given, bound.attributes)
+    ctx.remote = {"input": given, "output": {name: tensor for name, tensor in results.items() if name in bound.kept}}
+    return {name: torch.empty(0) if bound.stays(name) else to_torch(tensor.numpy()) for name, tensor in results.items()}
+
+
+def reduced(gradient: Tensor, shape: Any, dtype: Any) -> Tensor:
+    """The gradient of a tensor of this shape that was broadcast: summed over what was."""
+    return gradient.sum_to_size(shape).reshape(shape).to(dtype)
 
 
 def run(op: str, inputs: Mapping[str, Optional[Tensor]], attributes: Optional[Mapping[str, Any]] = None) -> List[Tensor]:
     """The operator's outputs, not differentiable: for gradients that are written out."""
-    return [to_torch(array) for array in current().execute(op, inputs, dict(attributes or {})).values()]
+    return [to_torch(array) for array in current().client.execute(op, inputs, dict(attributes or {})).values()]

@@ -154,7 +154,7 @@ def max_pool2d(input: Tensor, kernel_size: Extents, stride: Optional[Extents] = 
                ceil_mode: bool = False, return_indices: bool = False) -> Union[Tensor, Tuple[Tensor, Tensor]]:
     out, indices = apply("MaxPool2dWithIndices", {"self": input}, {
         "kernel_size": _list(kernel_size), "stride": _list(kernel_size if stride is None else stride), "padding": _list(padding),
-        "dilation": _list(dilation), "ceil_mode": ceil_mode})
+        "dilation": _list(dilation), "ceil_mode": ceil_mode}, ["indices"] if return_indices else [])
     return (out, indices.to(torch.int64)) if return_indices else out
 
 

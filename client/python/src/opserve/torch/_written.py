@@ -27,8 +27,8 @@ class Matmul(torch.autograd.Function):
     @first_order
     def backward(ctx: Any, gradient: Tensor) -> Gradients:
         a, b = ctx.saved_tensors
-        return (reduced(_product(gradient, b.mT), a) if ctx.needs_input_grad[0] else None,
-                reduced(_product(a.mT, gradient), b) if ctx.needs_input_grad[1] else None)
+        return (reduced(_product(gradient, b.mT), a.shape, a.dtype) if ctx.needs_input_grad[0] else None,
+                reduced(_product(a.mT, gradient), b.shape, b.dtype) if ctx.needs_input_grad[1] else None)
 
 
 class Addmm(torch.autograd.Function):
@@ -44,7 +44,7 @@ class Addmm(torch.autograd.Function):
     @first_order
     def backward(ctx: Any, gradient: Tensor) -> Gradients:
         addend, mat1, mat2 = ctx.saved_tensors
-        return (reduced(gradient * ctx.beta, addend) if ctx.needs_input_grad[0] else None,
+        return (reduced(gradient * ctx.beta, addend.shape, addend.dtype) if ctx.needs_input_grad[0] else None,
                 _product(gradient, mat2.mT) * ctx.alpha if ctx.needs_input_grad[1] else None,
                 _product(mat1.mT, gradient) * ctx.alpha if ctx.needs_input_grad[2] else None, None, None)
 
@@ -62,8 +62,8 @@ class Sum(torch.autograd.Function):
     @first_order
     def backward(ctx: Any, gradient: Tensor) -> Gradients:
         a, b = ctx.saved_tensors
-        return (None, reduced(gradient, a) if ctx.needs_input_grad[1] else None,
-                reduced(gradient * ctx.factor, b) if ctx.needs_input_grad[2] else None, None)
+        return (None, reduced(gradient, a.shape, a.dtype) if ctx.needs_input_grad[1] else None,
+                reduced(gradient * ctx.factor, b.shape, b.dtype) if ctx.needs_input_grad[2] else None, None)
 
 
 class Mul(torch.autograd.Function):
@@ -78,8 +78,8 @@ class Mul(torch.autograd.Function):
     @first_order
     def backward(ctx: Any, gradient: Tensor) -> Gradients:
         a, b = ctx.saved_tensors
-        return (reduced(run("Mul", {"self": gradient, "other": b})[0], a) if ctx.needs_input_grad[0] else None,
-                reduced(run("Mul", {"self": gradient, "other": a})[0], b) if ctx.needs_input_grad[1] else None)
+        return (reduced(run("Mul", {"self": gradient, "other": b})[0], a.shape, a.dtype) if ctx.needs_input_grad[0] else None,
+                reduced(run("Mul", {"self": gradient, "other": a})[0], b.shape, b.dtype) if ctx.needs_input_grad[1] else None)
 
 
 class Div(torch.autograd.Function):
@@ -96,8 +96,8 @@ class Div(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> Gradients:
         a, b, quotient = ctx.saved_tensors
         of_a = run("Div", {"self": gradient, "other": b})[0]
-        return (reduced(of_a, a) if ctx.needs_input_grad[0] else None,
-                reduced(-run("Mul", {"self": of_a, "other": quotient})[0], b) if ctx.needs_input_grad[1] else None)
+        return (reduced(of_a, a.shape, a.dtype) if ctx.needs_input_grad[0] else None,
+                reduced(-run("Mul", {"self": of_a, "other": quotient})[0], b.shape, b.dtype) if ctx.needs_input_grad[1] else None)
 
 
 class Embedding(torch.autograd.Function):
