@@ -37,6 +37,26 @@ def test_an_execute_request_has_protobufs_bytes():
         assert [bytes(entry) for entry in taken_apart(message).raw] == list(request.raw)
 
 
+def test_calls_that_are_almost_alike_keep_their_differences():
+    """Calls are remembered by what they are made of."""
+    variants = [{"beta": value} for value in (1, 1.0, True, "1", 0.0, -0.0, 0, False)]
+    for _ in range(2):
+        messages = [_requests.execute(Call("Relu", {"self": np.float32(1)}, attributes), nowhere).message for attributes in variants]
+        assert len(set(messages)) == len(variants)
+        for message, attributes in zip(messages, variants):
+            (attribute,) = api.ExecuteRequest.FromString(message).call.attributes
+            assert repr(getattr(attribute, attribute.WhichOneof("value"))) == repr(attributes["beta"])
+    shapes = [(2, 3), (3, 2), (6,), (1, 6)]
+    made = {_requests.execute(Call("Relu", {"self": np.zeros(shape, kind)}), nowhere).message for shape in shapes for kind in ("f4", "i4")}
+    assert len(made) == 8
+
+
+def test_no_more_calls_are_remembered_than_is_bounded():
+    for number in range(2 * _requests.MAX_HEADERS):
+        _requests.execute(Call("Relu", {"self": np.float32(1)}, {"beta": number}), nowhere)
+        assert len(_requests._headers) <= _requests.MAX_HEADERS
+
+
 def test_a_batch_has_protobufs_bytes():
     message = _requests.execute_batch(list(calls()), nowhere).message
     request = api.ExecuteBatchRequest.FromString(message)

@@ -101,6 +101,7 @@ class Channel:
 
     def __init__(self, target: Target) -> None:
         self.target = target
+        self._metadata = target.metadata
         self._lock = threading.Lock()
         self._closed = False
         self._open: Dict[bool, _Open] = {}  # by whether it is the main thread's
@@ -133,19 +134,20 @@ class Channel:
         """Makes a call. Raises OpserveError."""
         timeout = self.target.timeout if timeout is None else timeout
         deadline = None if timeout is None else time.monotonic() + timeout
-        failed: List[OpserveError] = []
-        pauses = waits(lambda: failed[-1], deadline, time.monotonic)
-        while True:
-            try:
-                answer = self._try(request, deadline)
-                break
-            except grpc.RpcError as error:
-                failed.append(error_of_rpc(error))
-            pause = next(pauses, None)
-            if pause is None:
-                raise failed[-1] from None
-            time.sleep(pause)
+        try:
+            answer = self._try(request, deadline)
+        except grpc.RpcError as error:
+            answer = self._try_again(request, deadline, error_of_rpc(error))
         return request.read(answer)
+
+    def _try_again(self, request: Request[Any], deadline: Optional[float], error: OpserveError) -> bytes:
+        for pause in waits(lambda: error, deadline, time.monotonic):
+            time.sleep(pause)
+            try:
+                return self._try(request, deadline)
+            except grpc.RpcError as failed:
+                error = error_of_rpc(failed)
+        raise error
 
     def _try(self, request: Request[Any], deadline: Optional[float]) -> bytes:
         is_main = threading.current_thread() is threading.main_thread()
@@ -154,7 +156,7 @@ class Channel:
         if method is None:
             method = found.methods[request.method] = found.channel.unary_unary(SERVICE + request.method)  # bytes out, bytes in
         try:
-            return method(request.message, timeout=left(deadline), metadata=self.target.metadata)  # type: ignore[no-any-return]
+            return method(request.message, timeout=left(deadline), metadata=self._metadata)  # type: ignore[no-any-return]
         except KeyboardInterrupt:
             with self._lock:
                 if self._open.get(is_main) is found:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict
+from typing import Any, Dict, Optional
 
 import numpy as np
 
@@ -22,7 +22,8 @@ _NUMPY: Dict[int, np.dtype[Any]] = {
     types.DATA_TYPE_UINT8: np.dtype("u1"), types.DATA_TYPE_UINT16: np.dtype("<u2"), types.DATA_TYPE_UINT32: np.dtype("<u4"),
     types.DATA_TYPE_UINT64: np.dtype("<u8"), types.DATA_TYPE_BOOL: np.dtype("?"),
 }
-_DATA_TYPES = {f"{dtype.kind}{dtype.itemsize}": data_type for data_type, dtype in _NUMPY.items()}
+_DATA_TYPES: Dict[str, Any] = {f"{dtype.kind}{dtype.itemsize}": data_type for data_type, dtype in _NUMPY.items()}
+_BY_DTYPE: Dict[Any, Any] = {dtype: data_type for data_type, dtype in _NUMPY.items()}
 _SHORT = {types.DATA_TYPE_BFLOAT16: "bf16", types.DATA_TYPE_BOOL: "b8"}
 FLOATING = (types.DATA_TYPE_FLOAT32, types.DATA_TYPE_FLOAT16, types.DATA_TYPE_BFLOAT16, types.DATA_TYPE_FLOAT64)
 
@@ -34,11 +35,13 @@ def is_floating(dtype: np.dtype[Any]) -> bool:
 
 def data_type_of(dtype: Any) -> types.DataType:
     """The DataType of what np.dtype() takes, or of "bfloat16". TypeError for one that no server takes."""
-    found = dtype_named(dtype)
-    data_type = _DATA_TYPES.get(f"{found.kind}{found.itemsize}")
-    if data_type is None or (found.kind == "V" and found != BFLOAT16 and found != np.dtype("V2")):
+    found: Any = dtype if isinstance(dtype, np.dtype) else dtype_named(dtype)
+    known: Optional[types.DataType] = _BY_DTYPE.get(found)
+    if known is None:  # of the other byte order, or of another name
+        known = _DATA_TYPES.get(f"{found.kind}{found.itemsize}")
+    if known is None or (found.kind == "V" and found != BFLOAT16 and found != np.dtype("V2")):
         raise TypeError(f"want a dtype that servers know ({', '.join(map(short_name, _NUMPY))}), got {found}")
-    return data_type  # type: ignore[return-value]
+    return known
 
 
 def dtype_named(dtype: Any) -> np.dtype[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Generic, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
 
@@ -21,6 +22,7 @@ SERVICE = "/opserve.v1.OperatorService/"
 _CALL, _CALLS = b"\x0a", b"\x0a"  # field 1 of ExecuteRequest and of ExecuteBatchRequest
 
 Locate = Callable[[Array], Optional[Dict[str, Any]]]
+Described = Union[Sent, Tuple[int, Tuple[int, ...], Dict[str, Any]]]  # the latter is in shared memory
 
 
 @dataclass
@@ -95,35 +97,70 @@ class _Message:
         self._locate = locate
         self.raw: List[Buffer] = []
 
-    def call(self, call: Call) -> types.Call:
-        message = types.Call(op=call.op, device=call.device, report_execution=call.report)
+    def call(self, call: Call) -> bytes:
+        """The Call of the message, whose tensors' bytes become entries of `raw`."""
+        first = len(self.raw)
+        inputs: List[Tuple[str, Described]] = []
         for name, array in as_arrays(call.inputs).items():
-            self._add(message, name, array)
+            try:
+                inputs.append((name, self._described(array)))
+            except TypeError as error:
+                raise TypeError(f"{name}: {error}") from None
+        self.raw += [tensor.data for _, tensor in inputs if isinstance(tensor, Sent)]
+        key = None if first or call.out else _key(call, inputs)
+        known = _headers.get(key) if key is not None else None
+        if known is not None:
+            return known
+        header = self._written(call, inputs, first)
+        if key is not None:
+            if len(_headers) >= MAX_HEADERS:
+                _headers.clear()
+            _headers[key] = header
+        return header
+
+    def _described(self, array: Array) -> Described:
+        shared = self._locate(array) if array.flags.c_contiguous else None
+        return sent(array) if shared is None else (data_type_of(array.dtype), array.shape, shared)
+
+    def _written(self, call: Call, inputs: Sequence[Tuple[str, Described]], raw_index: int) -> bytes:
+        message = types.Call(op=call.op, device=call.device, report_execution=call.report)
+        for name, tensor in inputs:
+            if isinstance(tensor, Sent):
+                message.inputs.add(name=name, dtype=tensor.data_type, shape=tensor.shape, strides=tensor.strides, raw_index=raw_index)
+                raw_index += 1
+            else:
+                message.inputs.add(name=name, dtype=tensor[0], shape=tensor[1], shared=tensor[2])
         message.attributes.extend(attributes_of(call))
         for name, array in call.out.items():
             output = message.outputs.add(name=name, dtype=data_type_of(array.dtype), shape=array.shape, scalar=not array.shape)
             shared = self._locate(array) if array.flags.c_contiguous else None
             if shared:
                 output.shared.CopyFrom(types.SharedView(**shared))
-        return message
+        return message.SerializeToString()
 
-    def _add(self, message: types.Call, name: str, array: Array) -> None:
-        shared = self._locate(array) if array.flags.c_contiguous else None
-        if shared:
-            message.inputs.add(name=name, dtype=data_type_of(array.dtype), shape=array.shape, shared=shared)
-            return
-        try:
-            tensor: Sent = sent(array)
-        except TypeError as error:
-            raise TypeError(f"{name}: {error}") from None
-        message.inputs.add(name=name, dtype=tensor.data_type, shape=tensor.shape, strides=tensor.strides,
-                           raw_index=len(self.raw))
-        self.raw.append(tensor.data)
+
+# The Calls of messages that were written before, but for tensors' bytes: a program makes the same ones again and again.
+_headers: Dict[Any, bytes] = {}
+MAX_HEADERS = 512
+
+
+def _key(call: Call, inputs: Sequence[Tuple[str, Described]]) -> Any:
+    """What decides about a Call's bytes; None where that cannot be told in short."""
+    parts: List[Any] = [call.op, call.device, call.report]
+    for name, tensor in inputs:
+        if not isinstance(tensor, Sent):
+            return None
+        parts.append((name, tensor.data_type, tensor.shape, tensor.strides))
+    for name, value in call.attributes.items():
+        if type(value) not in (int, float, bool, str):
+            return None
+        parts.append((name, repr(value)))  # 1, 1.0 and True are equal, and so are 0.0 and -0.0
+    return tuple(parts)
 
 
 def execute(call: Call, locate: Locate) -> Request[Result]:
     message = _Message(locate)
-    header = wire_field(_CALL, message.call(call).SerializeToString())
+    header = wire_field(_CALL, message.call(call))
 
     def read(answer: bytes) -> Result:
         parts = taken_apart(answer)
@@ -136,7 +173,7 @@ def execute(call: Call, locate: Locate) -> Request[Result]:
 def execute_batch(calls: Sequence[Call], locate: Locate) -> Request[List[Union[Result, OpserveError]]]:
     message, header = _Message(locate), list[Buffer]()
     for call in calls:
-        header += wire_field(_CALLS, message.call(call).SerializeToString())
+        header += wire_field(_CALLS, message.call(call))
 
     def read(answer: bytes) -> List[Union[Result, OpserveError]]:
         parts = taken_apart(answer)
@@ -205,38 +242,31 @@ def _dtype_of(tensor: types.Tensor) -> "np.dtype[Any]":
 def array_of(tensor: types.Tensor, raw: Sequence[memoryview]) -> Array:
     """An output that looks into the message's bytes."""
     dtype, shape = _dtype_of(tensor), tuple(tensor.shape)
+    data: Buffer = b""
     if tensor.HasField("raw_index"):
         if tensor.raw_index >= len(raw):
             raise bad_answer(f"output {tensor.name} has no bytes")
-        data: Buffer = raw[tensor.raw_index]
-    else:
-        data = b""
-    if min(shape, default=0) < 0 or _size(shape) * dtype.itemsize != len(data):
+        data = raw[tensor.raw_index]
+    if (shape and min(shape) < 0) or math.prod(shape) * dtype.itemsize != len(data):
         raise bad_answer(f"output {tensor.name} of shape {shape} has {len(data)} bytes")
     return np.frombuffer(data, dtype).reshape(shape) if len(data) else np.empty(shape, dtype)
-
-
-def _size(shape: Tuple[int, ...]) -> int:
-    size = 1
-    for extent in shape:
-        size *= extent
-    return size
 
 
 def result_of(response: Any, raw: Sequence[memoryview], out: Mapping[str, Any]) -> Result:
     """The outputs of an ExecuteResponse, of a BatchResult or of ExecuteOutputs."""
     arrays: Dict[str, Array] = {}
     for tensor in response.outputs:
-        if tensor.WhichOneof("data") == "shared":
-            if tensor.name not in out:
-                raise bad_answer(f"output {tensor.name} is in shared memory")
-            arrays[tensor.name] = out[tensor.name]
+        name = tensor.name
+        asked = out.get(name)
+        if tensor.HasField("shared"):
+            if asked is None:
+                raise bad_answer(f"output {name} is in shared memory")
+            arrays[name] = asked
             continue
-        array = array_of(tensor, raw)
-        if tensor.name in out:
-            if out[tensor.name].shape != array.shape:
-                raise bad_answer(f"output {tensor.name} has shape {array.shape}, want {out[tensor.name].shape}")
-            np.copyto(out[tensor.name], array)
-            array = out[tensor.name]
-        arrays[tensor.name] = array
+        arrays[name] = array_of(tensor, raw)
+        if asked is not None:
+            if asked.shape != arrays[name].shape:
+                raise bad_answer(f"output {name} has shape {arrays[name].shape}, want {asked.shape}")
+            np.copyto(asked, arrays[name])
+            arrays[name] = asked
     return Result(arrays, response.execution if response.HasField("execution") else None)

@@ -36,6 +36,7 @@ class _Channel:
 
     def __init__(self, target: Target) -> None:
         self.target = target
+        self._metadata = target.metadata
         credentials = target.credentials
         self._channel: Any = (grpc.aio.secure_channel(target.address, credentials, target.options) if credentials is not None
                               else grpc.aio.insecure_channel(target.address, target.options))
@@ -45,22 +46,27 @@ class _Channel:
         """Makes a call. Raises OpserveError."""
         timeout = self.target.timeout if timeout is None else timeout
         deadline = None if timeout is None else time.monotonic() + timeout
-        failed: List[OpserveError] = []
-        pauses = waits(lambda: failed[-1], deadline, time.monotonic)
+        try:
+            answer = await self._try(request, deadline)
+        except grpc.RpcError as error:
+            answer = await self._try_again(request, deadline, error_of_rpc(error))
+        return request.read(answer)
+
+    def _try(self, request: Request[Any], deadline: Optional[float]) -> Any:
         method = self._methods.get(request.method)
         if method is None:
             method = self._methods[request.method] = self._channel.unary_unary(SERVICE + request.method)
-        while True:
-            try:
-                answer = await method(request.message, timeout=left(deadline), metadata=self.target.metadata)
-                break
-            except grpc.RpcError as error:
-                failed.append(error_of_rpc(error))
-            pause = next(pauses, None)
-            if pause is None:
-                raise failed[-1] from None
+        return method(request.message, timeout=left(deadline), metadata=self._metadata)
+
+    async def _try_again(self, request: Request[Any], deadline: Optional[float], error: OpserveError) -> bytes:
+        for pause in waits(lambda: error, deadline, time.monotonic):
             await asyncio.sleep(pause)
-        return request.read(answer)
+            try:
+                answer: bytes = await self._try(request, deadline)
+                return answer
+            except grpc.RpcError as failed:
+                error = error_of_rpc(failed)
+        raise error
 
     async def close(self) -> None:
         await self._channel.close()
