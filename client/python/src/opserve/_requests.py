@@ -136,7 +136,8 @@ class _Message:
             shared = self._locate(array) if array.flags.c_contiguous else None
             if shared:
                 output.shared.CopyFrom(types.SharedView(**shared))
-        return message.SerializeToString()
+        written: bytes = message.SerializeToString()
+        return written
 
 
 # The Calls of messages that were written before, but for tensors' bytes: a program makes the same ones again and again.

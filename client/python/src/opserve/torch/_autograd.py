@@ -141,7 +141,8 @@ class _Function(torch.autograd.Function):
         attributes = bound.gradient_attributes()
         if gradient.output_mask:
             attributes[gradient.output_mask] = [wanted.get(row.input, False) for row in gradient.outputs]
-        result: Mapping[str, Any] = (bound.used.client if session is None else session).execute(gradient.op, inputs, attributes)
+        runner: Any = bound.used.client if session is None else session
+        result = runner.execute(gradient.op, inputs, attributes)
         made = {row.input: to_torch(np.asarray(result[row.name])) for row in gradient.outputs if wanted.get(row.input)}
         return (None, *(reduced(made[name], *like) if name in made else None for name, like in zip(bound.names, ctx.like)))
 
