@@ -404,6 +404,14 @@ class Operators:
     def permute(_ops, /, self: Any, *, dims: Sequence[int], out: Optional[Any] = None, device: Optional[str] = None,
             timeout: Optional[float] = None) -> Array:
         """A copy of a tensor with its dimensions in another order."""
+    def reduce_sum(_ops, /, self: Any, *, dims: Sequence[int], keep_dims: bool = False,
+            dtype: Literal['self', 'float32', 'float16', 'bfloat16'] = 'self', out: Optional[Any] = None,
+            device: Optional[str] = None, timeout: Optional[float] = None) -> Array:
+        """The sum of a tensor's elements over some of its dimensions."""
+    def mean(_ops, /, self: Any, *, dim: Sequence[int], keep_dim: bool = False,
+            dtype: Literal['self', 'float32', 'float16', 'bfloat16'] = 'self', out: Optional[Any] = None,
+            device: Optional[str] = None, timeout: Optional[float] = None) -> Array:
+        """The mean of a tensor's elements over some of its dimensions."""
 
 class AsyncOperators(Operators):
     def l1_loss(_ops, /, self: Any, target: Any, *, reduction: Literal['none', 'mean', 'sum'] = 'mean',  # type: ignore[override]
@@ -826,3 +834,11 @@ class AsyncOperators(Operators):
     def permute(_ops, /, self: Any, *, dims: Sequence[int], out: Optional[Any] = None, device: Optional[str] = None,  # type: ignore[override]
             timeout: Optional[float] = None) -> Awaitable[Array]:
         """A copy of a tensor with its dimensions in another order."""
+    def reduce_sum(_ops, /, self: Any, *, dims: Sequence[int], keep_dims: bool = False,  # type: ignore[override]
+            dtype: Literal['self', 'float32', 'float16', 'bfloat16'] = 'self', out: Optional[Any] = None,
+            device: Optional[str] = None, timeout: Optional[float] = None) -> Awaitable[Array]:
+        """The sum of a tensor's elements over some of its dimensions."""
+    def mean(_ops, /, self: Any, *, dim: Sequence[int], keep_dim: bool = False,  # type: ignore[override]
+            dtype: Literal['self', 'float32', 'float16', 'bfloat16'] = 'self', out: Optional[Any] = None,
+            device: Optional[str] = None, timeout: Optional[float] = None) -> Awaitable[Array]:
+        """The mean of a tensor's elements over some of its dimensions."""

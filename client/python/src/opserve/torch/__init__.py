@@ -11,6 +11,7 @@ Tensors lie on the CPU and travel with each call. Second derivatives are refused
 
 from __future__ import annotations
 
+from ._autograd import apply
 from ._client import current, use
 
-__all__ = ["current", "use"]
+__all__ = ["apply", "current", "use"]
