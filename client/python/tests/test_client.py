@@ -1,11 +1,13 @@
 """The synchronous client against a real server."""
 
+import gc
 import inspect
 import os
 import pickle
 import subprocess
 import sys
 import threading
+import weakref
 
 import grpc
 import numpy as np
@@ -167,6 +169,12 @@ def test_after_close(server):
     client.close()
     with pytest.raises(ValueError, match="closed"):
         client.devices()
+
+
+def test_a_client_that_is_dropped_leaves_nothing(server):
+    channel = weakref.ref(server.connect()._channel)
+    gc.collect()
+    assert channel() is None
 
 
 def test_shared_memory(sample, tmp_path):

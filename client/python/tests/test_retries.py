@@ -1,5 +1,6 @@
 """Retries, interrupts and answers that make no sense: against a server of the test's own."""
 
+import asyncio
 import concurrent.futures
 import contextlib
 import os
@@ -13,6 +14,7 @@ import grpc
 import pytest
 
 import opserve
+import opserve.aio
 from opserve._channel import waits
 from opserve._proto import error_details_pb2, operator_service_pb2, status_pb2
 from opserve.errors import DETAILS_KEY, UnavailableError
@@ -61,7 +63,7 @@ def busy(delay_ms):
         detail.value = error_details_pb2.ErrorInfo(reason="RESOURCE_LIMIT").SerializeToString()
         if delay_ms is not None:
             retry = error_details_pb2.RetryInfo()
-            retry.retry_delay.nanos = delay_ms * 1000000
+            retry.retry_delay.seconds, retry.retry_delay.nanos = delay_ms // 1000, delay_ms % 1000 * 1000000
             status.details.add(type_url="type.googleapis.com/google.rpc.RetryInfo").value = retry.SerializeToString()
         context.set_trailing_metadata([(DETAILS_KEY, status.SerializeToString())])
         context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too busy")
@@ -74,6 +76,15 @@ def test_unavailable_is_tried_again():
         with opserve.connect(address, timeout=20) as client:
             assert client.info().version == "7"
         assert len(handler.calls) == 4
+
+
+def test_asyncio_tries_again():
+    async def body(address):
+        async with opserve.aio.connect(address, timeout=20) as client:
+            return (await client.info()).version
+
+    with serving(unavailable, fine, busy(100), fine) as (address, handler):
+        assert asyncio.run(body(address)) == "7" and len(handler.calls) == 4
 
 
 def test_the_server_says_how_long_to_wait():
@@ -91,11 +102,11 @@ def test_what_no_waiting_changes_is_not_tried_again():
 
 
 def test_no_try_begins_behind_the_deadline():
-    with serving(fine, busy(900)) as (address, handler), opserve.connect(address, timeout=0.5) as client:
+    with serving(fine, busy(60500)) as (address, handler), opserve.connect(address, timeout=30) as client:
         start = time.monotonic()
         with pytest.raises(opserve.ResourceError) as told:
             client.info()
-        assert told.value.retry_after == 0.9 and time.monotonic() - start < 0.5 and len(handler.calls) == 2
+        assert told.value.retry_after == 60.5 and time.monotonic() - start < 20 and len(handler.calls) == 2
 
 
 def test_waits_grow_and_end():

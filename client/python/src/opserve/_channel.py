@@ -6,6 +6,7 @@ import os
 import random
 import threading
 import time
+import weakref
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple, TypeVar, Union
 
@@ -84,6 +85,18 @@ def waits(error_of: Callable[[], OpserveError], deadline: Optional[float], now: 
         backoff *= 2
 
 
+_channels: "weakref.WeakSet[Channel]" = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for channel in list(_channels):
+        channel.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 class _Open(NamedTuple):
     """A channel of gRPC, the process that made it, and its methods by name."""
 
@@ -105,10 +118,10 @@ class Channel:
         self._lock = threading.Lock()
         self._closed = False
         self._open: Dict[bool, _Open] = {}  # by whether it is the main thread's
-        os.register_at_fork(after_in_child=self._after_fork)
+        _channels.add(self)
 
-    def _after_fork(self) -> None:
-        # The parent's channels are left as they are: closing them here would end calls of the parent.
+    def after_fork(self) -> None:
+        """In the child. The parent's channels are left as they are: closing them here would end calls of the parent."""
         self._lock = threading.Lock()
 
     def get(self, *, of_main_thread: bool = False) -> _Open:
