@@ -138,8 +138,22 @@ std::vector<Reference> GradientValue(const OpCase& c) {
   return {result};
 }
 
+// Windows may share an element: the sum of its gradients, in float32, is not to overflow where
+// theirs in float64 does not.
+void Bound(TestTensor& gradient) {
+  constexpr double kMost = 0x1p120;
+  for (int64_t i = 0; i < gradient.count(); ++i) {
+    const double value = gradient.At(i);
+    if (std::isfinite(value) && std::fabs(value) > kMost)
+      gradient.Set(i, std::copysign(kMost, value));
+  }
+}
+
 std::vector<OpCase> Cases(const Operator& op, Rng& rng) {
   std::vector<OpCase> cases = PlaneCases(op, "MaxPool2dWithIndices", Settings(), rng);
+  if (op.inputs.size() > 1) {
+    for (OpCase& op_case : cases) Bound(*op_case.inputs[0]);
+  }
   for (size_t i = 0; i < cases.size(); ++i) {
     if (i % 5 != 4) continue;
     if (op.inputs.size() == 1) {
