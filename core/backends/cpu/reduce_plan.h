@@ -1,8 +1,8 @@
 // How the kernels of ReduceSum and Mean see their input: as a space of sums.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "core/backends/cpu/sums.h"
 #include "core/op/op_call.h"
@@ -16,7 +16,8 @@ class ReducePlan {
  public:
   explicit ReducePlan(const OpCall& call) : input_(call.input(0)), reduced_(call) {
     size_t last = input_.shape.size();
-    while (last > 0 && !reduced_.Contains(last - 1)) inner_ *= input_.shape[--last];
+    while (last > 0 && !reduced_.Contains(last - 1)) --last;
+    inner_ = Count(std::span<const int64_t>(input_.shape).subspan(last));
     if (last == 0 || inner_ < SumsPlan::kMinInner) {
       inner_ = 1;
       last = input_.shape.size();
@@ -25,10 +26,10 @@ class ReducePlan {
   }
 
   SumsPlan sums() const {
-    int64_t outer = 1, terms = 1;
+    Dims outer, terms;
     for (size_t i = 0; i < inner_begin_; ++i)
-      (reduced_.Contains(i) ? terms : outer) *= input_.shape[i];
-    return {outer, terms, inner_};
+      (reduced_.Contains(i) ? terms : outer).push_back(input_.shape[i]);
+    return {Count(outer), Count(terms), inner_};
   }
 
   // The input, its dimensions in the order in which the sums are made of them.
@@ -51,6 +52,11 @@ class ReducePlan {
   }
 
  private:
+  // Beside an extent of 0 others may be so large that their product is no number.
+  static int64_t Count(std::span<const int64_t> extents) {
+    return NumElements(extents).value_or(0);
+  }
+
   const TensorDesc& input_;
   const ReducedDims reduced_;
   int64_t inner_ = 1;
