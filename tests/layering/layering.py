@@ -61,8 +61,18 @@ MAY_INCLUDE = {
     "client/cli/files": BELOW_CLIENT + ["client/cli/formats", "client/cpp/include", "client/cpp/values"],
     "client/cli/output": BELOW_CLIENT + ["client/cli/formats", "client/cpp/include", "client/cpp/values"],
     "client/cli/commands": BELOW_CLIENT
-    + ["client/cli/files", "client/cli/formats", "client/cli/output", "client/cpp/include", "client/cpp/values"],
+    + ["client/cli/files", "client/cli/formats", "client/cli/output", "client/cpp/include", "client/cpp/values"]
+    + ["client/loadtest/calls", "client/loadtest/figures", "client/loadtest/load", "client/loadtest/report"]
+    + ["client/loadtest/scenario"],
     "client/cli": ["core/base", "client/cli/commands", "client/cli/files", "client/cli/output"],
+    "client/loadtest/figures": ["core/base"],
+    "client/loadtest/transport": ["core/base", "client/cpp/transport", "client/cpp/wire"],
+    "client/loadtest/load": ["core/base", "client/loadtest/figures"],
+    "client/loadtest/calls": BELOW_CLIENT
+    + ["proto", "client/cpp/include", "client/cpp/values", "client/cpp/wire"]
+    + ["client/loadtest/figures", "client/loadtest/load", "client/loadtest/transport"],
+    "client/loadtest/scenario": ["core/base", "client/loadtest/calls", "client/loadtest/figures"],
+    "client/loadtest/report": ["core/base", "client/loadtest/figures", "client/loadtest/load"],
     "client/acl/include": [],
     "client/acl/samples": ["client/acl/include"],
     "client/acl/provider": BELOW_CLIENT + ["core/op"],
@@ -78,12 +88,12 @@ RESTRICTED = [
     (
         "gRPC",
         r"(grpc|grpcpp|grpc\+\+)/|.*\.grpc\.pb\.h$",
-        r"server/transport/|server/server\.cc|client/cpp/transport/",
+        r"server/transport/|server/server\.cc|client/(cpp|loadtest)/transport/",
     ),
     (
         "protobuf",
         r"google/protobuf/|.*\.pb\.h$",
-        r"server/(calls|codec|session|shared_memory|transport)/|client/cli/main\.|client/cpp/(session|wire)/",
+        r"server/(calls|codec|session|shared_memory|transport)/|client/cli/main\.|client/cpp/(session|wire)/|client/loadtest/calls/",
     ),
     ("oneTBB", r"(tbb|oneapi)/", r"core/workers/thread_arena\.cc"),
 ]

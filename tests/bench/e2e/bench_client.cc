@@ -116,7 +116,7 @@ class Run {
     if (options_.load == LoadKind::kKernel) return RunKernel();
     for (int i = 0; i < options_.connections; ++i) {
       OPSERVE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection,
-                               Connect(options_.target, options_.timeout));
+                               loadtest::Connect(options_.target, options_.timeout, -1));
       connections_.push_back(std::move(connection));
     }
     return IsUnary() ? RunUnary() : RunOnStreams();

@@ -8,10 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "tests/bench/e2e/arrivals.h"
+#include "tests/bench/e2e/engine.h"
 #include "tests/bench/e2e/recorder.h"
 #include "tests/bench/e2e/stream_script.h"
-#include "tests/bench/e2e/transport.h"
 #include "tests/bench/e2e/unary_task.h"
 
 namespace opserve::bench {

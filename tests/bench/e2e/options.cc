@@ -127,7 +127,7 @@ absl::StatusOr<ClientOptions> Interpret(const FlagTexts& texts) {
   if (texts.rate.empty()) return options;
   if (options.load != LoadKind::kUnary && options.load != LoadKind::kBatch)
     return InvalidParameter("--rate", "none with a load on streams", texts.rate);
-  OPSERVE_ASSIGN_OR_RETURN(options.phases, ParseRatePhases(texts.rate));
+  OPSERVE_ASSIGN_OR_RETURN(options.phases, loadtest::ParseRatePhases("--rate", texts.rate));
   options.duration = absl::ZeroDuration();
   for (const RatePhase& phase : options.phases) options.duration += phase.duration;
   return options;

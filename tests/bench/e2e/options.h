@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "tests/bench/e2e/arrivals.h"
+#include "tests/bench/e2e/engine.h"
 #include "tests/bench/e2e/stream_script.h"
 #include "tests/bench/e2e/unary_task.h"
 

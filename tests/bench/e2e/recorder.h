@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "core/base/mutex.h"
-#include "tests/bench/e2e/histogram.h"
+#include "tests/bench/e2e/engine.h"
 
 namespace opserve::bench {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "absl/functional/function_ref.h"
-#include "tests/bench/e2e/transport.h"
+#include "tests/bench/e2e/engine.h"
 #include "tests/bench/e2e/unary_task.h"
 
 namespace opserve::bench {

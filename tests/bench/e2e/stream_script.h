@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tests/bench/e2e/transport.h"
+#include "tests/bench/e2e/engine.h"
 #include "tests/bench/e2e/unary_task.h"
 #include "tests/bench/e2e/workload.h"
 

@@ -113,7 +113,7 @@ class OpenLoop {
     prctl(PR_SET_TIMERSLACK, 1000);  // ns; the default of 50 us would show in every latency
     std::vector<RatePhase> phases = options_.phases;
     for (RatePhase& phase : phases) phase.per_second /= options_.threads;
-    PoissonArrivals arrivals(phases, options_.seed + static_cast<uint64_t>(thread));
+    Arrivals arrivals(phases, Spacing::kRandom, options_.seed + static_cast<uint64_t>(thread));
     auto turn = static_cast<size_t>(thread);
     while (const auto arrival = arrivals.Next()) {
       const absl::Time due = options_.begin + arrival->at;

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tests/bench/e2e/transport.h"
+#include "tests/bench/e2e/engine.h"
 #include "tests/bench/e2e/workload.h"
 
 namespace opserve::bench {

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <optional>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -11,17 +10,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
-#include "tests/bench/e2e/transport.h"
+#include "client/cpp/transport/grpc_values.h"
+#include "client/cpp/wire/status_details.h"
+#include "client/loadtest/transport/transport.h"
 
-namespace opserve::bench {
+namespace opserve::loadtest {
 namespace {
 
 absl::Status ToAbslStatus(const grpc::Status& status) {
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
-}
-
-std::chrono::system_clock::time_point DeadlineAfter(absl::Duration timeout) {
-  return std::chrono::system_clock::now() + absl::ToChronoNanoseconds(timeout);
+  if (status.ok()) return absl::OkStatus();
+  return client::StatusFromWire(static_cast<int>(status.error_code()), status.error_message(),
+                                status.error_details());
 }
 
 grpc::ByteBuffer ToByteBuffer(const Message& message) {
@@ -39,20 +38,18 @@ class ByteBufferAnswer final : public Answer {
 
   size_t size_bytes() const override { return buffer_.Valid() ? buffer_.Length() : 0; }
 
-  std::string Prefix(size_t count) const override {
-    std::string bytes;
-    std::vector<grpc::Slice> slices;
-    if (!buffer_.Valid() || !buffer_.Dump(&slices).ok()) return bytes;
-    for (const grpc::Slice& slice : slices) {
-      const size_t taken = std::min(count - bytes.size(), slice.size());
-      bytes.append(reinterpret_cast<const char*>(slice.begin()), taken);
-      if (bytes.size() == count) break;
+  const Fragments& bytes() const override {
+    if (pieces_.size_bytes() == 0 && size_bytes() > 0 && buffer_.Dump(&slices_).ok()) {
+      for (const grpc::Slice& slice : slices_)
+        pieces_.Append({reinterpret_cast<const std::byte*>(slice.begin()), slice.size()});
     }
-    return bytes;
+    return pieces_;
   }
 
  private:
   const grpc::ByteBuffer& buffer_;
+  mutable std::vector<grpc::Slice> slices_;
+  mutable Fragments pieces_;
 };
 
 struct UnaryState {
@@ -72,7 +69,7 @@ class GrpcStream final : public Stream,
   }
 
   void Start(grpc::GenericStub& stub, const std::string& method, absl::Duration timeout) {
-    context_.set_deadline(DeadlineAfter(timeout));
+    context_.set_deadline(client::TimeFromNow(timeout));
     stub.PrepareBidiStreamingCall(&context_, method, {}, this);
     AddHold();  // writes are started by Wake, from any thread
     StartCall();
@@ -152,12 +149,14 @@ class GrpcConnection final : public Connection {
   explicit GrpcConnection(std::shared_ptr<grpc::Channel> channel)
       : first_(First(channel)), channel_(std::move(channel)), stub_(channel_) {}
 
-  bool Wait(absl::Duration timeout) { return channel_->WaitForConnected(DeadlineAfter(timeout)); }
+  bool Wait(absl::Duration timeout) {
+    return channel_->WaitForConnected(client::TimeFromNow(timeout));
+  }
 
   void Call(const std::string& method, const Message& message, absl::Duration timeout,
             CallDone done) override {
     auto* state = new UnaryState;
-    state->context.set_deadline(DeadlineAfter(timeout));
+    state->context.set_deadline(client::TimeFromNow(timeout));
     state->request = ToByteBuffer(message);
     state->done = std::move(done);
     stub_.UnaryCall(&state->context, method, {}, &state->request, &state->answer,
@@ -189,13 +188,24 @@ size_t Message::size_bytes() const {
   return bytes;
 }
 
+std::string Answer::Prefix(size_t count) const {
+  std::string prefix(std::min(count, size_bytes()), '\0');
+  bytes().CopyTo(reinterpret_cast<std::byte*>(prefix.data()), 0, prefix.size());
+  return prefix;
+}
+
 absl::StatusOr<std::unique_ptr<Connection>> Connect(const std::string& target,
-                                                    absl::Duration timeout) {
+                                                    absl::Duration timeout,
+                                                    int64_t max_answer_bytes) {
   grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(-1);
+  const bool bounded = max_answer_bytes >= 0 && max_answer_bytes < std::numeric_limits<int>::max();
+  arguments.SetMaxReceiveMessageSize(bounded ? static_cast<int>(max_answer_bytes) : -1);
   arguments.SetMaxSendMessageSize(-1);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
   auto connection = std::make_unique<GrpcConnection>(
       grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments));
   if (connection->Wait(timeout)) return connection;
@@ -203,4 +213,4 @@ absl::StatusOr<std::unique_ptr<Connection>> Connect(const std::string& target,
       absl::StrCat("no connection to ", target, " in ", absl::FormatDuration(timeout)));
 }
 
-}  // namespace opserve::bench
+}  // namespace opserve::loadtest

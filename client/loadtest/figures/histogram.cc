@@ -1,10 +1,10 @@
-#include "tests/bench/e2e/histogram.h"
+#include "client/loadtest/figures/histogram.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-namespace opserve::bench {
+namespace opserve::loadtest {
 
 // Below 2 * kPerOctave a value is its own bucket; above, the highest kPrecisionBits + 1 bits count.
 size_t Histogram::BucketOf(uint64_t nanoseconds) {
@@ -40,6 +40,12 @@ void Histogram::Merge(const Histogram& other) {
   RaiseMax(other.max_.load(std::memory_order_relaxed));
 }
 
+void Histogram::Reset() {
+  for (std::atomic<int64_t>& bucket : counts_) bucket.store(0, std::memory_order_relaxed);
+  sum_.store(0, std::memory_order_relaxed);
+  max_.store(0, std::memory_order_relaxed);
+}
+
 int64_t Histogram::count() const {
   int64_t count = 0;
   for (const std::atomic<int64_t>& bucket : counts_)
@@ -65,4 +71,16 @@ absl::Duration Histogram::Quantile(double fraction) const {
   return max();
 }
 
-}  // namespace opserve::bench
+void Histogram::ForEachBucket(
+    size_t parts, absl::FunctionRef<void(absl::Duration top, int64_t count)> visit) const {
+  const size_t together = kPerOctave / parts;
+  for (size_t first = 0; first < kBuckets; first += together) {
+    int64_t count = 0;
+    for (size_t i = first; i < first + together; ++i)
+      count += counts_[i].load(std::memory_order_relaxed);
+    if (count > 0)
+      visit(absl::Nanoseconds(static_cast<int64_t>(TopOf(first + together - 1))), count);
+  }
+}
+
+}  // namespace opserve::loadtest

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -11,8 +12,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "core/base/fragments.h"
 
-namespace opserve::bench {
+namespace opserve::loadtest {
 
 // A message's bytes: some that are copied, then some that are not and must outlive the connection.
 struct Message {
@@ -27,8 +29,10 @@ class Answer {
  public:
   virtual ~Answer() = default;
   virtual size_t size_bytes() const = 0;
-  // The first `count` bytes, or all when there are fewer.
-  virtual std::string Prefix(size_t count) const = 0;
+  // Where they are. Valid as long as the answer.
+  virtual const Fragments& bytes() const = 0;
+  // A copy of the first `count` bytes, or of all when there are fewer.
+  std::string Prefix(size_t count) const;
 };
 
 // What a stream sends, and who hears what comes. The transport's threads call it: NextMessage by
@@ -69,8 +73,11 @@ class Connection {
                                        StreamHandler& handler) = 0;
 };
 
-// A connection of its own to host:port or unix:path. UNAVAILABLE when there is none in time.
+// A connection of its own to host:port or unix:path. UNAVAILABLE when there is none in time. An
+// answer of more than `max_answer_bytes` ends its call with RESOURCE_EXHAUSTED; a negative number
+// is no bound. Errors of calls carry what the server said of them (GetErrorDetail).
 absl::StatusOr<std::unique_ptr<Connection>> Connect(const std::string& target,
-                                                    absl::Duration timeout);
+                                                    absl::Duration timeout,
+                                                    int64_t max_answer_bytes);
 
-}  // namespace opserve::bench
+}  // namespace opserve::loadtest

@@ -6,9 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "absl/functional/function_ref.h"
 #include "absl/time/time.h"
 
-namespace opserve::bench {
+namespace opserve::loadtest {
 
 // From 1 ns to 292 years. Thread-safe: recording is one atomic addition; readings taken while
 // others record are of a moment in between.
@@ -20,6 +21,8 @@ class Histogram {
   // Negative times count as 0.
   void Record(absl::Duration latency);
   void Merge(const Histogram& other);
+  // Forgets everything. What others record meanwhile may be kept or not.
+  void Reset();
 
   int64_t count() const;
   absl::Duration max() const;
@@ -27,6 +30,12 @@ class Histogram {
 
   // The latency that at least `fraction` (0 to 1) of those recorded do not exceed; 0 when empty.
   absl::Duration Quantile(double fraction) const;
+
+  // Visits the buckets that are not empty, in order: the largest latency of each and how many it
+  // holds. Some kPerOctave / `parts` neighbours are taken together: `parts`, a power of two, says
+  // how finely each doubling of the latency is divided.
+  void ForEachBucket(size_t parts,
+                     absl::FunctionRef<void(absl::Duration top, int64_t count)> visit) const;
 
  private:
   static constexpr int kPrecisionBits = 7;  // kRelativeError is 2 to the minus this
@@ -43,4 +52,4 @@ class Histogram {
   std::atomic<int64_t> max_ = 0;
 };
 
-}  // namespace opserve::bench
+}  // namespace opserve::loadtest

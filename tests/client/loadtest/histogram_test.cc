@@ -1,4 +1,4 @@
-#include "tests/bench/e2e/histogram.h"
+#include "client/loadtest/figures/histogram.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 
 #include "tests/support/seed.h"
 
-namespace opserve::bench {
+namespace opserve::loadtest {
 namespace {
 
 TEST(HistogramTest, EmptyHasZeros) {
@@ -71,6 +71,26 @@ TEST(HistogramTest, MergeIsRecordingBoth) {
   EXPECT_EQ(one.Quantile(0.37), both.Quantile(0.37));
 }
 
+TEST(HistogramTest, BucketsHoldEverythingInOrder) {
+  Histogram histogram;
+  for (int i = 1; i <= 1000; ++i) histogram.Record(absl::Microseconds(i));
+  int64_t count = 0;
+  absl::Duration last;
+  histogram.ForEachBucket(8, [&](absl::Duration top, int64_t in_bucket) {
+    EXPECT_GT(top, last);
+    EXPECT_GT(in_bucket, 0);
+    // As many lie up to here as buckets said.
+    count += in_bucket;
+    EXPECT_NEAR(static_cast<double>(count), std::min(1000.0, absl::ToDoubleMicroseconds(top)), 1);
+    last = top;
+  });
+  EXPECT_EQ(count, 1000);
+  histogram.Reset();
+  EXPECT_EQ(histogram.count(), 0);
+  EXPECT_EQ(histogram.max(), absl::ZeroDuration());
+  histogram.ForEachBucket(8, [](absl::Duration, int64_t) { ADD_FAILURE() << "it is empty"; });
+}
+
 TEST(HistogramTest, ThreadsLoseNothing) {
   Histogram histogram;
   std::vector<std::thread> threads;
@@ -87,4 +107,4 @@ TEST(HistogramTest, ThreadsLoseNothing) {
 }
 
 }  // namespace
-}  // namespace opserve::bench
+}  // namespace opserve::loadtest
