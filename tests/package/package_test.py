@@ -26,7 +26,8 @@ PROGRAMS = {
     "session": "".join(f"result[{i}] is: {value:f}\n" for i, value in enumerate([-1, 0, 1, 1, 1, 1, 1, 1])),
 }
 COMPONENTS = {
-    "runtime": ["bin/opserve", "bin/opserve-server", "share/doc/opserve/LICENSE"],
+    "runtime": ["bin/opserve", "bin/opserve-server", "share/doc/opserve/LICENSE",
+                "share/opserve/scenarios/tiny_calls.yaml"],
     "development": ["include/opserve/client.h", "lib*/libopserve_client.a", "lib*/pkgconfig/opserve-client.pc",
                     "lib*/cmake/opserve/opserve-config.cmake", "share/opserve/proto/opserve/v1/types.proto",
                     "share/opserve/proto/google/rpc/status.proto"],

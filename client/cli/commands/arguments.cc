@@ -79,11 +79,12 @@ CLI::Option* AddList(CLI::App& command, const char* flags, std::vector<std::stri
       ->type_name(type);
 }
 
-void AddGlobalOptions(CLI::App& app, Words& words) {
-  app.add_option("--target", words.arguments.target, "server, host:port or unix:path")
-      ->envname("OPSERVE_TARGET")
-      ->default_str("localhost:8500")
-      ->type_name("TARGET");
+CLI::Option* AddGlobalOptions(CLI::App& app, Words& words) {
+  CLI::Option* const target =
+      app.add_option("--target", words.arguments.target, "server, host:port or unix:path")
+          ->envname("OPSERVE_TARGET")
+          ->default_str("localhost:8500")
+          ->type_name("TARGET");
   app.add_option("--timeout", words.timeout, "for the whole command: 500ms, 10s, 5m, inf")
       ->type_name("DURATION")
       ->capture_default_str();
@@ -94,18 +95,20 @@ void AddGlobalOptions(CLI::App& app, Words& words) {
       ->type_name("SIZE");
   app.add_flag("--json", words.json, "machine-readable output; errors too");
   app.set_version_flag("--version", absl::StrCat("opserve ", OPSERVE_VERSION));
+  return target;
 }
 
-void AddCallOptions(CLI::App& command, Words& words) {
-  command.add_option("OP", words.arguments.op, "operator, as `opserve ops` lists it")
-      ->required()
-      ->type_name("");
+CLI::Option* AddCallOptions(CLI::App& command, Words& words) {
+  CLI::Option* const op =
+      command.add_option("OP", words.arguments.op, "operator, as `opserve ops` lists it")
+          ->type_name("");
   AddList(command, "-i,--input", words.inputs, "input tensor; repeatable", "NAME=VALUE");
   AddList(command, "-a,--attribute", words.attributes, "attribute; repeatable", "NAME=VALUE");
   AddList(command, "--dtype", words.dtypes,
           "dtype of an output, where not the inferred one; repeatable", "OUTPUT=DTYPE");
   command.add_option("--device", words.arguments.device, "device, as `opserve devices` lists it")
       ->type_name("DEVICE");
+  return op;
 }
 
 void AddStats(CLI::App& command, Words& words) {
@@ -143,10 +146,10 @@ void AddCommands(CLI::App& app, Words& words) {
   CLI::App* plan =
       add("plan", "Check a call and show its workspace and outputs, without running it",
           Command::kPlan);
-  AddCallOptions(*plan, words);
+  AddCallOptions(*plan, words)->required();
   plan->footer(absl::StrCat(kValues, kPlanFooter));
   CLI::App* run = add("run", "Run an operator and print or save its outputs", Command::kRun);
-  AddCallOptions(*run, words);
+  AddCallOptions(*run, words)->required();
   AddList(*run, "-o,--output", words.files,
           "write an output to a .npy file, - for standard output; repeatable", "NAME=FILE");
   CLI::Option* const session = run->add_flag(
@@ -157,6 +160,9 @@ void AddCommands(CLI::App& app, Words& words) {
   run->add_flag("--full", words.full, "print all elements of large tensors");
   run->footer(absl::StrCat(kValues, kRunFooter));
   AddStats(*add("stats", "Show what the server has counted", Command::kStats), words);
+  CLI::App* bench = add("bench", "Load a server and report how it does", Command::kBench);
+  AddCallOptions(*bench, words);
+  AddBenchFlags(*bench, words.arguments.bench);
   app.require_subcommand(1);
 }
 
@@ -244,7 +250,7 @@ std::variant<Arguments, Notice, Mistake> ParseArguments(int argc, const char* co
   }
   CLI::App app("Runs operator gradients on an opserve server.", "opserve");
   app.footer(kFooter);
-  AddGlobalOptions(app, words);
+  const CLI::Option* const target = AddGlobalOptions(app, words);
   AddCommands(app, words);
   try {
     app.parse(argc, argv);
@@ -255,6 +261,7 @@ std::variant<Arguments, Notice, Mistake> ParseArguments(int argc, const char* co
   } catch (const CLI::ParseError& error) {
     return Mistake{UsageError(Explain(app, error)), format};
   }
+  words.arguments.target_given = target->count() > 0;
   absl::StatusOr<Arguments> arguments = Finish(std::move(words));
   if (!arguments.ok()) return Mistake{arguments.status(), format};
   return *std::move(arguments);

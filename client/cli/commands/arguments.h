@@ -10,10 +10,11 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "client/cli/commands/bench_arguments.h"
 
 namespace opserve::cli {
 
-enum class Command : uint8_t { kOps, kDevices, kInfo, kPlan, kRun, kStats };
+enum class Command : uint8_t { kOps, kDevices, kInfo, kPlan, kRun, kStats, kBench };
 enum class OutputFormat : uint8_t { kText, kJson };
 enum class Route : uint8_t { kOneMessage, kSession };
 enum class Elements : uint8_t { kShortened, kAll };
@@ -28,6 +29,7 @@ struct NamedText {
 struct Arguments {
   Command command = Command::kInfo;
   std::string target;
+  bool target_given = false;  // by a flag or the environment
   absl::Duration timeout;
   int64_t max_answer_bytes = client::ConnectOptions().max_answer_bytes;
   OutputFormat format = OutputFormat::kText;
@@ -43,6 +45,7 @@ struct Arguments {
   Report report = Report::kOutputs;
   absl::Duration watch;  // stats: time between looks; zero = one look
   int64_t count = 0;     // stats: looks; 0 = until interrupted
+  BenchArguments bench;
 };
 
 // --help or --version was asked for: print it and stop.

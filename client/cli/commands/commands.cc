@@ -83,6 +83,7 @@ Remote::Remote(client::Client client, absl::Duration timeout)
 client::CallOptions Remote::options() const { return {.timeout = deadline_ - Clock::Real().Now()}; }
 
 absl::Status RunCommand(const Arguments& arguments) {
+  if (arguments.command == Command::kBench) return RunBench(arguments);
   absl::StatusOr<client::Client> client =
       client::Client::Connect(arguments.target, {.max_answer_bytes = arguments.max_answer_bytes});
   if (!client.ok()) return UsageError(client.status());
@@ -100,6 +101,8 @@ absl::Status RunCommand(const Arguments& arguments) {
       return Run(arguments, remote);
     case Command::kStats:
       return Stats(arguments, remote.client());
+    case Command::kBench:
+      break;
   }
   return absl::InternalError("unknown command");
 }

@@ -30,5 +30,7 @@ absl::Status Plan(const Arguments& arguments, const Remote& remote);
 absl::Status Run(const Arguments& arguments, const Remote& remote);
 // `stats`. The timeout is each call's, as the command may last.
 absl::Status Stats(const Arguments& arguments, const client::Client& client);
+// `bench`, which connects by itself: it may have several targets.
+absl::Status RunBench(const Arguments& arguments);
 
 }  // namespace opserve::cli

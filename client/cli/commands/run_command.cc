@@ -11,14 +11,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/cli/commands/call_texts.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/session_run.h"
 #include "client/cli/files/files.h"
 #include "client/cli/files/tensor_argument.h"
-#include "client/cli/formats/literal.h"
 #include "client/cli/formats/npy.h"
 #include "client/cli/formats/tensor_text.h"
-#include "client/cli/output/attribute_text.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/progress.h"
 #include "client/cli/output/report.h"
@@ -32,15 +31,6 @@ namespace {
 
 using client::OperatorSchema;
 
-client::AttributeParameter AttributeCalled(const OperatorSchema& schema, const std::string& name) {
-  for (const client::AttributeParameter& attribute : schema.attributes) {
-    if (attribute.name == name) return attribute;
-  }
-  client::AttributeParameter unknown;  // the server refuses the name
-  unknown.name = name;
-  return unknown;
-}
-
 absl::Status AddInputs(const Arguments& arguments, TensorUse use, client::Call& call) {
   const NamedText* from_stdin = nullptr;
   for (const NamedText& input : arguments.inputs) {
@@ -50,26 +40,6 @@ absl::Status AddInputs(const Arguments& arguments, TensorUse use, client::Call& 
     absl::StatusOr<client::TensorView> view = ReadTensorArgument(input.name, input.text, use);
     if (!view.ok()) return UsageError(view.status());
     call.Input(input.name, *std::move(view));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status AddAttributes(const Arguments& arguments, const OperatorSchema& schema,
-                           client::Call& call) {
-  for (const NamedText& attribute : arguments.attributes) {
-    absl::StatusOr<client::AttributeValue> value =
-        ParseAttribute(AttributeCalled(schema, attribute.name), attribute.text);
-    if (!value.ok()) return UsageError(WithOperator(value.status(), schema.name));
-    call.Attribute(attribute.name, *std::move(value));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status AddDTypes(const Arguments& arguments, client::Call& call) {
-  for (const NamedText& output : arguments.dtypes) {
-    const absl::StatusOr<DType> dtype = ReadDType(output.text, output.name);
-    if (!dtype.ok()) return UsageError(dtype.status());
-    call.OutputDType(output.name, *dtype);
   }
   return absl::OkStatus();
 }
@@ -102,22 +72,12 @@ absl::StatusOr<Files> PathsOfOutputs(const Arguments& arguments, const OperatorS
   return files;
 }
 
-absl::StatusOr<OperatorSchema> FetchSchema(const std::string& op, const Remote& remote) {
-  const std::vector<std::string> names = {op};
-  OPSERVE_ASSIGN_OR_RETURN(std::vector<OperatorSchema> schemas,
-                           remote.client().ListOperators(names, remote.options()));
-  if (schemas.size() == 1 && schemas[0].name == op) return std::move(schemas[0]);
-  return absl::InternalError(
-      absl::StrCat("the server's answer: want the operator ", op, ", got ",
-                   schemas.size() == 1 ? "another" : absl::StrCat(schemas.size())));
-}
-
 absl::StatusOr<client::Call> MakeCall(const Arguments& arguments, const OperatorSchema& schema,
                                       TensorUse use) {
   client::Call call(arguments.op);
   call.OnDevice(arguments.device);
-  OPSERVE_RETURN_IF_ERROR(AddAttributes(arguments, schema, call));
-  OPSERVE_RETURN_IF_ERROR(AddDTypes(arguments, call));
+  OPSERVE_RETURN_IF_ERROR(AddAttributes(arguments.attributes, schema, call));
+  OPSERVE_RETURN_IF_ERROR(AddDTypes(arguments.dtypes, call));
   OPSERVE_RETURN_IF_ERROR(AddInputs(arguments, use, call));
   return call;
 }

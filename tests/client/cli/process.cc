@@ -102,6 +102,8 @@ ServerProcess::~ServerProcess() {
   std::filesystem::remove_all(folder_);
 }
 
+void ServerProcess::Signal(int signal) const { kill(pid_, signal); }
+
 int ServerProcess::Stop() {
   if (pid_ <= 0) return 0;
   kill(pid_, SIGTERM);

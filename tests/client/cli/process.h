@@ -31,6 +31,9 @@ class ServerProcess {
   const std::string& tcp_target() const { return tcp_target_; }
   const std::string& unix_target() const { return unix_target_; }
 
+  // While it runs.
+  void Signal(int signal) const;
+
   // SIGTERM, then waits: the exit status.
   int Stop();
 
