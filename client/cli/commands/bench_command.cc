@@ -277,14 +277,10 @@ class Bench {
   bool MeetsGoal(const LevelReport& level) const {
     const loadtest::Goal& goal = *settings_.goal;
     // A server that does not keep up is over its limit, whatever its latency is so far.
-    const bool keeps_up =
-        !level.is_open || level.calls_per_second >= 0.9 * level.load * PerMessage();
+    const double in_time = level.calls_per_second * absl::ToDoubleSeconds(level.measured);
+    const bool keeps_up = in_time >= 0.9 * static_cast<double>(level.served_calls);
     return level.served_calls > 0 && keeps_up && level.goal_latency <= goal.limit &&
            level.FailedFraction() <= goal.failed_fraction;
-  }
-
-  double PerMessage() const {
-    return settings_.mode == loadtest::Mode::kBatch ? settings_.batch : 1;
   }
 
   absl::Status Search(const std::vector<Level>& levels) {
