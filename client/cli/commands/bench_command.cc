@@ -337,9 +337,11 @@ absl::Status CheckRun(const RunReport& report) {
   int64_t served = 0;
   for (const LevelReport& level : report.levels) {
     served += level.served_calls;
-    for (const loadtest::Failure& failure : level.failures) {
-      if (failure.code == "DATA_LOSS") return absl::DataLossError(failure.example);
-      if (first == nullptr) first = &failure;
+    for (const auto* failures : {&level.failures, &level.warm_up_failures}) {
+      for (const loadtest::Failure& failure : *failures) {
+        if (failure.code == "DATA_LOSS") return absl::DataLossError(failure.example);
+        if (first == nullptr) first = &failure;
+      }
     }
   }
   if (served > 0 || report.levels.empty()) return absl::OkStatus();

@@ -111,6 +111,8 @@ void Recorder::RecordIn(Tally& tally, const Message& message, const Outcome& out
   tally.request_bytes += outcome.request_bytes;
   tally.answer_bytes += outcome.answer_bytes;
   if (absl::ToUnixNanos(message.answered) < end_ns_) tally.in_time_calls += served;
+  const double part = static_cast<double>(served) * PartInside(message);
+  served_billionths_ += static_cast<int64_t>(part * 1e9);
   if (outcome.executions == 0) return;
   tally.queued.Record(outcome.queued / outcome.executions);
   tally.executed.Record(outcome.executed / outcome.executions);
@@ -122,9 +124,12 @@ void Recorder::Answered(const Message& message, const Outcome& outcome) {
   totals_.calls += outcome.calls;
   totals_.failed_calls += failed;
   totals_.checked_calls += outcome.checked_calls;
-  // Errors count from the beginning: what fails while warming up must be seen, too.
-  if (failed > 0) failures_.Add(outcome.status.ok() ? outcome.first_error : outcome.status, failed);
-  if (!measuring_) return;
+  const bool early = !measuring_;
+  if (failed > 0) {
+    Failures& failures = early ? early_failures_ : failures_;
+    failures.Add(outcome.status.ok() ? outcome.first_error : outcome.status, failed);
+  }
+  if (early) return;
   RecordIn(current(), message, outcome);
   WorkTally& work = *works_[message.work];
   work.failed_calls += failed;
@@ -154,6 +159,18 @@ const Tally& Recorder::Merged() {
   return older_;
 }
 
-absl::Duration Recorder::measured() const { return measured_; }
+double Recorder::PartInside(const Message& message) const {
+  const absl::Time end = absl::FromUnixNanos(end_ns_);
+  if (message.answered <= message.sent) return message.answered < end ? 1 : 0;
+  const absl::Duration inside = std::min(message.answered, end) - std::max(message.sent, begin_);
+  if (inside <= absl::ZeroDuration()) return 0;
+  return absl::FDivDuration(inside, message.answered - message.sent);
+}
+
+double Recorder::ServedPerSecond() const {
+  const double seconds = std::max(1e-9, absl::ToDoubleSeconds(measured_));
+  if (keep_ == Keep::kAll) return static_cast<double>(served_billionths_) / 1e9 / seconds;
+  return static_cast<double>(older_.in_time_calls) / seconds;
+}
 
 }  // namespace opserve::loadtest

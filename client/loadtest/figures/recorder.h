@@ -86,12 +86,19 @@ class Recorder {
   void Answered(const Message& message, const Outcome& outcome);
   void Unsent(size_t work, int64_t calls);
 
-  // The windows that count, as one; and the time that they took. Once everything is over.
+  // The windows that count, as one; and the time that they took. Once everything is over, and once
+  // only.
   const Tally& Merged();
-  absl::Duration measured() const;
+  absl::Duration measured() const { return measured_; }
+  // Served calls a second, after Merged. Of all windows, a call counts by the part of its time that
+  // lies inside the measurement, so that the few that are under way when it begins and ends do not
+  // blur the rate of slow ones.
+  double ServedPerSecond() const;
 
   const Totals& totals() const { return totals_; }
   const Failures& failures() const { return failures_; }
+  // Of the warm-up.
+  const Failures& early_failures() const { return early_failures_; }
   const WorkTally& work(size_t index) const { return *works_[index]; }
   size_t works() const { return works_.size(); }
 
@@ -100,6 +107,7 @@ class Recorder {
 
   Tally& current() { return *tallies_[current_.load(std::memory_order_acquire)]; }
   void RecordIn(Tally& tally, const Message& message, const Outcome& outcome);
+  double PartInside(const Message& message) const;
 
   // A ring: the current one, and those before it, as far as `closed_` says.
   std::array<std::unique_ptr<Tally>, kTallies> tallies_;
@@ -113,9 +121,11 @@ class Recorder {
   absl::Duration measured_;
   std::atomic<bool> measuring_ = false;
   std::atomic<int64_t> end_ns_;
+  std::atomic<int64_t> served_billionths_ = 0;  // parts of calls
   std::vector<std::unique_ptr<WorkTally>> works_;
   Totals totals_;
   Failures failures_;
+  Failures early_failures_;
 };
 
 }  // namespace opserve::loadtest

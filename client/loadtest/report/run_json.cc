@@ -46,9 +46,9 @@ json WindowJson(const Window& window) {
           {"max_us", Us(window.max)}};
 }
 
-json FailuresJson(const LevelReport& level) {
+json FailuresJson(const std::vector<Failure>& list) {
   json failures = json::array();
-  for (const Failure& failure : level.failures) {
+  for (const Failure& failure : list) {
     failures.push_back({{"code", failure.code},
                         {"reason", failure.reason},
                         {"calls", failure.calls},
@@ -90,7 +90,8 @@ json LevelJson(const LevelReport& level) {
           {"stable", level.stable},
           {"interrupted", level.interrupted},
           {"warnings", level.warnings},
-          {"failures", FailuresJson(level)},
+          {"failures", FailuresJson(level.failures)},
+          {"warm_up_failures", FailuresJson(level.warm_up_failures)},
           {"operators", WorksJson(level)},
           {"windows", std::move(windows)},
           {"totals",

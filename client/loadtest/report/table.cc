@@ -51,13 +51,19 @@ Row LevelRow(const LevelReport& level) {
   return row;
 }
 
+void AppendFailures(const std::string& level, const std::vector<Failure>& failures,
+                    std::string& text) {
+  for (const Failure& failure : failures) {
+    absl::StrAppend(&text, level, ": ", failure.calls, " x ", failure.code,
+                    failure.reason.empty() ? "" : " ", failure.reason, ": ", failure.example, "\n");
+  }
+}
+
 void AppendNotes(const LevelReport& level, std::string& text) {
   for (const std::string& warning : level.warnings)
     absl::StrAppend(&text, level.name, ": ", warning, "\n");
-  for (const Failure& failure : level.failures) {
-    absl::StrAppend(&text, level.name, ": ", failure.calls, " x ", failure.code,
-                    failure.reason.empty() ? "" : " ", failure.reason, ": ", failure.example, "\n");
-  }
+  AppendFailures(level.name + ", warming up", level.warm_up_failures, text);
+  AppendFailures(level.name, level.failures, text);
 }
 
 // What each entry of a mix did, at the last level.

@@ -2,6 +2,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <fstream>
 #include <optional>
@@ -12,8 +13,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "core/base/status_macros.h"
-#include "tests/bench/e2e/kernel_load.h"
-#include "tests/bench/e2e/load.h"
+#include "tests/bench/e2e/lanes.h"
 #include "tests/bench/e2e/options.h"
 #include "tests/bench/e2e/process_stats.h"
 #include "tests/bench/e2e/report.h"
@@ -79,17 +79,6 @@ class CpuMeter {
   std::thread thread_;
 };
 
-Recorder::Layout LayoutOf(const ClientOptions& options, absl::Time now) {
-  const absl::Time start = now + options.warm_up;
-  Recorder::Layout layout{.start = start,
-                          .end = start + options.duration,
-                          .phase_ends = {},
-                          .interval = options.interval};
-  absl::Time end = start;
-  for (const RatePhase& phase : options.phases) layout.phase_ends.push_back(end += phase.duration);
-  return layout;
-}
-
 std::unique_ptr<StreamScript> MakeScript(const ClientOptions& options, const Workload& workload) {
   const auto make = [&]() -> std::unique_ptr<StreamScript> {
     switch (options.load) {
@@ -106,20 +95,26 @@ std::unique_ptr<StreamScript> MakeScript(const ClientOptions& options, const Wor
   return options.peer == Peer::kEcho ? MakeEchoScript(make()) : make();
 }
 
-// One run: connections, the load, what is told about it.
+// One run: lanes, the load, what is told about it.
 class Run {
  public:
   explicit Run(ClientOptions options) : options_(std::move(options)) {}
 
   absl::StatusOr<std::string> Report() {
     OPSERVE_ASSIGN_OR_RETURN(workload_, MakeWorkload(options_.workload, options_.elements));
-    if (options_.load == LoadKind::kKernel) return RunKernel();
-    for (int i = 0; i < options_.connections; ++i) {
-      OPSERVE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection,
-                               loadtest::Connect(options_.target, options_.timeout, -1));
-      connections_.push_back(std::move(connection));
-    }
-    return IsUnary() ? RunUnary() : RunOnStreams();
+    OPSERVE_ASSIGN_OR_RETURN(const Lanes lanes, MakeLanes());
+    loadtest::Mix mix({{.timeout = options_.timeout, .calls = CallsOfMessage()}}, options_.seed);
+    const std::atomic<bool> stop = false;
+    const absl::Time start = absl::Now() + options_.warm_up;
+    const absl::Time end = start + options_.duration;
+    const Watchdog watchdog(end + options_.timeout + kGrace);
+    CpuMeter meter(options_.server_pid, start, end);
+    Measurement measurement = loadtest::Measure(
+        lanes, mix, LevelOf(), MeasureOptionsOf(),
+        [](const loadtest::Level&, const loadtest::Window&) {}, stop);
+    RunFacts facts;
+    meter.Fill(facts);
+    return MakeReport(measurement, facts);
   }
 
  private:
@@ -127,79 +122,64 @@ class Run {
     return options_.load == LoadKind::kUnary || options_.load == LoadKind::kBatch ||
            options_.load == LoadKind::kShared;
   }
+  int64_t CallsOfMessage() const { return options_.load == LoadKind::kBatch ? options_.batch : 1; }
 
-  absl::StatusOr<std::string> RunKernel() {
-    return Measure(
-        {.calls_per_message = 1,
-         .input_bytes = workload_.input_bytes(),
-         .output_bytes = workload_.output_bytes()},
-        [&](absl::Time /*now*/, Recorder& recorder) { RunKernelLoop(workload_, recorder); });
-  }
-
-  absl::StatusOr<std::string> RunUnary() {
-    UnaryTask task;
-    std::optional<client::SharedMemory> memory;
-    if (options_.load == LoadKind::kBatch) {
-      FillBatchTask(workload_, options_.batch, options_.peer, task);
-    } else if (options_.load == LoadKind::kShared) {
-      OPSERVE_ASSIGN_OR_RETURN(memory, FillSharedTask(workload_, options_.target, task));
-    } else {
-      FillExecuteTask(workload_, options_.peer, task);
+  absl::StatusOr<Lanes> MakeLanes() {
+    Lanes lanes;
+    if (options_.load == LoadKind::kKernel) {
+      OPSERVE_ASSIGN_OR_RETURN(std::unique_ptr<Lane> lane, MakeKernelLane(workload_));
+      lanes.push_back(std::move(lane));
+      return lanes;
     }
-    for (const std::unique_ptr<Connection>& connection : connections_)
-      OPSERVE_RETURN_IF_ERROR(TryOnce(*connection, task, options_.timeout));
-    return Measure({.calls_per_message = task.calls,
-                    .input_bytes = task.input_bytes,
-                    .output_bytes = task.output_bytes},
-                   [&](absl::Time now, Recorder& recorder) {
-                     if (options_.phases.empty()) {
-                       RunClosedLoop(connections_, task, options_.in_flight, options_.timeout,
-                                     recorder);
-                     } else {
-                       RunOpenLoop(connections_, task, OpenLoop(now), options_.timeout, recorder);
-                     }
-                   });
+    if (IsUnary()) OPSERVE_RETURN_IF_ERROR(FillTask());
+    const absl::Duration lifetime = options_.warm_up + options_.duration + options_.timeout;
+    for (int i = 0; i < options_.connections; ++i) {
+      OPSERVE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection,
+                               loadtest::Connect(options_.target, options_.timeout, -1));
+      if (IsUnary()) OPSERVE_RETURN_IF_ERROR(TryOnce(*connection, task_, options_.timeout));
+      lanes.push_back(IsUnary()
+                          ? MakeTaskLane(std::move(connection), task_)
+                          : MakeScriptLane(std::move(connection), MakeScript(options_, workload_),
+                                           options_.peer, lifetime));
+    }
+    return lanes;
   }
 
-  absl::StatusOr<std::string> RunOnStreams() {
-    std::vector<std::unique_ptr<StreamScript>> scripts;
-    scripts.reserve(static_cast<size_t>(options_.connections));
-    for (int i = 0; i < options_.connections; ++i)
-      scripts.push_back(MakeScript(options_, workload_));
-    return Measure({.calls_per_message = 1,
-                    .input_bytes = scripts[0]->input_bytes(),
-                    .output_bytes = scripts[0]->output_bytes()},
-                   [&](absl::Time /*now*/, Recorder& recorder) {
-                     RunStreams(connections_, scripts, options_.peer, options_.in_flight,
-                                options_.timeout, recorder);
-                   });
+  absl::Status FillTask() {
+    if (options_.load == LoadKind::kBatch) {
+      FillBatchTask(workload_, options_.batch, options_.peer, task_);
+    } else if (options_.load == LoadKind::kShared) {
+      OPSERVE_ASSIGN_OR_RETURN(memory_, FillSharedTask(workload_, options_.target, task_));
+    } else {
+      FillExecuteTask(workload_, options_.peer, task_);
+    }
+    return absl::OkStatus();
   }
 
-  OpenLoopOptions OpenLoop(absl::Time begin) const {
-    OpenLoopOptions options{.begin = begin,
-                            .phases = options_.phases,
-                            .seed = options_.seed,
-                            .threads = options_.threads,
-                            .max_outstanding = options_.max_outstanding};
-    options.phases.front().duration += options_.warm_up;
-    return options;
+  loadtest::Level LevelOf() const {
+    // With streams so many are under way on each.
+    const int lanes = IsUnary() || options_.load == LoadKind::kKernel ? 1 : options_.connections;
+    loadtest::Level level{.name = "load", .in_flight = options_.in_flight * lanes};
+    if (options_.phases.empty()) return level;
+    level.open = loadtest::OpenLoop{.phases = options_.phases,
+                                    .seed = options_.seed,
+                                    .threads = options_.threads,
+                                    .max_outstanding = options_.max_outstanding};
+    level.open->phases.front().duration += options_.warm_up;
+    return level;
   }
 
-  template <typename Load>
-  absl::StatusOr<std::string> Measure(RunFacts facts, Load load) {
-    const absl::Time now = absl::Now();
-    Recorder recorder(LayoutOf(options_, now));
-    const Watchdog watchdog(recorder.layout().end + options_.timeout + kGrace);
-    CpuMeter meter(options_.server_pid, recorder.layout().start, recorder.layout().end);
-    load(now, recorder);
-    meter.Fill(facts);
-    OPSERVE_RETURN_IF_ERROR(recorder.fault());
-    return MakeReport(recorder, facts);
+  loadtest::MeasureOptions MeasureOptionsOf() const {
+    const bool has_intervals = options_.interval > absl::ZeroDuration();
+    return {.warm_up = options_.warm_up,
+            .duration = options_.duration,
+            .window = has_intervals ? options_.interval : options_.duration};
   }
 
   const ClientOptions options_;
   Workload workload_;
-  Connections connections_;
+  UnaryTask task_;
+  std::optional<client::SharedMemory> memory_;
 };
 
 int WriteReport(const std::string& report, const std::string& path) {

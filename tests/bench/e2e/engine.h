@@ -2,19 +2,21 @@
 #pragma once
 
 #include "client/loadtest/figures/arrivals.h"
-#include "client/loadtest/figures/histogram.h"
+#include "client/loadtest/load/lane.h"
+#include "client/loadtest/load/measure.h"
 #include "client/loadtest/transport/transport.h"
 
 namespace opserve::bench {
 
 using loadtest::Answer;
-using loadtest::Arrivals;
-using loadtest::CallDone;
 using loadtest::Connection;
-using loadtest::Histogram;
+using loadtest::Lane;
+using loadtest::LaneDone;
+using loadtest::Lanes;
+using loadtest::Measurement;
 using loadtest::Message;
+using loadtest::Outcome;
 using loadtest::RatePhase;
-using loadtest::Spacing;
 using loadtest::Stream;
 using loadtest::StreamHandler;
 

@@ -21,14 +21,13 @@ def overload_group(sizes):
         for factor in sizes.overload:
             report = bench.measure(server, call + ["--rate", f"{factor * peak}@{seconds}s"], seconds,
                                    timeout=DEADLINE_SECONDS)
-            phase = report["phases"][0]
-            served = phase["latency_us"]["count"]
-            values[f"{factor}x goodput / peak"] = phase["calls_per_second"] / peak
-            values[f"{factor}x p99 served"] = phase["latency_us"]["p99"]
-            values[f"{factor}x p99 / bound"] = phase["latency_us"]["p99"] / bound
-            values[f"{factor}x refused p99"] = phase["failed_latency_us"]["p99"]
-            failed = phase["failed"]
-            sent = served + sum(failed.values()) + phase["unsent"]
+            served = report["latency_us"]["count"]
+            values[f"{factor}x goodput / peak"] = report["calls_per_second"] / peak
+            values[f"{factor}x p99 served"] = report["latency_us"]["p99"]
+            values[f"{factor}x p99 / bound"] = report["latency_us"]["p99"] / bound
+            values[f"{factor}x refused p99"] = report["failed_latency_us"]["p99"]
+            failed = report["failed"]
+            sent = served + sum(failed.values()) + report["unsent"]
             values[f"{factor}x refused"] = failed.get("RESOURCE_EXHAUSTED", 0) / max(1, sent)
             values[f"{factor}x expired"] = failed.get("DEADLINE_EXCEEDED", 0) / max(1, sent)
         return values
@@ -75,7 +74,7 @@ def recovery_group(sizes):
         begin = time.monotonic() + bench.warm_up
         time.sleep(bench.warm_up + seconds)
         storm_end = time.monotonic() - begin + seconds
-        during = bench.measure(server, call + storm_rate, seconds, warm_up=0, timeout=DEADLINE_SECONDS)["phases"][0]
+        during = bench.measure(server, call + storm_rate, seconds, warm_up=0, timeout=DEADLINE_SECONDS)
         report = probe.finish()
         calm = [one["latency_us"]["p99"] for one in report["intervals"] if one["begin_seconds"] < seconds - INTERVAL_SECONDS]
         before = statistics.median(calm)

@@ -4,20 +4,19 @@
 #include <cstdint>
 #include <string>
 
-#include "tests/bench/e2e/process_stats.h"
-#include "tests/bench/e2e/recorder.h"
+#include "absl/status/statusor.h"
+#include "tests/bench/e2e/engine.h"
 
 namespace opserve::bench {
 
 struct RunFacts {
-  int64_t calls_per_message = 1;
-  int64_t input_bytes = 0;  // of a message (or unit), tensors only
-  int64_t output_bytes = 0;
   double server_cpu_seconds = 0;  // while it was measured
   double client_cpu_seconds = 0;
   int64_t server_peak_rss_bytes = 0;  // since the server began
 };
 
-std::string MakeReport(const Recorder& recorder, const RunFacts& facts);
+// An error when an answer was wrong, or a command of a stream failed: the run is worth nothing
+// then.
+absl::StatusOr<std::string> MakeReport(Measurement& measurement, const RunFacts& facts);
 
 }  // namespace opserve::bench
