@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/op_error.h"
+#include "core/base/strings.h"
 
 namespace opserve::loadtest {
 namespace {
@@ -26,7 +27,7 @@ void Failures::Add(const absl::Status& status, int64_t calls) {
   if (failure.calls == 0) {
     failure.code = kind.first;
     failure.reason = kind.second;
-    failure.example = std::string(status.message().substr(0, kMaxExampleBytes));
+    failure.example = ToStd(status.message().substr(0, kMaxExampleBytes));
   }
   failure.calls += calls;
 }

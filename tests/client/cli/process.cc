@@ -63,18 +63,35 @@ int WaitFor(pid_t pid) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-}  // namespace
-
-Finished RunProgram(const std::string& program, const std::vector<std::string>& arguments,
-                    const std::string& input) {
+// Calls `meanwhile` with the program's process once it has started.
+template <typename Meanwhile>
+Finished Run(const std::string& program, const std::vector<std::string>& arguments,
+             const std::string& input, Meanwhile meanwhile) {
   const std::string folder = TemporaryFolder();
   std::ofstream(folder + "/in", std::ios::binary) << input;
+  const pid_t pid = Start(program, arguments, folder);
+  meanwhile(pid);
   Finished finished;
-  finished.exit_code = WaitFor(Start(program, arguments, folder));
+  finished.exit_code = WaitFor(pid);
   finished.out = Contents(folder + "/out");
   finished.err = Contents(folder + "/err");
   std::filesystem::remove_all(folder);
   return finished;
+}
+
+}  // namespace
+
+Finished RunProgram(const std::string& program, const std::vector<std::string>& arguments,
+                    const std::string& input) {
+  return Run(program, arguments, input, [](pid_t) {});
+}
+
+Finished RunInterrupted(const std::string& program, const std::vector<std::string>& arguments,
+                        std::chrono::milliseconds after) {
+  return Run(program, arguments, "", [after](pid_t pid) {
+    std::this_thread::sleep_for(after);
+    kill(pid, SIGINT);
+  });
 }
 
 ServerProcess::ServerProcess(const std::vector<std::string>& more_arguments)

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@ struct Finished {
 // minute.
 Finished RunProgram(const std::string& program, const std::vector<std::string>& arguments,
                     const std::string& input = "");
+
+// The same, interrupted (SIGINT, as by Ctrl-C) after so long.
+Finished RunInterrupted(const std::string& program, const std::vector<std::string>& arguments,
+                        std::chrono::milliseconds after);
 
 // opserve-server on a free port of localhost and a unix socket. Stops it in the destructor.
 class ServerProcess {

@@ -175,6 +175,37 @@ TEST_F(BenchTest, AStallShowsInAnOpenLoop) {
   EXPECT_NEAR(level["served"].get<double>(), 600, 150) << "all of them were sent";
 }
 
+TEST_F(BenchTest, CtrlCEndsALoadAndReports) {
+  const Finished done =
+      RunInterrupted("opserve",
+                     {"bench", "L1Loss", "--shape", "8", "--rate", "100,200", "--warm-up", "100ms",
+                      "--duration", "60s", "--json", "--target", server_->unix_target()},
+                     std::chrono::milliseconds(1500));
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  const json report = json::parse(done.out, nullptr, false);
+  ASSERT_EQ(report["levels"].size(), 1U) << "the second level was not begun";
+  EXPECT_EQ(report["levels"][0]["interrupted"], true);
+  EXPECT_GT(report["levels"][0]["served"], 0);
+}
+
+// A load on several servers, of which none is told of the others.
+TEST_F(BenchTest, TargetsShareALoad) {
+  const int64_t before = CallsOf("Relu");
+  const ServerProcess other;
+  const Finished done =
+      RunProgram("opserve", Words{"bench", "Relu", "--shape", "8", "--concurrency", "4", "--json",
+                                  "--target", server_->unix_target() + "," + other.unix_target()} +
+                                kShort);
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  const json report = json::parse(done.out, nullptr, false);
+  EXPECT_EQ(report["targets"].size(), 2U);
+  const int64_t here = CallsOf("Relu") - before;
+  const int64_t all = report["levels"][0]["totals"]["calls"].get<int64_t>() +
+                      report["prepared_calls"].get<int64_t>();
+  EXPECT_GT(here, 1);
+  EXPECT_GT(all - here, 1);
+}
+
 TEST_F(BenchTest, ScenariosMixOperators) {
   const std::string file = Write("mix.yaml", R"yaml(
 title: A mix
