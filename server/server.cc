@@ -8,13 +8,11 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <set>
 #include <utility>
 
 #include <grpc/grpc.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/resource_quota.h>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
@@ -28,6 +26,7 @@
 #include "server/connections/unix_socket.h"
 #include "server/descriptors.h"
 #include "server/shared_memory/memory_socket.h"
+#include "server/transport/process/connection_settings.h"
 #include "server/transport/process/grpc_process.h"
 #include "server/transport/process/stream_ender.h"
 #include "server/transport/process/stream_watch.h"
@@ -40,12 +39,8 @@
 namespace opserve::server {
 namespace {
 
-// A connection that says nothing HTTP/2 for so long is not a client's.
-constexpr absl::Duration kHandshakeTimeout = absl::Seconds(20);
 // What comes before the first message: HTTP/2's preface and settings, headers.
 constexpr int64_t kPrefaceBytes = int64_t{64} << 10;
-// gRPC reads four times as much of a connection before it looks at the others again.
-constexpr int kMaxReadBytes = 256 << 10;
 // How often connections are looked at. Calls that are taken back come by the thousand: those are
 // looked at on every tick, while the server is busy and as far as that costs 2 % of a core.
 constexpr absl::Duration kLook = absl::Milliseconds(100);
@@ -69,40 +64,6 @@ absl::Status WritePortFile(const std::string& path, const std::vector<std::strin
   if (file.good() && std::rename(unfinished.c_str(), path.c_str()) == 0) return absl::OkStatus();
   ::unlink(unfinished.c_str());
   return InvalidParameter("--port-file", "a path that can be written", path);
-}
-
-// Zero is "never", which is gRPC's largest number.
-void AddTime(grpc::ServerBuilder& builder, const char* argument, absl::Duration time) {
-  const int never = std::numeric_limits<int>::max();
-  const bool is_set = time > absl::ZeroDuration();
-  builder.AddChannelArgument(argument,
-                             is_set ? static_cast<int>(absl::ToInt64Milliseconds(time)) : never);
-}
-
-// gRPC inflates messages without a bound: what is compressed is refused by it, or inflated by us.
-void SetUpCompression(int64_t max_inflated_bytes, grpc::ServerBuilder& builder) {
-  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
-  for (const grpc_compression_algorithm algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP})
-    builder.SetCompressionAlgorithmSupportStatus(algorithm, max_inflated_bytes > 0);
-}
-
-void SetUpMemory(int64_t quota_bytes, grpc::ServerBuilder& builder) {
-  if (quota_bytes == 0) return;
-  grpc::ResourceQuota quota("opserve");
-  quota.Resize(static_cast<size_t>(quota_bytes));
-  builder.SetResourceQuota(quota);
-}
-
-void SetUpConnections(const ConnectionConfig& config, grpc::ServerBuilder& builder) {
-  builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kMaxReadBytes);
-  AddTime(builder, GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeTimeout);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
-                             static_cast<int>(config.max_concurrent_streams));
-  AddTime(builder, GRPC_ARG_MAX_CONNECTION_AGE_MS, config.max_age);
-  AddTime(builder, GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, config.max_age_grace);
-  AddTime(builder, GRPC_ARG_MAX_CONNECTION_IDLE_MS, config.max_idle);
-  AddTime(builder, GRPC_ARG_KEEPALIVE_TIME_MS, config.keepalive_time);
-  AddTime(builder, GRPC_ARG_KEEPALIVE_TIMEOUT_MS, config.keepalive_timeout);
 }
 
 // CPU time, of all threads or this one (CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID).
@@ -272,7 +233,6 @@ class GrpcServer final : public Server {
     builder.SetMaxSendMessageSize(static_cast<int>(config.max_message_bytes));
     SetUpConnections(config.connections, builder);
     SetUpCompression(config.clients.max_inflated_bytes, builder);
-    SetUpMemory(config.connections.memory_quota_bytes, builder);
     grpc_acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
         grpc::InsecureServerCredentials());

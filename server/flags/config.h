@@ -11,21 +11,11 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "core/engine/engine.h"
+#include "server/connections/connection_config.h"
 #include "server/log/log.h"
 #include "server/session/session_limits.h"
 
 namespace opserve::server {
-
-// How connections live. Zero is "never" and "no bound".
-struct ConnectionConfig {
-  absl::Duration max_age;  // then told to go (GOAWAY), and cut `max_age_grace` later
-  absl::Duration max_age_grace = absl::Seconds(30);
-  absl::Duration max_idle;  // without a call; then told to go
-  absl::Duration keepalive_time = absl::Seconds(60);
-  absl::Duration keepalive_timeout = absl::Seconds(20);
-  int64_t max_concurrent_streams = 128;  // of each
-  int64_t memory_quota_bytes = 0;        // of all; soft
-};
 
 // What one client may take, and all of them together. Zero is "no bound" where nothing else is
 // said.
