@@ -26,6 +26,7 @@
 #include "server/connections/unix_socket.h"
 #include "server/descriptors.h"
 #include "server/shared_memory/memory_socket.h"
+#include "server/tracing/call_observer.h"
 #include "server/transport/process/connection_settings.h"
 #include "server/transport/process/grpc_process.h"
 #include "server/transport/process/stream_ender.h"
@@ -187,6 +188,7 @@ class GrpcServer final : public Server {
     service_ =
         MakeOperatorService({.calls = {.engine = *engine_,
                                        .counters = counters_,
+                                       .observer = observer_,
                                        .executing = executing_,
                                        .plans = plans_,
                                        .connections = connections_,
@@ -205,6 +207,7 @@ class GrpcServer final : public Server {
                                      .executing = &executing_,
                                      .plans = &plans_,
                                      .counters = &counters_,
+                                     .observer = &observer_,
                                      .connections = &connections_,
                                      .host_memory = host_memory_});
     health_ = MakeHealthService(kApiServices, config.clients.max_inflated_bytes);
@@ -293,6 +296,7 @@ class GrpcServer final : public Server {
   // use is there.
   std::atomic<int64_t> executing_ = 0;
   ServerCounters counters_;
+  CallObserver observer_;
   ConnectionTable connections_;
   MemoryGuard guard_;
   StreamWatch streams_;

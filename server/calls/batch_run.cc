@@ -83,6 +83,11 @@ void BatchRun::Run(absl::AnyInvocable<void(absl::StatusOr<WrittenMessage>)> done
   EndOne();
 }
 
+CallTimes BatchRun::times() const {
+  if (begun_ == 0) return {};
+  return {wait_, engine_.clock().Now() - read_ - wait_};
+}
+
 CallGroup BatchRun::Group() {
   CallGroup group;
   // Calls that are alike can run in series.
@@ -262,7 +267,7 @@ WrittenMessage BatchRun::Answer() {
   // The engine is done with it, and the answer may take long to leave.
   request_ = BatchRequest();
   BatchResponseWriter writer;
-  size_t failed = 0;
+  calls_ = results_.size();
   for (Result& result : results_) {
     if (result.series != nullptr) {
       const SeriesResults& series = *result.series;
@@ -275,11 +280,11 @@ WrittenMessage BatchRun::Answer() {
                  {wait_ + result.times.queued, result.times.executed});
       continue;
     }
-    ++failed;
+    ++failed_calls_;
     counters_.Failed(ReasonOf(result.outputs.status()));
     writer.AddError(result.outputs.status());
   }
-  counters_.BatchEnded(results_.size(), failed);
+  counters_.BatchEnded(calls_, failed_calls_);
   shared_ = decltype(shared_)();
   results_ = decltype(results_)();
   series_ = decltype(series_)();

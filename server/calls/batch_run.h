@@ -65,6 +65,12 @@ class BatchRun {
   // any of its calls had begun, and once Cancel was called.
   void Run(absl::AnyInvocable<void(absl::StatusOr<WrittenMessage>)> done);
 
+  // In `done`: how long the batch waited, and ran from its first call's start until now; its calls,
+  // and those of them that failed, where it has an answer.
+  CallTimes times() const;
+  size_t calls() const { return calls_; }
+  size_t failed_calls() const { return failed_calls_; }
+
   // Drops what has not begun. Any thread.
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
 
@@ -124,6 +130,8 @@ class BatchRun {
   size_t begun_ = 0;
   absl::Time read_;      // when Run was called
   absl::Duration wait_;  // from then to the first call's start
+  size_t calls_ = 0;
+  size_t failed_calls_ = 0;
   absl::AnyInvocable<void(absl::StatusOr<WrittenMessage>)> done_;
 };
 

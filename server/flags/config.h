@@ -51,6 +51,7 @@ struct ServerConfig {
   SessionLimits session;      // of each
   int64_t max_sessions = 1024;
   LogLevel log_level = LogLevel::kInfo;
+  LogFormat log_format = LogFormat::kText;
   absl::Duration grace_period;
   absl::Duration drain_timeout = absl::Seconds(30);
   ConnectionConfig connections;

@@ -239,16 +239,27 @@ void AddClientFlags(FlagSet& flags, ClientConfig& config) {
   flags.AddSwitch("--no-reflection", config.reflection, "Do not serve gRPC's server reflection.");
 }
 
-void AddLogFlags(FlagSet& flags, LogLevel& level) {
+void AddLogFlags(FlagSet& flags, ServerConfig& config) {
   flags.SetGroup("Logging");
-  flags.Add("--log-level", "LEVEL", std::string(LogLevelName(level)),
-            "debug, info, warning or error.", [&level](const std::string& text) {
-              const std::optional<LogLevel> parsed = ParseLogLevel(text);
-              level = parsed.value_or(level);
+  flags.Add(
+      "--log-level", "LEVEL", std::string(LogLevelName(config.log_level)),
+      "debug, info, warning or error. At debug each call has a line; one that failed has it at\n"
+      "info, where the fault is its client's, or else at error. Lines about calls are bounded.",
+      [&level = config.log_level](const std::string& text) {
+        const std::optional<LogLevel> parsed = ParseLogLevel(text);
+        level = parsed.value_or(level);
+        return parsed.has_value()
+                   ? absl::OkStatus()
+                   : InvalidParameter("--log-level", "debug, info, warning or error", Quoted(text));
+      });
+  flags.Add("--log-format", "FORMAT", std::string(LogFormatName(config.log_format)),
+            "text: key=value; json: an object a line.",
+            [&format = config.log_format](const std::string& text) {
+              const std::optional<LogFormat> parsed = ParseLogFormat(text);
+              format = parsed.value_or(format);
               return parsed.has_value()
                          ? absl::OkStatus()
-                         : InvalidParameter("--log-level", "debug, info, warning or error",
-                                            Quoted(text));
+                         : InvalidParameter("--log-format", "text or json", Quoted(text));
             });
 }
 
@@ -263,7 +274,7 @@ void AddServerFlags(FlagSet& flags, ServerConfig& config) {
   AddConnectionFlags(flags, config.connections);
   AddSharedMemoryFlags(flags, config.shared_memory);
   AddClientFlags(flags, config.clients);
-  AddLogFlags(flags, config.log_level);
+  AddLogFlags(flags, config);
 }
 
 }  // namespace opserve::server

@@ -33,21 +33,22 @@ MAY_INCLUDE = {
     "server/counters": ["core/base"],
     "server/connections": ["core/base", "server/log"],
     "server/codec": BELOW_SERVER + ["proto", "server/counters"],
+    "server/tracing": ["core/base", "server/codec", "server/log"],
     "server/shared_memory": ["core/base", "proto", "server/codec"],
     "server/calls": BELOW_SERVER + ["proto", "server/codec", "server/counters", "server/shared_memory"],
     "server/session": BELOW_SERVER + ["proto", "server/calls", "server/codec"],
     "server/transport/messages": ["core/base", "server/codec", "server/session"],
     "server/transport/unary": BELOW_SERVER
     + ["server/calls", "server/codec", "server/connections", "server/counters", "server/session"]
-    + ["server/shared_memory", "server/transport/messages"],
+    + ["server/shared_memory", "server/tracing", "server/transport/messages"],
     "server/transport/services": BELOW_SERVER
     + ["proto", "server/calls", "server/codec", "server/connections", "server/counters", "server/session"]
-    + ["server/shared_memory", "server/transport/messages", "server/transport/unary"],
+    + ["server/shared_memory", "server/tracing", "server/transport/messages", "server/transport/unary"],
     "server/transport/process": ["core/base", "server/connections", "server/log"],
     "server/flags": ["core/base", "core/engine", "server/connections", "server/log", "server/session"],
     "server": ["core/base"]
     + ["server/connections", "server/counters", "server/flags", "server/log", "server/shared_memory"]
-    + ["server/transport/process", "server/transport/services", "server/transport/unary"],
+    + ["server/tracing", "server/transport/process", "server/transport/services", "server/transport/unary"],
     "client/cpp/include": BELOW_CLIENT,
     "client/cpp/example": ["client/cpp/include"],
     "client/cpp/values": BELOW_CLIENT + ["client/cpp/include"],

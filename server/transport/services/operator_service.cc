@@ -154,7 +154,7 @@ class OperatorService final : public OperatorMethods<v1::OperatorService::Servic
   }
 
   grpc::ServerUnaryReactor* Refuse(Method method, grpc::CallbackServerContext& context) {
-    return RefuseMissingMessage(calls().counters, method, context);
+    return RefuseMissingMessage(calls().sinks(), method, context);
   }
 
   using Handler = absl::Status (OperatorService::*)(const grpc::ByteBuffer& request,
@@ -170,7 +170,7 @@ class OperatorService final : public OperatorMethods<v1::OperatorService::Servic
     // All of them stay until Finish.
     const auto answer = [this, method, &context, &request, &response, handler,
                          reactor](absl::Status status) {
-      CallMeter meter(calls().counters, method, context, request.Length());
+      CallMeter meter(calls().sinks(), method, context, request.Length());
       if (status.ok()) {
         const PlainRequest plain(request, calls().max_inflated_bytes);
         status = plain.status();

@@ -13,6 +13,7 @@
 #include "server/codec/message_scanner.h"
 #include "server/transport/messages/inflate.h"
 #include "server/transport/messages/status.h"
+#include "server/transport/unary/call_metadata.h"
 
 namespace opserve::server {
 namespace {
@@ -64,8 +65,10 @@ SessionCall::SessionCall(Engine& engine, const SessionServiceOptions& options, S
           std::make_shared<SessionMemory>(options.host_memory, owner_.client,
                                           options.limits.host_memory_bytes))),
       session_(engine, *options.plans, *options.clock, options.limits, flow_),
+      record_(RecordOf(kSessionMethod, context)),
       idle_since_(options.clock->Now()) {
   options_.counters->SessionOpened();
+  record_.phases.begun = idle_since_;
 }
 
 SessionCall::~SessionCall() {
@@ -102,6 +105,8 @@ absl::Status SessionCall::OpenRead() {
   if (owner_.connection != nullptr)
     owner_.connection->NoteMessages(static_cast<int64_t>(message_bytes));
   options_.counters->CommandsCame(reader_.size(), message_bytes);
+  commands_.fetch_add(static_cast<int64_t>(reader_.size()), std::memory_order_relaxed);
+  request_bytes_.fetch_add(message_bytes, std::memory_order_relaxed);
   return absl::OkStatus();
 }
 
@@ -109,7 +114,7 @@ void SessionCall::TakeCommands(absl::Duration time) {
   const absl::Time end = options_.clock->Now() + time;
   if (std::exchange(is_unopened_, false)) {
     const absl::Status status = OpenRead();
-    if (!status.ok()) End(ToGrpcStatus(status));
+    if (!status.ok()) End(status);
   }
   bool more = reader_.size() > 0;
   while (more && flow_->MayRead() && options_.clock->Now() < end) {
@@ -117,7 +122,7 @@ void SessionCall::TakeCommands(absl::Duration time) {
     const absl::Status status =
         command.ok() ? session_.Take(*std::move(command)) : command.status();
     if (!status.ok()) {
-      End(ToGrpcStatus(status));
+      End(status);
       reader_ = CommandReader();
     }
     more = reader_.size() > 0;
@@ -151,10 +156,10 @@ void SessionCall::OnWriteDone(bool ok) {
   }
   flow_->Sent(answers, bytes);
   if (ok) return Advance();
-  End(grpc::Status::CANCELLED);
+  End(MakeError({.reason = ErrorReason::kCancelled}));
 }
 
-void SessionCall::OnCancel() { End(grpc::Status::CANCELLED); }
+void SessionCall::OnCancel() { End(MakeError({.reason = ErrorReason::kCancelled})); }
 
 void SessionCall::OnDone() {
   session_.Close();
@@ -165,7 +170,23 @@ void SessionCall::OnDone() {
   }
   if (!HasRead() && context_.IsCancelled() && owner_.connection != nullptr)
     options_.connections->NoteResets(*owner_.connection, 1);
+  Report();
   const std::shared_ptr<SessionCall> self = std::move(self_);
+}
+
+void SessionCall::Report() {
+  absl::Status status;
+  {
+    MutexLock lock(mutex_);
+    status = status_;
+    record_.response_bytes = response_bytes_;
+    record_.failed_calls = failed_commands_;
+  }
+  record_.calls = commands_.load(std::memory_order_relaxed);
+  record_.request_bytes = request_bytes_.load(std::memory_order_relaxed);
+  record_.phases.answered = options_.clock->Now();
+  TakeStatus(status, record_);
+  options_.observer->log().Write(status, [this] { return record_; });
 }
 
 bool SessionCall::HasRead() {
@@ -187,14 +208,15 @@ void SessionCall::Advance() {
     StartRead(&in_);
   }
   if (half_closed_ && !reading_ && !writing_ && flow_->IsIdle()) {
-    FinishWith(grpc::Status::OK);
+    FinishWith(absl::OkStatus());
   }
 }
 
-void SessionCall::FinishWith(const grpc::Status& status) {
+void SessionCall::FinishWith(const absl::Status& status) {
   if (std::exchange(finished_, true)) return;
+  status_ = status;
   finish_start_ = options_.clock->Now();
-  Finish(status);
+  Finish(ToGrpcStatus(status));
 }
 
 void SessionCall::AdvanceWrite() {
@@ -207,10 +229,13 @@ void SessionCall::AdvanceWrite() {
   out_bytes_ = 0;
   for (const Answer& answer : answers) {
     out_bytes_ += answer.size_bytes();
-    if (answer.header.has_error()) options_.counters->CommandFailed();
+    if (!answer.header.has_error()) continue;
+    options_.counters->CommandFailed();
+    ++failed_commands_;
   }
   out_ = WriteAnswers(std::move(answers));
   options_.counters->AnswersLeft(out_answers_, out_.Length());
+  response_bytes_ += out_.Length();
   grpc::WriteOptions write;
   if (flow_->HasAnswer()) write.set_buffer_hint();
   StartWrite(&out_, write);
@@ -224,7 +249,7 @@ void SessionCall::CountWork() {
   idle_since_ = works ? absl::InfiniteFuture() : options_.clock->Now();
 }
 
-void SessionCall::End(const grpc::Status& status) {
+void SessionCall::End(const absl::Status& status) {
   session_.Close();
   MutexLock lock(mutex_);
   FinishWith(status);
@@ -259,7 +284,7 @@ void SessionCall::Tick(absl::Time now) {
         idle >= options_.limits.idle_timeout)
       end = IdleForLong(options_.limits.idle_timeout);
   }
-  if (!end.ok()) return End(ToGrpcStatus(end));
+  if (!end.ok()) return End(end);
   // Others may have made room.
   flow_->LookAgain();
   Advance();

@@ -3,19 +3,24 @@
 
 #include <atomic>
 #include <memory>
+#include <string_view>
 
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "core/base/mutex.h"
 #include "server/session/session.h"
+#include "server/tracing/call_record.h"
 #include "server/transport/messages/session_messages.h"
 #include "server/transport/services/session_service.h"
 
 namespace opserve::server {
+
+inline constexpr std::string_view kSessionMethod = "Session";
 
 // Whose a session is.
 struct SessionOwner {
@@ -60,9 +65,11 @@ class SessionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   void Advance();
   void AdvanceWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CountWork() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void End(const grpc::Status& status);
+  void End(const absl::Status& status);
   bool HasRead();
-  void FinishWith(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The session's line in the log.
+  void Report();
+  void FinishWith(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Cut() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Engine& engine_;
@@ -77,7 +84,15 @@ class SessionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   bool is_unopened_ = false;
   CommandReader reader_;
 
+  // For Report.
+  CallRecord record_;
+  std::atomic<int64_t> commands_ = 0;
+  std::atomic<size_t> request_bytes_ = 0;
+
   Mutex mutex_;
+  size_t response_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t failed_commands_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);  // once it is finished
   grpc::ByteBuffer out_ ABSL_GUARDED_BY(mutex_);
   size_t out_answers_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t out_bytes_ ABSL_GUARDED_BY(mutex_) = 0;

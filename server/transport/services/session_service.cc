@@ -15,6 +15,7 @@
 #include "server/connections/peer_address.h"
 #include "server/transport/messages/status.h"
 #include "server/transport/services/session_call.h"
+#include "server/transport/unary/call_metadata.h"
 
 namespace opserve::server {
 namespace {
@@ -155,6 +156,7 @@ class SessionService final : public SessionMethods, public SessionServer {
     if (!status.ok()) {
       options_.counters->SessionRefused();
       options_.counters->Failed(ReasonOf(status));
+      TellRefused(status, *context);
       return new RefusedCall(status);
     }
     const std::shared_ptr<SessionCall> call =
@@ -170,6 +172,14 @@ class SessionService final : public SessionMethods, public SessionServer {
 
  private:
   Engine& engine_;
+  void TellRefused(const absl::Status& status, const grpc::CallbackServerContext& context) const {
+    options_.observer->log().Write(status, [&]() {
+      CallRecord record = RecordOf(kSessionMethod, context);
+      TakeStatus(status, record);
+      return record;
+    });
+  }
+
   const SessionServiceOptions options_;
   std::atomic<bool> draining_ = false;
   SessionPlaces places_;  // before the sessions, which give them back

@@ -15,6 +15,7 @@
 #include "server/counters/server_counters.h"
 #include "server/session/host_memory.h"
 #include "server/session/session_limits.h"
+#include "server/tracing/call_observer.h"
 
 namespace opserve::server {
 
@@ -30,6 +31,7 @@ struct SessionServiceOptions {
   // These must outlive the service, too.
   PlanCache* plans = nullptr;
   ServerCounters* counters = nullptr;
+  CallObserver* observer = nullptr;
   ConnectionTable* connections = nullptr;
   std::shared_ptr<HostMemory> host_memory;
   const Clock* clock = &Clock::Real();

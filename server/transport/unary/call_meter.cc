@@ -6,6 +6,7 @@
 #include "core/base/op_error.h"
 #include "server/codec/status_details.h"
 #include "server/transport/messages/status.h"
+#include "server/transport/unary/call_metadata.h"
 
 namespace opserve::server {
 namespace {
@@ -21,10 +22,29 @@ void AddPushback(const absl::Status& status, grpc::CallbackServerContext& contex
 
 }  // namespace
 
-CallMeter::CallMeter(ServerCounters& counters, Method method, grpc::CallbackServerContext& context,
+CallMeter::CallMeter(const CallSinks& sinks, Method method, grpc::CallbackServerContext& context,
                      size_t request_bytes)
-    : counters_(counters), method_(method), context_(context), request_bytes_(request_bytes) {
-  counters_.CallBegan(method);
+    : sinks_(sinks), method_(method), context_(context), request_bytes_(request_bytes) {
+  sinks_.counters.CallBegan(method);
+  if (sinks_.observer.IsWatching()) Watch();
+}
+
+void CallMeter::Watch() {
+  record_ = std::make_unique<CallRecord>(RecordOf(MethodName(method_), context_));
+  record_->request_bytes = request_bytes_;
+  record_->phases.begun = sinks_.observer.clock().Now();
+}
+
+void CallMeter::HandOver(std::string_view op) {
+  if (record_ == nullptr) return;
+  record_->op = op;
+  record_->phases.handed_over = sinks_.observer.clock().Now();
+}
+
+void CallMeter::Held(size_t calls, size_t failed_calls) {
+  if (record_ == nullptr) return;
+  record_->calls = static_cast<int64_t>(calls);
+  record_->failed_calls = static_cast<int64_t>(failed_calls);
 }
 
 grpc::Status CallMeter::End(const absl::Status& status, size_t response_bytes) {
@@ -35,8 +55,26 @@ grpc::Status CallMeter::End(const absl::Status& status, size_t response_bytes) {
 }
 
 void CallMeter::Count(const absl::Status& status, size_t response_bytes) {
-  counters_.CallEnded(method_, status.code(), request_bytes_, response_bytes);
-  if (!status.ok()) counters_.Failed(ReasonOf(status));
+  sinks_.counters.CallEnded(method_, status.code(), request_bytes_, response_bytes);
+  if (!status.ok()) sinks_.counters.Failed(ReasonOf(status));
+  if (record_ != nullptr || !status.ok()) Report(status, response_bytes);
+}
+
+void CallMeter::Report(const absl::Status& status, size_t response_bytes) {
+  if (record_ != nullptr) {
+    record_->response_bytes = response_bytes;
+    record_->phases.queued = times_.queued;
+    record_->phases.executed = times_.executed;
+    record_->phases.answered = sinks_.observer.clock().Now();
+    TakeStatus(status, *record_);
+  }
+  sinks_.observer.log().Write(status, [&]() {
+    if (record_ != nullptr) return *record_;
+    CallRecord record = RecordOf(MethodName(method_), context_);
+    record.request_bytes = request_bytes_;
+    TakeStatus(status, record);
+    return record;
+  });
 }
 
 }  // namespace opserve::server

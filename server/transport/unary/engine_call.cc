@@ -26,7 +26,7 @@ EngineCall::EngineCall(const ExecuteContext& with, Method method,
     : with_(with),
       context_(context),
       response_(response),
-      meter_(with.counters, method, context, request_bytes),
+      meter_(with.sinks(), method, context, request_bytes),
       sample_(with.connections, context, request_bytes, with.answers.is_crowded()),
       charge_(with.host_memory) {
   ++with_.executing;

@@ -18,6 +18,7 @@
 #include "server/counters/server_counters.h"
 #include "server/session/host_memory.h"
 #include "server/shared_memory/region_table.h"
+#include "server/tracing/call_observer.h"
 #include "server/transport/unary/answer_watch.h"
 #include "server/transport/unary/call_meter.h"
 #include "server/transport/unary/call_sample.h"
@@ -28,6 +29,7 @@ namespace opserve::server {
 struct ExecuteContext {
   Engine& engine;
   ServerCounters& counters;
+  CallObserver& observer;
   std::atomic<int64_t>& executing;  // counts the calls that are not over yet
   PlanCache& plans;
   const ConnectionTable& connections;
@@ -39,6 +41,8 @@ struct ExecuteContext {
   // What a compressed request may inflate to; 0: such are refused before they come here.
   int64_t max_inflated_bytes;
   const RegionTable* regions;  // nullptr where shared memory is not allowed
+
+  CallSinks sinks() const { return {counters, observer}; }
 };
 
 // What a call does with a request that waited for a worker: OK, or why it is not to be read.
@@ -76,6 +80,7 @@ class EngineCall : public grpc::ServerUnaryReactor {
   const ExecuteContext& with() const { return with_; }
   grpc::CallbackServerContext& context() const { return context_; }
   ClientId client() const;
+  CallMeter& meter() { return meter_; }
   // Of what came, until it is cleared.
   HostCharge& charge() { return charge_; }
 

@@ -30,8 +30,13 @@ class ExecuteBatchCall final : public EngineCall {
                                       KeepSlices(std::move(message.slices)),
                                       with().max_message_bytes));
     OPSERVE_RETURN_IF_ERROR(Charge());
+    meter().HandOver({});
     run_.Run([this](absl::StatusOr<WrittenMessage> answer) {
       charge().Clear();
+      if (meter().is_watched()) {
+        meter().Ran(run_.times());
+        meter().Held(run_.calls(), run_.failed_calls());
+      }
       if (!answer.ok()) return Refuse(answer.status());
       Answer(*std::move(answer), Memory::kOfHost);
     });

@@ -36,6 +36,7 @@ class ExecuteCall final : public EngineCall {
     shot.done = [this](absl::StatusOr<Outputs> outputs) { End(std::move(outputs)); };
     shot.done_time = ValuesTime(planned_->form().values_bytes());
     shot.times = &times_;
+    meter().HandOver(shot.plan->call.op->name);
     with().engine.Submit(std::move(shot));
     return absl::OkStatus();
   }
@@ -68,6 +69,7 @@ class ExecuteCall final : public EngineCall {
     message_.slices.clear();
     regions_.clear();
     charge().Clear();
+    meter().Ran(times_);
     if (!outputs.ok()) return Refuse(outputs.status());
     // Raw bytes are leases of the device's memory.
     const ResultForm& form = planned_->form();

@@ -5,7 +5,6 @@
 #include "core/base/clock.h"
 #include "core/base/op_error.h"
 #include "server/transport/messages/status.h"
-#include "server/transport/unary/call_meter.h"
 #include "server/transport/unary/deadline.h"
 
 namespace opserve::server {
@@ -18,8 +17,8 @@ absl::Status NoMessage() {
 // Owned by gRPC: lives until OnDone.
 class CallWithoutMessage final : public grpc::ServerUnaryReactor {
  public:
-  CallWithoutMessage(ServerCounters& counters, Method method, grpc::CallbackServerContext& context)
-      : context_(context), meter_(counters, method, context, 0) {
+  CallWithoutMessage(const CallSinks& sinks, Method method, grpc::CallbackServerContext& context)
+      : context_(context), meter_(sinks, method, context, 0) {
     Finish(ToGrpcStatus(NoMessage()));
   }
 
@@ -44,9 +43,9 @@ class CallWithoutMessage final : public grpc::ServerUnaryReactor {
 
 }  // namespace
 
-grpc::ServerUnaryReactor* RefuseMissingMessage(ServerCounters& counters, Method method,
+grpc::ServerUnaryReactor* RefuseMissingMessage(const CallSinks& sinks, Method method,
                                                grpc::CallbackServerContext& context) {
-  return new CallWithoutMessage(counters, method, context);
+  return new CallWithoutMessage(sinks, method, context);
 }
 
 }  // namespace opserve::server

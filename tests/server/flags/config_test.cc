@@ -68,6 +68,7 @@ TEST(ConfigTest, Defaults) {
   EXPECT_EQ(config.memory_limit_bytes, DefaultMemoryLimitBytes());
   EXPECT_LE(config.memory_limit_bytes, int64_t{1} << 30);
   EXPECT_EQ(config.log_level, LogLevel::kInfo);
+  EXPECT_EQ(config.log_format, LogFormat::kText);
   EXPECT_EQ(config.drain_timeout, absl::Seconds(30));
   EXPECT_EQ(config.grace_period, absl::ZeroDuration());
   EXPECT_EQ(config.connections.max_age, absl::ZeroDuration());

@@ -25,7 +25,7 @@ class Service final
   grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context,
                                           const v1::GetServerInfoRequest* /*request*/,
                                           v1::GetServerInfoResponse* /*response*/) override {
-    CallMeter meter(counters_, Method::kGetServerInfo, *context, 7);
+    CallMeter meter({counters_, observer_}, Method::kGetServerInfo, *context, 7);
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     reactor->Finish(meter.End(status_, 5));
     return reactor;
@@ -33,6 +33,7 @@ class Service final
 
  private:
   ServerCounters& counters_;
+  CallObserver observer_;
   const absl::Status status_;
 };
 

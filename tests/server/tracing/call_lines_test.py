@@ -1,0 +1,109 @@
+"""The log of a real server: each call has its line at level debug, failed ones have it at any; no line holds data."""
+
+import json
+import pathlib
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import remote_calls  # noqa: E402
+from remote_calls import field  # noqa: E402
+
+import running_server  # noqa: E402
+
+PATIENCE_SECONDS = 10
+HOSTILE = 'No"\nsuch\x1b[31m op\u202e'
+
+
+class Log:
+    def __init__(self, path):
+        self.path = path
+
+    def lines(self):
+        return [json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines()]
+
+    def await_line(self, **wanted):
+        """The line about a call that has these fields. It may come behind the answer."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            for line in self.lines():
+                if line["msg"] == "call" and all(line.get(key) == value for key, value in wanted.items()):
+                    return line
+            time.sleep(0.01)
+        raise AssertionError(f"no line with {wanted}:\n{self.path.read_text(encoding='utf-8')}")
+
+
+class CallLines(unittest.TestCase):
+    def start(self, *flags):
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        address = self.enterContext(running_server.running_server(folder, "--log-format", "json", *flags))
+        return address, Log(folder / "server.log")
+
+    def serve(self, *flags):
+        address, log = self.start(*flags)
+        return self.enterContext(remote_calls.Remote(address)), log
+
+    def test_each_call_has_a_line(self):
+        remote, log = self.serve("--log-level", "debug")
+        request = remote_calls.execute_request()
+        answer = remote.call("Execute", request, remote_calls.SAMPLED)
+        self.assertEqual(answer.code, "OK")
+        line = log.await_line(method="Execute", code="OK")
+        self.assertEqual(line["level"], "debug")
+        self.assertEqual(line["op"], "SmoothL1LossBackward")
+        self.assertEqual(line["trace_id"], remote_calls.TRACE_ID)
+        self.assertEqual(line["request_bytes"], len(request))
+        self.assertEqual(line["response_bytes"], len(answer.response))
+        self.assertRegex(line["peer"], r"^ipv[46]:.*:\d+$")
+        self.assertGreater(line["executed_ns"], 0)
+        self.assertGreaterEqual(line["took_ns"], line["queued_ns"] + line["executed_ns"])
+
+    def test_batches_and_sessions_have_one_each(self):
+        remote, log = self.serve("--log-level", "debug")
+        good, bad = remote_calls.call_of("SmoothL1LossBackward"), remote_calls.call_of("NoSuchOperator")
+        batch = field(1, good) + field(1, bad) + remote_calls.raw_of()
+        self.assertEqual(remote.call("ExecuteBatch", batch).code, "OK")
+        line = log.await_line(method="ExecuteBatch", code="OK")
+        self.assertEqual((line["calls"], line["failed_calls"]), (2, 1))
+        self.assertGreater(line["executed_ns"], 0)
+        self.assertEqual(remote.session(metadata=[remote_calls.SAMPLED]), "OK")
+        line = log.await_line(method="Session", code="OK")
+        self.assertEqual(line["trace_id"], remote_calls.TRACE_ID)
+        self.assertEqual(remote.session(b"\xff\xff"), "INVALID_ARGUMENT")
+        self.assertEqual(log.await_line(method="Session", code="INVALID_ARGUMENT")["level"], "info")
+
+    def test_failed_calls_have_a_line_without_being_asked(self):
+        remote, log = self.serve()
+        self.assertEqual(remote.call("Execute", remote_calls.execute_request()).code, "OK")
+        self.assertEqual(remote.call("Execute", remote_calls.execute_request(HOSTILE)).code, "NOT_FOUND")
+        line = log.await_line(code="NOT_FOUND")
+        self.assertEqual((line["level"], line["reason"]), ("info", "OPERATOR_NOT_FOUND"))
+        self.assertEqual(remote.call("Execute", remote_calls.execute_request(beta=-77.25)).code, "INVALID_ARGUMENT")
+        line = log.await_line(code="INVALID_ARGUMENT")
+        self.assertEqual((line["op"], line["parameter"]), ("SmoothL1LossBackward", "beta"))
+        text = log.path.read_text(encoding="utf-8")
+        self.assertNotIn('"code":"OK"', text)
+        for secret in ("77.25", "12.5", "13.5", "14.5", "\x1b", "\u202e"):
+            self.assertNotIn(secret, text)
+
+    def test_a_bad_traceparent_is_none(self):
+        remote, log = self.serve("--log-level", "debug")
+        good = remote_calls.SAMPLED[1]
+        for index, values in enumerate(([good.upper()], [good[:-1]], ["00-" + "0" * 32 + good[35:]], [good, good])):
+            metadata = [("traceparent", value) for value in values]
+            request = remote_calls.execute_request(elements=index + 1)
+            self.assertEqual(remote.call("Execute", request, *metadata).code, "OK")
+            self.assertNotIn("trace_id", log.await_line(method="Execute", request_bytes=len(request)))
+
+    def test_lines_about_one_mistake_are_few(self):
+        remote, log = self.serve()
+        for _ in range(200):
+            remote.call("Execute", remote_calls.execute_request(beta=-1.0))
+        log.await_line(reason="OUT_OF_RANGE")
+        self.assertLess(sum(line["msg"] == "call" for line in log.lines()), 100)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
