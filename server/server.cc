@@ -19,11 +19,13 @@
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "core/base/thread.h"
+#include "core/base/usable_cores.h"
 #include "server/connections/acceptor.h"
 #include "server/connections/frame_watch.h"
 #include "server/connections/listener.h"
 #include "server/connections/memory_guard.h"
 #include "server/connections/unix_socket.h"
+#include "server/counters/load_gauge.h"
 #include "server/descriptors.h"
 #include "server/shared_memory/memory_socket.h"
 #include "server/tracing/call_observer.h"
@@ -36,6 +38,7 @@
 #include "server/transport/services/reflection_service.h"
 #include "server/transport/services/session_service.h"
 #include "server/transport/unary/deadline.h"
+#include "server/transport/unary/load_reports.h"
 
 namespace opserve::server {
 namespace {
@@ -94,7 +97,8 @@ class GrpcServer final : public Server {
  public:
   GrpcServer(std::unique_ptr<Engine> engine, const ServerConfig& config,
              const ConnectionLimits& limits)
-      : connections_(limits, Clock::Real()),
+      : load_reports_(config.load_reports, load_),
+        connections_(limits, Clock::Real()),
         guard_(config.clients.process_memory_limit_bytes, connections_, Clock::Real()),
         streams_(connections_, config.connections.max_concurrent_streams),
         frames_(connections_),
@@ -189,6 +193,7 @@ class GrpcServer final : public Server {
         MakeOperatorService({.calls = {.engine = *engine_,
                                        .counters = counters_,
                                        .observer = observer_,
+                                       .load_reports = load_reports_,
                                        .executing = executing_,
                                        .plans = plans_,
                                        .connections = connections_,
@@ -288,6 +293,9 @@ class GrpcServer final : public Server {
     answers_.Tick();
     frames_.Check();
     guard_.Check();
+    if (!load_reports_.is_off()) {
+      load_.Look(now, {process_time, counters_.Sum().ended()}, engine_->statistics().expected_wait);
+    }
     LetGrpcLog();
     if (++looks_ % kLooksPerSecond == 0) connections_.Settle();
   }
@@ -297,6 +305,8 @@ class GrpcServer final : public Server {
   std::atomic<int64_t> executing_ = 0;
   ServerCounters counters_;
   CallObserver observer_;
+  LoadGauge load_{UsableCores()};
+  const LoadReports load_reports_;
   ConnectionTable connections_;
   MemoryGuard guard_;
   StreamWatch streams_;

@@ -1,5 +1,6 @@
 #include "server/counters/server_counters.h"
 
+#include <numeric>
 #include <type_traits>
 
 namespace opserve::server {
@@ -80,6 +81,16 @@ void ServerCounters::AnswersLeft(size_t answers, size_t bytes) {
 }
 
 void ServerCounters::CommandFailed() { Add(kLayout.session_failed_commands, 1); }
+
+ServerCounts::Ended ServerCounts::ended() const {
+  Ended ended = {session_commands, session_failed_commands};
+  for (const OfMethod& method : methods) {
+    const int64_t calls = std::accumulate(method.ended.begin(), method.ended.end(), int64_t{0});
+    ended.calls += calls;
+    ended.failed += calls - method.ended[0];  // OK
+  }
+  return ended;
+}
 
 ServerCounts ServerCounters::Sum() const {
   ServerCounts sum;

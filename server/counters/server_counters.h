@@ -50,6 +50,13 @@ struct ServerCounts {
   int64_t session_failed_commands = 0;
   int64_t session_request_bytes = 0;
   int64_t session_response_bytes = 0;
+
+  struct Ended {
+    int64_t calls = 0;
+    int64_t failed = 0;
+  };
+  // Calls, and commands of sessions.
+  Ended ended() const;
 };
 
 // Thread-safe and cheap: a thread adds to cache lines that few others use.

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "core/engine/engine.h"
 #include "server/connections/connection_config.h"
+#include "server/counters/load_gauge.h"
 #include "server/log/log.h"
 #include "server/session/session_limits.h"
 
@@ -52,6 +53,7 @@ struct ServerConfig {
   int64_t max_sessions = 1024;
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
+  LoadReportPolicy load_reports = LoadReportPolicy::kOff;
   absl::Duration grace_period;
   absl::Duration drain_timeout = absl::Seconds(30);
   ConnectionConfig connections;

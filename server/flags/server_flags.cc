@@ -239,6 +239,21 @@ void AddClientFlags(FlagSet& flags, ClientConfig& config) {
   flags.AddSwitch("--no-reflection", config.reflection, "Do not serve gRPC's server reflection.");
 }
 
+void AddObservingFlags(FlagSet& flags, ServerConfig& config) {
+  flags.SetGroup("Observing");
+  flags.Add("--load-reports", "WHEN", std::string(LoadReportPolicyName(config.load_reports)),
+            "Tell balancers of the load, in each answer's trailing metadata (ORCA's\n"
+            "endpoint-load-metrics-bin, some 140 bytes): off, asked (calls with the metadata\n"
+            "opserve-load-report), always.",
+            [&policy = config.load_reports](const std::string& text) {
+              const std::optional<LoadReportPolicy> parsed = ParseLoadReportPolicy(text);
+              policy = parsed.value_or(policy);
+              return parsed.has_value()
+                         ? absl::OkStatus()
+                         : InvalidParameter("--load-reports", "off, asked or always", Quoted(text));
+            });
+}
+
 void AddLogFlags(FlagSet& flags, ServerConfig& config) {
   flags.SetGroup("Logging");
   flags.Add(
@@ -274,6 +289,7 @@ void AddServerFlags(FlagSet& flags, ServerConfig& config) {
   AddConnectionFlags(flags, config.connections);
   AddSharedMemoryFlags(flags, config.shared_memory);
   AddClientFlags(flags, config.clients);
+  AddObservingFlags(flags, config);
   AddLogFlags(flags, config);
 }
 

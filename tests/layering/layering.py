@@ -39,13 +39,13 @@ MAY_INCLUDE = {
     "server/session": BELOW_SERVER + ["proto", "server/calls", "server/codec"],
     "server/transport/messages": ["core/base", "server/codec", "server/session"],
     "server/transport/unary": BELOW_SERVER
-    + ["server/calls", "server/codec", "server/connections", "server/counters", "server/session"]
+    + ["proto", "server/calls", "server/codec", "server/connections", "server/counters", "server/session"]
     + ["server/shared_memory", "server/tracing", "server/transport/messages"],
     "server/transport/services": BELOW_SERVER
     + ["proto", "server/calls", "server/codec", "server/connections", "server/counters", "server/session"]
     + ["server/shared_memory", "server/tracing", "server/transport/messages", "server/transport/unary"],
     "server/transport/process": ["core/base", "server/connections", "server/log"],
-    "server/flags": ["core/base", "core/engine", "server/connections", "server/log", "server/session"],
+    "server/flags": ["core/base", "core/engine", "server/connections", "server/counters", "server/log", "server/session"],
     "server": ["core/base"]
     + ["server/connections", "server/counters", "server/flags", "server/log", "server/shared_memory"]
     + ["server/tracing", "server/transport/process", "server/transport/services", "server/transport/unary"],

@@ -49,6 +49,7 @@ void CallMeter::Held(size_t calls, size_t failed_calls) {
 
 grpc::Status CallMeter::End(const absl::Status& status, size_t response_bytes) {
   Count(status, response_bytes);
+  sinks_.load_reports.Add(times_, context_);
   if (status.ok()) return grpc::Status::OK;
   AddPushback(status, context_);
   return ToGrpcStatus(status);

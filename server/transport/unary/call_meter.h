@@ -15,6 +15,7 @@
 #include "core/engine/engine.h"
 #include "server/counters/server_counters.h"
 #include "server/tracing/call_observer.h"
+#include "server/transport/unary/load_reports.h"
 
 namespace opserve::server {
 
@@ -22,6 +23,7 @@ namespace opserve::server {
 struct CallSinks {
   ServerCounters& counters;
   CallObserver& observer;
+  const LoadReports& load_reports;
 };
 
 // From when a call came to its end. What it is made with must outlive
@@ -34,7 +36,7 @@ class CallMeter {
   CallMeter& operator=(const CallMeter&) = delete;
 
   // Whether anybody wants to know more of it than counters do.
-  bool is_watched() const { return record_ != nullptr; }
+  bool is_watched() const { return record_ != nullptr || !sinks_.load_reports.is_off(); }
 
   // What is learnt of a call on its way, each at most once; next to nothing where nobody watches.
   // It was read and planned: the engine has it. `op` lives forever; empty for a batch.

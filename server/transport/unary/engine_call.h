@@ -30,6 +30,7 @@ struct ExecuteContext {
   Engine& engine;
   ServerCounters& counters;
   CallObserver& observer;
+  const LoadReports& load_reports;
   std::atomic<int64_t>& executing;  // counts the calls that are not over yet
   PlanCache& plans;
   const ConnectionTable& connections;
@@ -42,7 +43,7 @@ struct ExecuteContext {
   int64_t max_inflated_bytes;
   const RegionTable* regions;  // nullptr where shared memory is not allowed
 
-  CallSinks sinks() const { return {counters, observer}; }
+  CallSinks sinks() const { return {counters, observer, load_reports}; }
 };
 
 // What a call does with a request that waited for a worker: OK, or why it is not to be read.

@@ -38,14 +38,15 @@ class RawConnection:
         self._received = b""
         self._windows = {0: 65535, STREAM: 65535}
         self.ended = False  # the answer is whole
+        self.header_blocks = []  # as they came: HPACK
         self._socket.sendall(PREFACE + frame(SETTINGS, 0, 0))
 
-    def begin(self, method, grpc_timeout=None):
+    def begin(self, method, grpc_timeout=None, metadata=()):
         headers = [(":method", "POST"), (":scheme", "http"), (":path", f"/opserve.v1.OperatorService/{method}"),
                    (":authority", "localhost"), ("content-type", "application/grpc"), ("te", "trailers")]
         if grpc_timeout is not None:
             headers.append(("grpc-timeout", grpc_timeout))
-        block = b"".join(literal(name, value) for name, value in headers)
+        block = b"".join(literal(name, value) for name, value in (*headers, *metadata))
         self._socket.sendall(frame(HEADERS, END_HEADERS, STREAM, block))
 
     def send(self, message, count):
@@ -111,7 +112,9 @@ class RawConnection:
             self._windows[stream] += int.from_bytes(payload, "big")
         elif kind in (RST_STREAM, GOAWAY):
             raise Broken("the server ended the call")
-        elif kind in (DATA, HEADERS) and flags & END_STREAM:
+        if kind == HEADERS:
+            self.header_blocks.append(payload)
+        if kind in (DATA, HEADERS) and flags & END_STREAM:
             self.ended = True
 
     def _adopt(self, settings):

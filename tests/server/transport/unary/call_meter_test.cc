@@ -25,7 +25,7 @@ class Service final
   grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context,
                                           const v1::GetServerInfoRequest* /*request*/,
                                           v1::GetServerInfoResponse* /*response*/) override {
-    CallMeter meter({counters_, observer_}, Method::kGetServerInfo, *context, 7);
+    CallMeter meter({counters_, observer_, load_reports_}, Method::kGetServerInfo, *context, 7);
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     reactor->Finish(meter.End(status_, 5));
     return reactor;
@@ -34,6 +34,8 @@ class Service final
  private:
   ServerCounters& counters_;
   CallObserver observer_;
+  LoadGauge load_{1};
+  LoadReports load_reports_{LoadReportPolicy::kOff, load_};
   const absl::Status status_;
 };
 
