@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <grpc/grpc.h>
+#include <grpcpp/ext/channelz_service_plugin.h>
 #include <grpcpp/grpcpp.h>
 
 #include "absl/strings/str_cat.h"
@@ -27,6 +28,7 @@
 #include "server/connections/unix_socket.h"
 #include "server/counters/load_gauge.h"
 #include "server/descriptors.h"
+#include "server/observing.h"
 #include "server/shared_memory/memory_socket.h"
 #include "server/tracing/call_observer.h"
 #include "server/transport/process/connection_settings.h"
@@ -113,6 +115,7 @@ class GrpcServer final : public Server {
     OPSERVE_RETURN_IF_ERROR(ShareMemory(config));
     MakeServices(config);
     OPSERVE_ASSIGN_OR_RETURN(std::vector<Listener> listeners, ListenOnAll(config));
+    if (config.channelz) OPSERVE_RETURN_IF_ERROR(CheckChannelz(addresses_));
     RehearseThreads(kThreadsOfGrpc, "for gRPC");  // it has none yet
     SetUpGrpc();
     OPSERVE_RETURN_IF_ERROR(StartGrpc(config));
@@ -232,6 +235,7 @@ class GrpcServer final : public Server {
   }
 
   absl::Status StartGrpc(const ServerConfig& config) {
+    if (config.channelz) grpc::channelz::experimental::InitChannelzService();
     grpc::ServerBuilder builder;
     builder.RegisterService(service_.get());
     builder.RegisterService(&sessions_->service());

@@ -54,6 +54,7 @@ struct ServerConfig {
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
   LoadReportPolicy load_reports = LoadReportPolicy::kOff;
+  bool channelz = false;
   absl::Duration grace_period;
   absl::Duration drain_timeout = absl::Seconds(30);
   ConnectionConfig connections;

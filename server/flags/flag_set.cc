@@ -92,6 +92,12 @@ void FlagSet::AddSwitch(const char* flag, bool& value, const char* help) {
       ->group(group_);
 }
 
+void FlagSet::AddEnablingSwitch(const char* flag, bool& value, const char* help) {
+  app_.add_flag_callback(
+          flag, [&value] { value = true; }, help)
+      ->group(group_);
+}
+
 void FlagSet::Add(const char* flag, const char* type, std::string shown, const char* help,
                   Reader read) {
   AddOption<std::string>(flag, type, std::move(shown), help, std::move(read));

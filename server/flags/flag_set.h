@@ -39,6 +39,8 @@ class FlagSet {
   void AddTime(const char* flag, absl::Duration& time, TimeParser* parse, const char* help);
   // Makes `value` false.
   void AddSwitch(const char* flag, bool& value, const char* help);
+  // Makes it true.
+  void AddEnablingSwitch(const char* flag, bool& value, const char* help);
   // `read` sets what the flag is about, or tells what is wrong with its text; `shown` is the
   // default, empty for none.
   using Reader = std::function<absl::Status(const std::string& text)>;

@@ -241,6 +241,10 @@ void AddClientFlags(FlagSet& flags, ClientConfig& config) {
 
 void AddObservingFlags(FlagSet& flags, ServerConfig& config) {
   flags.SetGroup("Observing");
+  flags.AddEnablingSwitch(
+      "--channelz", config.channelz,
+      "Serve gRPC's channelz: what each connection is doing, and whose it is. Only where every\n"
+      "--listen address is a loopback address or a unix socket.");
   flags.Add("--load-reports", "WHEN", std::string(LoadReportPolicyName(config.load_reports)),
             "Tell balancers of the load, in each answer's trailing metadata (ORCA's\n"
             "endpoint-load-metrics-bin, some 140 bytes): off, asked (calls with the metadata\n"
