@@ -31,19 +31,29 @@ constexpr absl::Duration kIdleMemoryAge = absl::Seconds(8);
 // end its threads.
 constexpr absl::Duration kEndTime = absl::Seconds(1);
 
-sigset_t StopSignals() {
+// Those that WaitForStop takes.
+sigset_t TakenSignals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGUSR1);
   return signals;
+}
+
+void WriteSlowCalls(Server& server) {
+  const absl::Status status = server.WriteSlowCalls();
+  if (status.ok()) return Log(LogLevel::kInfo, "slow calls written");
+  Log(LogLevel::kWarning, "slow calls not written",
+      {{"error", std::string(ToStd(status.message()))}});
 }
 
 // Keeps house until a signal asks to stop, which is returned, or there is nothing to serve on (0).
 int WaitForStop(Server& server, const sigset_t& signals) {
   while (true) {
     const int signal = sigtimedwait(&signals, nullptr, &kHousekeepingInterval);
-    if (signal > 0) return signal;
+    if (signal == SIGUSR1) WriteSlowCalls(server);
+    if (signal > 0 && signal != SIGUSR1) return signal;
     server.TrimIdleMemory(kIdleMemoryAge);
     server.CheckDevices();
     const absl::Status listeners = server.CheckListeners();
@@ -57,6 +67,7 @@ int WaitForStop(Server& server, const sigset_t& signals) {
 void RestoreSignals(const sigset_t& signals) {
   std::signal(SIGTERM, SIG_DFL);
   std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGUSR1, SIG_IGN);
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }
 
@@ -123,7 +134,7 @@ int Run(const ServerConfig& config) try {
   SetLogFormat(config.log_format);
   KeepFreedMemory();
   // Before any thread starts, so that all of them leave these signals to WaitForStop.
-  const sigset_t signals = StopSignals();
+  const sigset_t signals = TakenSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 

@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <utility>
 
@@ -41,6 +40,7 @@
 #include "server/transport/services/session_service.h"
 #include "server/transport/unary/deadline.h"
 #include "server/transport/unary/load_reports.h"
+#include "server/whole_file.h"
 
 namespace opserve::server {
 namespace {
@@ -63,13 +63,9 @@ constexpr int kThreadsOfGrpc = 16;
 
 absl::Status WritePortFile(const std::string& path, const std::vector<std::string>& addresses) {
   if (path.empty()) return absl::OkStatus();
-  const std::string unfinished = absl::StrCat(path, ".", getpid());
-  std::ofstream file(unfinished);
-  for (const std::string& address : addresses) file << address << "\n";
-  file.close();
-  if (file.good() && std::rename(unfinished.c_str(), path.c_str()) == 0) return absl::OkStatus();
-  ::unlink(unfinished.c_str());
-  return InvalidParameter("--port-file", "a path that can be written", path);
+  std::string lines;
+  for (const std::string& address : addresses) absl::StrAppend(&lines, address, "\n");
+  return WriteWholeFile(path, lines, {.flag = "--port-file", .mode = 0666});
 }
 
 // CPU time, of all threads or this one (CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID).
@@ -99,7 +95,8 @@ class GrpcServer final : public Server {
  public:
   GrpcServer(std::unique_ptr<Engine> engine, const ServerConfig& config,
              const ConnectionLimits& limits)
-      : load_reports_(config.load_reports, load_),
+      : observer_(ObserverOptionsOf(config.tracing)),
+        load_reports_(config.load_reports, load_),
         connections_(limits, Clock::Real()),
         guard_(config.clients.process_memory_limit_bytes, connections_, Clock::Real()),
         streams_(connections_, config.connections.max_concurrent_streams),
@@ -108,7 +105,8 @@ class GrpcServer final : public Server {
                                                   config.clients.share, Clock::Real())),
         answers_(config.clients.answer_timeout, connections_, *host_memory_, Clock::Real()),
         stream_ender_(executing_),
-        engine_(std::move(engine)) {}
+        engine_(std::move(engine)),
+        slow_calls_file_(config.tracing.slow_calls_file) {}
   ~GrpcServer() override { Shutdown(absl::ZeroDuration()); }
 
   absl::Status Serve(const ServerConfig& config) {
@@ -158,10 +156,18 @@ class GrpcServer final : public Server {
     return listeners_status_;
   }
 
+  absl::Status WriteSlowCalls() override {
+    if (slow_calls_file_.empty())
+      return InvalidParameter("--slow-calls-file", "a path to write them to", "none");
+    return WriteWholeFile(slow_calls_file_, observer_.SlowCallsTrace(),
+                          {.flag = "--slow-calls-file", .mode = 0600});
+  }
+
   void AnnounceStop() override { health_->SetServing(false); }
 
   void Shutdown(absl::Duration drain) override {
     if (server_ != nullptr) ShutDownGrpc(drain);
+    StopTracing();
     memory_socket_.reset();
     for (const std::string& path : sockets_) RemoveSocket(path);
     sockets_.clear();
@@ -178,6 +184,14 @@ class GrpcServer final : public Server {
     stream_ender_.End();
     acceptor_.reset();
     server_.reset();
+  }
+
+  void StopTracing() {
+    if (observer_.exporter() == nullptr || std::exchange(tracing_stopped_, true)) return;
+    observer_.Stop();
+    const SpanExporter::Counts counts = observer_.exporter()->counts();
+    Log(LogLevel::kInfo, "tracing ended",
+        {LogNumber("calls_exported", counts.exported), LogNumber("calls_dropped", counts.dropped)});
   }
 
   absl::Status ShareMemory(const ServerConfig& config) {
@@ -339,6 +353,8 @@ class GrpcServer final : public Server {
   std::unique_ptr<Acceptor> acceptor_;
   std::vector<std::string> addresses_;
   std::vector<std::string> sockets_;
+  const std::string slow_calls_file_;
+  bool tracing_stopped_ = false;
   std::set<std::string> lost_devices_;  // that were told of
 };
 

@@ -41,6 +41,9 @@ class Server {
   // to be stopped. Any thread.
   virtual absl::Status CheckListeners() = 0;
 
+  // Writes the slow calls to --slow-calls-file. Errors name the flag.
+  virtual absl::Status WriteSlowCalls() = 0;
+
   // Tells health checks that it will stop, and goes on serving.
   virtual void AnnounceStop() = 0;
 

@@ -33,6 +33,14 @@ struct ClientConfig {
   bool reflection = true;
 };
 
+// What is told of single calls, besides their lines in the log.
+struct TracingConfig {
+  std::string endpoint;         // of a collector; empty = none
+  double sampled_part = 0;      // of calls without a traceparent
+  absl::Duration slow_call;     // zero: none is kept
+  std::string slow_calls_file;  // empty = none
+};
+
 inline constexpr char kAllowSharedMemory[] = "--allow-shared-memory";
 
 struct SharedMemoryConfig {
@@ -55,6 +63,7 @@ struct ServerConfig {
   LogFormat log_format = LogFormat::kText;
   LoadReportPolicy load_reports = LoadReportPolicy::kOff;
   bool channelz = false;
+  TracingConfig tracing;
   absl::Duration grace_period;
   absl::Duration drain_timeout = absl::Seconds(30);
   ConnectionConfig connections;

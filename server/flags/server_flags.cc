@@ -14,6 +14,7 @@
 #include "core/base/strings.h"
 #include "server/connections/unix_socket.h"
 #include "server/flags/listen_address.h"
+#include "server/tracing/collector.h"
 
 namespace opserve::server {
 namespace {
@@ -188,13 +189,14 @@ void AddSharedMemoryFlags(FlagSet& flags, SharedMemoryConfig& config) {
                 "Bound on it, over all clients. It is beside --memory-limit.");
 }
 
-absl::Status ReadShare(const std::string& text, double& share) {
-  int percent = 0;
-  if (!text.ends_with('%') || !absl::SimpleAtoi(text.substr(0, text.size() - 1), &percent) ||
-      percent < 1 || percent > 100) {
-    return InvalidParameter("--client-share", "1% to 100%", Quoted(text));
+absl::Status ReadPercent(const std::string& text, std::string_view flag, double least,
+                         double& part) {
+  double percent = 0;
+  if (!text.ends_with('%') || !absl::SimpleAtod(text.substr(0, text.size() - 1), &percent) ||
+      !(percent >= least && percent <= 100)) {
+    return InvalidParameter(flag, absl::StrCat(least, "% to 100%"), Quoted(text));
   }
-  share = percent / 100.0;
+  part = percent / 100.0;
   return absl::OkStatus();
 }
 
@@ -205,7 +207,9 @@ void AddFairnessFlags(FlagSet& flags, ClientConfig& config) {
       "What one client may hold of what the others leave: of device memory, calls and bytes in\n"
       "flight, sessions, connections. A client is an IPv4 address, a /64 of IPv6, or all unix\n"
       "sockets. 100% behind a proxy, where all clients look like one.",
-      [&share = config.share](const std::string& text) { return ReadShare(text, share); });
+      [&share = config.share](const std::string& text) {
+        return ReadPercent(text, "--client-share", 1, share);
+      });
   flags.AddCount("--max-connections", config.max_connections, kCountOrNone,
                  "Connections at one time. 0: as many as the process may have descriptors for.");
   flags.AddCount("--max-connections-per-peer", config.max_connections_of_peer, kCountOrNone,
@@ -239,7 +243,35 @@ void AddClientFlags(FlagSet& flags, ClientConfig& config) {
   flags.AddSwitch("--no-reflection", config.reflection, "Do not serve gRPC's server reflection.");
 }
 
+void AddTracingFlags(FlagSet& flags, TracingConfig& config) {
+  flags.SetGroup("Tracing");
+  flags.Add(
+      "--trace-endpoint", "URL", config.endpoint,
+      "Send the spans of traced calls to this OpenTelemetry collector, by OTLP/HTTP as JSON:\n"
+      "http://HOST:4318 (then /v1/traces) or with a path. Traced are the calls whose\n"
+      "traceparent says that they are sampled. Default: none.",
+      [&endpoint = config.endpoint](const std::string& text) {
+        endpoint = text;
+        return ParseCollectorUrl(text).status();
+      });
+  flags.Add("--trace-sample", "PERCENT", absl::StrCat(100 * config.sampled_part, "%"),
+            "Of the calls without a traceparent, how many are traced all the same.",
+            [&part = config.sampled_part](const std::string& text) {
+              return ReadPercent(text, "--trace-sample", 0, part);
+            });
+  flags.AddTime("--slow-call-time", config.slow_call, ParseTimeout,
+                "Keep the newest 512 calls that took this long or longer. 0: none.");
+  flags.Add("--slow-calls-file", "PATH", config.slow_calls_file,
+            "On SIGUSR1, write them there, with their phases, as JSON for Perfetto or\n"
+            "chrome://tracing; atomically, for the server's user alone. Default: none.",
+            [&path = config.slow_calls_file](const std::string& text) {
+              path = text;
+              return absl::OkStatus();
+            });
+}
+
 void AddObservingFlags(FlagSet& flags, ServerConfig& config) {
+  AddTracingFlags(flags, config.tracing);
   flags.SetGroup("Observing");
   flags.AddEnablingSwitch(
       "--channelz", config.channelz,

@@ -1,4 +1,4 @@
-// What is known of one call: for its line in the log.
+// What is known of one call: for its line in the log, its spans, and the list of slow calls.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +21,7 @@ struct CallPhases {
   absl::Duration queued;                          // from then until it ran
   absl::Duration executed;                        // while it ran
   absl::Time answered = absl::InfinitePast();     // its status is known, its answer made
+  absl::Time ended = absl::InfinitePast();        // the transport is done with it
 };
 
 // A value, of a few hundred bytes: what of it comes from clients is cut to kMaxTextBytes.
@@ -28,6 +29,7 @@ struct CallRecord {
   static constexpr size_t kMaxTextBytes = 128;
 
   std::string_view method;  // "Execute"; lives forever
+  bool is_session = false;
   std::string op;     // empty where there is none, or none is known
   std::string peer;   // as gRPC calls it: "ipv4:127.0.0.1:40000"
   int64_t calls = 0;  // of a batch; commands of a session
@@ -38,8 +40,11 @@ struct CallRecord {
   std::optional<ErrorReason> reason;  // of a call that failed
   std::string parameter;              // likewise: of the call, as its client called it
   std::string fault;                  // of a fault of the server's or a device's, in words
+  // A root of its trace has a parent_id of zeros.
   std::optional<TraceContext> trace;
+  bool is_sampled = false;  // its spans are to be exported
   CallPhases phases;
+  absl::Time ended_at;  // phases.ended, by the wall clock
 
   bool failed() const { return code != absl::StatusCode::kOk; }
 };

@@ -45,7 +45,7 @@ MAY_INCLUDE = {
     + ["proto", "server/calls", "server/codec", "server/connections", "server/counters", "server/session"]
     + ["server/shared_memory", "server/tracing", "server/transport/messages", "server/transport/unary"],
     "server/transport/process": ["core/base", "server/connections", "server/log"],
-    "server/flags": ["core/base", "core/engine", "server/connections", "server/counters", "server/log", "server/session"],
+    "server/flags": ["core/base", "core/engine", "server/connections", "server/counters", "server/log", "server/session", "server/tracing"],
     "server": ["core/base"]
     + ["server/connections", "server/counters", "server/flags", "server/log", "server/shared_memory"]
     + ["server/tracing", "server/transport/process", "server/transport/services", "server/transport/unary"],

@@ -68,6 +68,8 @@ SessionCall::SessionCall(Engine& engine, const SessionServiceOptions& options, S
       record_(RecordOf(kSessionMethod, context)),
       idle_since_(options.clock->Now()) {
   options_.counters->SessionOpened();
+  record_.is_session = true;
+  record_.is_sampled = options.observer->Samples(record_.trace);
   record_.phases.begun = idle_since_;
 }
 
@@ -187,6 +189,8 @@ void SessionCall::Report() {
   record_.phases.answered = options_.clock->Now();
   TakeStatus(status, record_);
   options_.observer->log().Write(status, [this] { return record_; });
+  record_.phases.ended = record_.phases.answered;
+  options_.observer->Ended(std::move(record_));
 }
 
 bool SessionCall::HasRead() {

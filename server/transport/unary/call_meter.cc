@@ -29,8 +29,19 @@ CallMeter::CallMeter(const CallSinks& sinks, Method method, grpc::CallbackServer
   if (sinks_.observer.IsWatching()) Watch();
 }
 
+CallMeter::~CallMeter() {
+  if (record_ == nullptr) return;
+  record_->phases.ended = sinks_.observer.clock().Now();
+  sinks_.observer.Ended(*std::move(record_));
+}
+
 void CallMeter::Watch() {
+  std::optional<TraceContext> trace = TraceOf(context_);
+  const bool is_sampled = sinks_.observer.Samples(trace);
+  if (!is_sampled && !sinks_.observer.WatchesAll()) return;
   record_ = std::make_unique<CallRecord>(RecordOf(MethodName(method_), context_));
+  record_->trace = trace;
+  record_->is_sampled = is_sampled;
   record_->request_bytes = request_bytes_;
   record_->phases.begun = sinks_.observer.clock().Now();
 }

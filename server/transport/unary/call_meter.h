@@ -26,12 +26,13 @@ struct CallSinks {
   const LoadReports& load_reports;
 };
 
-// From when a call came to its end. What it is made with must outlive
+// From when a call came to when the transport is done with it. What it is made with must outlive
 // it.
 class CallMeter {
  public:
   CallMeter(const CallSinks& sinks, Method method, grpc::CallbackServerContext& context,
             size_t request_bytes);
+  ~CallMeter();
   CallMeter(const CallMeter&) = delete;
   CallMeter& operator=(const CallMeter&) = delete;
 

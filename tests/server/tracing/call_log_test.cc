@@ -26,7 +26,8 @@ CallRecord Sample() {
                    .handed_over = begun + absl::Microseconds(1),
                    .queued = absl::Nanoseconds(200),
                    .executed = absl::Nanoseconds(300),
-                   .answered = begun + absl::Microseconds(2)};
+                   .answered = begun + absl::Microseconds(2),
+                   .ended = begun + absl::Microseconds(3)};
   return record;
 }
 
