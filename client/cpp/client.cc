@@ -31,11 +31,16 @@ constexpr absl::Duration kAskForLimits = absl::Seconds(5);
 template <typename T, typename Read>
 CallHandle Start(Connection& connection, const char* method, const Request& request,
                  const CallOptions& options, Read read, Done<T> done) {
+  if (absl::Status status = CheckTraceParent(options.traceparent); !status.ok()) {
+    done(std::move(status));
+    return {};
+  }
   auto ended = [read = std::move(read), done = std::move(done)](absl::Status status,
                                                                 const Fragments& answer) mutable {
     done(status.ok() ? read(answer) : absl::StatusOr<T>(std::move(status)));
   };
-  return CallHandle(connection.Start(method, request, options.timeout, std::move(ended)));
+  return CallHandle(
+      connection.Start(method, request, {options.timeout, options.traceparent}, std::move(ended)));
 }
 
 // Starts a call by start(done) and waits for it.
@@ -83,6 +88,10 @@ CallHandle StartLarge(const std::shared_ptr<Connection>& connection, const char*
                   absl::StrCat(kTransportMaxBytes, " bytes, which is all that gRPC carries")));
     return {};
   }
+  if (absl::Status status = CheckTraceParent(options.traceparent); !status.ok()) {
+    done(std::move(status));
+    return {};
+  }
   auto ended = [connection, op, bytes, read, done = std::move(done)](
                    absl::Status status, const Fragments& answer) mutable {
     if (status.ok()) return done(read(answer));
@@ -90,7 +99,8 @@ CallHandle StartLarge(const std::shared_ptr<Connection>& connection, const char*
       return done(std::move(status));
     ExplainTooLarge<T>(connection, op, bytes, std::move(status), std::move(done));
   };
-  return CallHandle(connection->Start(method, request, options.timeout, std::move(ended)));
+  return CallHandle(
+      connection->Start(method, request, {options.timeout, options.traceparent}, std::move(ended)));
 }
 
 // What the caller knows of the answers to calls; and the shared memory of calls, which is not to be

@@ -11,6 +11,7 @@
 #include "client/cli/output/report.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
+#include "core/base/trace_context.h"
 
 namespace opserve::cli {
 namespace {
@@ -93,6 +94,9 @@ CLI::Option* AddGlobalOptions(CLI::App& app, Words& words) {
       ->transform(CLI::AsSizeValue(false))
       ->default_str("256MiB")
       ->type_name("SIZE");
+  app.add_option("--traceparent", words.arguments.traceparent,
+                 "W3C trace that the calls belong to: 00-<trace id>-<span id>-<flags>")
+      ->type_name("TRACEPARENT");
   app.add_flag("--json", words.json, "machine-readable output; errors too");
   app.set_version_flag("--version", absl::StrCat("opserve ", OPSERVE_VERSION));
   return target;
@@ -194,6 +198,12 @@ absl::StatusOr<Arguments> Finish(Words words) {
       arguments.timeout <= absl::ZeroDuration()) {
     return UsageError(absl::StrCat("--timeout: want a duration such as 500ms, 10s or inf, got '",
                                    words.timeout, "'"));
+  }
+  if (!arguments.traceparent.empty() && !ParseTraceParent(arguments.traceparent).has_value()) {
+    return UsageError(
+        absl::StrCat("--traceparent: want one of W3C Trace Context, such as "
+                     "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01, got '",
+                     arguments.traceparent, "'"));
   }
   arguments.watch = absl::Seconds(words.watch_seconds);
   arguments.format = words.json ? OutputFormat::kJson : OutputFormat::kText;

@@ -32,6 +32,7 @@ struct Arguments {
   bool target_given = false;  // by a flag or the environment
   absl::Duration timeout;
   int64_t max_answer_bytes = client::ConnectOptions().max_answer_bytes;
+  std::string traceparent;  // empty: none
   OutputFormat format = OutputFormat::kText;
   std::string op;      // ops: empty = all
   std::string search;  // ops: in names, families and summaries

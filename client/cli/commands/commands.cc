@@ -1,5 +1,6 @@
 #include "client/cli/commands/commands.h"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "client/cli/output/report.h"
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
+#include "core/base/trace_context.h"
 
 namespace opserve::cli {
 namespace {
@@ -77,17 +79,22 @@ absl::Status ShowInfo(const Arguments& arguments, const Remote& remote) {
 
 }  // namespace
 
-Remote::Remote(client::Client client, absl::Duration timeout)
-    : client_(std::move(client)), deadline_(Clock::Real().Now() + timeout) {}
+Remote::Remote(client::Client client, absl::Duration timeout, std::string traceparent)
+    : client_(std::move(client)),
+      deadline_(Clock::Real().Now() + timeout),
+      traceparent_(std::move(traceparent)) {}
 
-client::CallOptions Remote::options() const { return {.timeout = deadline_ - Clock::Real().Now()}; }
+client::CallOptions Remote::options() const {
+  return {.timeout = deadline_ - Clock::Real().Now(), .traceparent = traceparent_};
+}
 
-absl::Status RunCommand(const Arguments& arguments) {
-  if (arguments.command == Command::kBench) return RunBench(arguments);
+namespace {
+
+absl::Status RunRemotely(const Arguments& arguments) {
   absl::StatusOr<client::Client> client =
       client::Client::Connect(arguments.target, {.max_answer_bytes = arguments.max_answer_bytes});
   if (!client.ok()) return UsageError(client.status());
-  const Remote remote(*std::move(client), arguments.timeout);
+  const Remote remote(*std::move(client), arguments.timeout, arguments.traceparent);
   switch (arguments.command) {
     case Command::kOps:
       return ListOperators(arguments, remote);
@@ -105,6 +112,16 @@ absl::Status RunCommand(const Arguments& arguments) {
       break;
   }
   return absl::InternalError("unknown command");
+}
+
+}  // namespace
+
+absl::Status RunCommand(const Arguments& arguments) {
+  if (arguments.command == Command::kBench) return RunBench(arguments);
+  absl::Status status = RunRemotely(arguments);
+  const std::optional<TraceContext> trace = ParseTraceParent(arguments.traceparent);
+  if (status.ok() || !trace.has_value()) return status;
+  return InTrace(std::move(status), HexOf(trace->trace_id));
 }
 
 }  // namespace opserve::cli

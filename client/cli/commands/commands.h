@@ -11,7 +11,7 @@ namespace opserve::cli {
 // A client and the time that is left for the whole command.
 class Remote {
  public:
-  Remote(client::Client client, absl::Duration timeout);
+  Remote(client::Client client, absl::Duration timeout, std::string traceparent = {});
   const client::Client& client() const { return client_; }
   // For the next call.
   client::CallOptions options() const;
@@ -19,6 +19,7 @@ class Remote {
  private:
   client::Client client_;
   absl::Time deadline_;
+  std::string traceparent_;
 };
 
 // Does what `arguments` say; the result is on standard output. Errors are those that ExitCodeOf

@@ -156,6 +156,7 @@ absl::StatusOr<client::ExecuteResult> RunOnSession(const client::Call& call, Chu
                                                    Progress progress) {
   client::SessionOptions options;
   options.timeout = remote.options().timeout;
+  options.traceparent = remote.options().traceparent;
   OPSERVE_ASSIGN_OR_RETURN(Session session, remote.client().OpenSession(std::move(options)));
   SessionRun run(call, remote, session, files, std::move(progress));
   absl::StatusOr<client::ExecuteResult> result = run.Run(chunks);

@@ -26,7 +26,8 @@ std::string Shown(const Arguments& arguments, const client::Statistics& before,
 }  // namespace
 
 absl::Status Stats(const Arguments& arguments, const client::Client& client) {
-  const client::CallOptions options{.timeout = arguments.timeout};
+  const client::CallOptions options{.timeout = arguments.timeout,
+                                    .traceparent = arguments.traceparent};
   OPSERVE_ASSIGN_OR_RETURN(client::Statistics before, client.GetStatistics(options));
   if (arguments.watch == absl::ZeroDuration()) {
     return WriteOutput(arguments.format == OutputFormat::kJson

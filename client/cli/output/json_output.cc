@@ -277,6 +277,8 @@ std::string ErrorJson(const absl::Status& status) {
     add("want", detail->want);
     add("got", detail->got);
   }
+  if (const std::string trace_id = TraceIdOf(status); !trace_id.empty())
+    error["trace_id"] = trace_id;
   return Dump({{"error", std::move(error)}});
 }
 

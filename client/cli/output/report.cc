@@ -12,6 +12,7 @@ namespace opserve::cli {
 namespace {
 
 constexpr char kUsageUrl[] = "opserve/cli-usage";
+constexpr char kTraceUrl[] = "opserve/cli-trace";
 constexpr size_t kMaxErrorBytes = 4096;
 
 }  // namespace
@@ -23,6 +24,16 @@ absl::Status UsageError(absl::Status status) {
 
 absl::Status UsageError(std::string_view message) {
   return UsageError(absl::InvalidArgumentError(ToAbsl(message)));
+}
+
+absl::Status InTrace(absl::Status status, std::string_view trace_id) {
+  status.SetPayload(kTraceUrl, absl::Cord(ToAbsl(trace_id)));
+  return status;
+}
+
+std::string TraceIdOf(const absl::Status& status) {
+  const auto trace_id = status.GetPayload(kTraceUrl);
+  return trace_id.has_value() ? std::string(*trace_id) : "";
 }
 
 ExitCode ExitCodeOf(const absl::Status& status) {
@@ -41,7 +52,10 @@ std::string ErrorLine(const absl::Status& status) {
   const int code = detail.has_value() ? GetErrorReasonInfo(detail->reason).aclnn_code : 0;
   if (!detail.has_value() && ExitCodeOf(status) == ExitCode::kUsage) return line;
   absl::StrAppend(&line, " (", code == 0 ? "" : absl::StrCat(code, ", "),
-                  absl::StatusCodeToString(status.code()), ")");
+                  absl::StatusCodeToString(status.code()));
+  if (const std::string trace_id = TraceIdOf(status); !trace_id.empty())
+    absl::StrAppend(&line, ", trace ", trace_id);
+  line.push_back(')');
   return line;
 }
 

@@ -77,8 +77,11 @@ absl::Status WaitForSession(SessionChannel& channel, absl::Duration timeout) {
 absl::StatusOr<Session> Client::OpenSession() const { return OpenSession(SessionOptions()); }
 
 absl::StatusOr<Session> Client::OpenSession(SessionOptions options) const {
-  const auto channel = std::make_shared<SessionChannel>(connection_->target(), options.timeout,
-                                                        std::move(options.on_draining));
+  OPSERVE_RETURN_IF_ERROR(CheckTraceParent(options.traceparent));
+  const auto channel = std::make_shared<SessionChannel>(
+      connection_->target(),
+      RpcOptions{.timeout = options.timeout, .traceparent = std::move(options.traceparent)},
+      std::move(options.on_draining));
   channel->Start(*connection_);
   OPSERVE_RETURN_IF_ERROR(WaitForSession(*channel, options.start_timeout));
   return Session(channel);

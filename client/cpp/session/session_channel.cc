@@ -32,15 +32,15 @@ void EndCommand(OnAnswer& handler, const absl::Status& status) {
 
 }  // namespace
 
-SessionChannel::SessionChannel(std::string target, absl::Duration timeout,
+SessionChannel::SessionChannel(std::string target, RpcOptions options,
                                absl::AnyInvocable<void()> on_draining)
     : target_(std::move(target)),
-      timeout_(timeout),
-      deadline_(Clock::Real().Now() + timeout),
+      options_(std::move(options)),
+      deadline_(Clock::Real().Now() + options_.timeout),
       on_draining_(std::move(on_draining)) {}
 
 void SessionChannel::Start(Connection& connection) {
-  stream_ = connection.NewStream(kMethod, timeout_, shared_from_this());
+  stream_ = connection.NewStream(kMethod, options_, shared_from_this());
   stream_->Start();
 }
 

@@ -43,8 +43,7 @@ struct Command {
 class SessionChannel final : public MessageStream::Listener,
                              public std::enable_shared_from_this<SessionChannel> {
  public:
-  SessionChannel(std::string target, absl::Duration timeout,
-                 absl::AnyInvocable<void()> on_draining);
+  SessionChannel(std::string target, RpcOptions options, absl::AnyInvocable<void()> on_draining);
 
   // Once, before all else.
   void Start(Connection& connection);
@@ -128,7 +127,7 @@ class SessionChannel final : public MessageStream::Listener,
   absl::Status Closed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string target_;
-  const absl::Duration timeout_;
+  const RpcOptions options_;
   const absl::Time deadline_;
   std::shared_ptr<MessageStream> stream_;  // set by Start
   SessionInfo info_;                       // written before has_info_

@@ -7,6 +7,7 @@
 
 #include "absl/time/time.h"
 #include "client/cpp/transport/grpc_values.h"
+#include "client/cpp/transport/message_stream.h"
 #include "core/base/mutex.h"
 
 namespace opserve::client {
@@ -15,8 +16,11 @@ namespace opserve::client {
 // context goes: Drop it when the RPC is over, where anything waits for that memory. Thread-safe.
 class CallContext {
  public:
-  void SetTimeout(absl::Duration timeout) {
-    if (timeout < absl::InfiniteDuration()) Get()->set_deadline(TimeFromNow(timeout));
+  void Set(const RpcOptions& options) {
+    const std::shared_ptr<grpc::ClientContext> context = Get();
+    if (options.timeout < absl::InfiniteDuration())
+      context->set_deadline(TimeFromNow(options.timeout));
+    if (!options.traceparent.empty()) context->AddMetadata("traceparent", options.traceparent);
   }
 
   // Nothing once it is over.

@@ -34,18 +34,19 @@ bool OwnsAllViews(const Request& request) {
 class GrpcCall final : public RunningCall, public std::enable_shared_from_this<GrpcCall> {
  public:
   // `room`: what the answer may take of the transport's memory.
-  GrpcCall(std::string target, absl::Duration timeout, AnswerRoom room, Connection::Ended ended)
+  GrpcCall(std::string target, RpcOptions options, AnswerRoom room, Connection::Ended ended)
       : room_(std::move(room)),
         target_(std::move(target)),
-        timeout_(timeout),
+        options_(std::move(options)),
         ended_(std::move(ended)) {}
 
   void Cancel() override { context_.Cancel(); }
 
   void Start(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
              const Request& request) {
-    context_.SetTimeout(timeout_);
-    if (timeout_ < absl::InfiniteDuration() && OwnsAllViews(request)) EndAfter(timeout_ + kGrace);
+    context_.Set(options_);
+    if (options_.timeout < absl::InfiniteDuration() && OwnsAllViews(request))
+      EndAfter(options_.timeout + kGrace);
     std::vector<grpc::Slice> slices;
     for (const Request::Piece& piece : request.pieces()) slices.push_back(MakeSlice(piece));
     request_ = grpc::ByteBuffer(slices.data(), slices.size());
@@ -122,7 +123,7 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
 
   absl::Status DeadlineExceeded() const {
     return absl::DeadlineExceededError(
-        absl::StrCat(target_, ": no answer within ", TimeText(timeout_)));
+        absl::StrCat(target_, ": no answer within ", TimeText(options_.timeout)));
   }
 
   absl::Status ToStatus() const {
@@ -133,7 +134,7 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
 
   const AnswerRoom room_;  // goes behind the answer
   const std::string target_;
-  const absl::Duration timeout_;
+  const RpcOptions options_;
   Connection::Ended ended_;
   CallContext context_;
   grpc::ByteBuffer request_;
@@ -151,7 +152,7 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
 const std::shared_ptr<grpc::Channel>& KeptChannel() {
   static const auto& kept = *[] {
     auto* channel = new std::shared_ptr<grpc::Channel>(grpc::CreateChannel("", nullptr));
-    const auto call = std::make_shared<GrpcCall>("", absl::InfiniteDuration(), AnswerRoom(),
+    const auto call = std::make_shared<GrpcCall>("", RpcOptions(), AnswerRoom(),
                                                  [](const absl::Status&, const Fragments&) {});
     call->Start(*channel, "/", Request());
     return channel;
@@ -218,18 +219,18 @@ Connection::Connection(std::string_view target, int64_t max_answer_bytes)
 Connection::~Connection() = default;
 
 std::shared_ptr<RunningCall> Connection::Start(const std::string& method, const Request& request,
-                                               absl::Duration timeout, Ended ended) {
-  auto call =
-      std::make_shared<GrpcCall>(target_, timeout, channel_->memory->Reserve(), std::move(ended));
+                                               RpcOptions options, Ended ended) {
+  auto call = std::make_shared<GrpcCall>(target_, std::move(options), channel_->memory->Reserve(),
+                                         std::move(ended));
   call->Start(channel_->grpc, method, request);
   return call;
 }
 
 std::shared_ptr<MessageStream> Connection::NewStream(
-    const std::string& method, absl::Duration timeout,
+    const std::string& method, RpcOptions options,
     std::shared_ptr<MessageStream::Listener> listener) {
-  return NewMessageStream(channel_->grpc, channel_->memory->Reserve(), target_, method, timeout,
-                          std::move(listener));
+  return NewMessageStream(channel_->grpc, channel_->memory->Reserve(), target_, method,
+                          std::move(options), std::move(listener));
 }
 
 }  // namespace opserve::client

@@ -48,10 +48,10 @@ class Connection {
   // Starts a unary call of `method` ("/package.Service/Method"). The request must be smaller than 4
   // GiB. An answer that is larger, or compressed, is not taken: RESOURCE_EXHAUSTED, INTERNAL.
   std::shared_ptr<RunningCall> Start(const std::string& method, const Request& request,
-                                     absl::Duration timeout, Ended ended);
+                                     RpcOptions options, Ended ended);
 
   // A bidirectional call, not yet started.
-  std::shared_ptr<MessageStream> NewStream(const std::string& method, absl::Duration timeout,
+  std::shared_ptr<MessageStream> NewStream(const std::string& method, RpcOptions options,
                                            std::shared_ptr<MessageStream::Listener> listener);
 
   const std::string& target() const { return target_; }

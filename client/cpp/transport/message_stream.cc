@@ -12,6 +12,9 @@
 #include "client/cpp/transport/call_context.h"
 #include "client/cpp/transport/grpc_values.h"
 #include "core/base/mutex.h"
+#include "core/base/op_error.h"
+#include "core/base/strings.h"
+#include "core/base/trace_context.h"
 
 namespace opserve::client {
 namespace {
@@ -23,17 +26,17 @@ class GrpcStream final : public MessageStream,
                          public std::enable_shared_from_this<GrpcStream> {
  public:
   GrpcStream(std::shared_ptr<grpc::Channel> channel, AnswerRoom room, std::string target,
-             std::string method, absl::Duration timeout, std::shared_ptr<Listener> listener)
+             std::string method, RpcOptions options, std::shared_ptr<Listener> listener)
       : channel_(std::move(channel)),
         room_(std::move(room)),
         target_(std::move(target)),
         method_(std::move(method)),
-        timeout_(timeout),
+        options_(std::move(options)),
         listener_(std::move(listener)) {}
 
   void Start() override {
     self_ = shared_from_this();
-    context_.SetTimeout(timeout_);
+    context_.Set(options_);
     const std::shared_ptr<grpc::ClientContext> context = context_.Get();
     grpc::GenericStub(channel_).PrepareBidiStreamingCall(context.get(), method_, {}, this);
     AddHold();
@@ -126,17 +129,17 @@ class GrpcStream final : public MessageStream,
 
   absl::Status Explained(absl::Status status) const {
     if (!absl::IsDeadlineExceeded(status) || GetErrorDetail(status).has_value() ||
-        timeout_ == absl::InfiniteDuration())
+        options_.timeout == absl::InfiniteDuration())
       return status;
     return absl::DeadlineExceededError(
-        absl::StrCat(target_, ": the session did not end within ", TimeText(timeout_)));
+        absl::StrCat(target_, ": the session did not end within ", TimeText(options_.timeout)));
   }
 
   const std::shared_ptr<grpc::Channel> channel_;
   const AnswerRoom room_;  // goes behind what came
   const std::string target_;
   const std::string method_;
-  const absl::Duration timeout_;
+  const RpcOptions options_;
   std::shared_ptr<Listener> listener_;
   std::shared_ptr<GrpcStream> self_;
   CallContext context_;
@@ -152,10 +155,18 @@ class GrpcStream final : public MessageStream,
 
 std::shared_ptr<MessageStream> NewMessageStream(std::shared_ptr<grpc::Channel> channel,
                                                 AnswerRoom room, std::string target,
-                                                std::string method, absl::Duration timeout,
+                                                std::string method, RpcOptions options,
                                                 std::shared_ptr<MessageStream::Listener> listener) {
   return std::make_shared<GrpcStream>(std::move(channel), std::move(room), std::move(target),
-                                      std::move(method), timeout, std::move(listener));
+                                      std::move(method), std::move(options), std::move(listener));
+}
+
+absl::Status CheckTraceParent(const std::string& traceparent) {
+  if (traceparent.empty() || ParseTraceParent(traceparent).has_value()) return absl::OkStatus();
+  return InvalidParameter("traceparent",
+                          "one of W3C Trace Context, 00-<32 digits>-<16 digits>-<2 digits>, in "
+                          "lower-case hexadecimal digits and with ids that are not zero",
+                          Quoted(traceparent.substr(0, kMaxTraceParentBytes)));
 }
 
 void RunSoon(absl::AnyInvocable<void()> task, absl::Duration delay) {

@@ -18,6 +18,15 @@ namespace opserve::client {
 
 struct AnswerRoom;
 
+// What an RPC is begun with.
+struct RpcOptions {
+  absl::Duration timeout = absl::InfiniteDuration();
+  std::string traceparent = {};  // empty: none
+};
+
+// OK for an empty traceparent and one that can be sent; 161002 naming `traceparent`.
+absl::Status CheckTraceParent(const std::string& traceparent);
+
 class MessageStream {
  public:
   // Called on threads of the transport. OnMessage and OnEnded come one at a time; OnWritten may
@@ -51,7 +60,7 @@ class MessageStream {
 // `room` is kept as long.
 std::shared_ptr<MessageStream> NewMessageStream(std::shared_ptr<grpc::Channel> channel,
                                                 AnswerRoom room, std::string target,
-                                                std::string method, absl::Duration timeout,
+                                                std::string method, RpcOptions options,
                                                 std::shared_ptr<MessageStream::Listener> listener);
 
 // Calls `task` on a thread of the transport, `delay` from now. Without a delay: for what must leave

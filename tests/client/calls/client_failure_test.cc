@@ -223,5 +223,18 @@ TEST(ClientFailureTest, CallsEndWhenTheServerGoes) {
   EXPECT_FALSE(status->ok());
 }
 
+TEST(ClientFailureTest, ATraceParentThatIsNoneIsNotSent) {
+  FakeServer server(Echo);
+  const Client client = Connect(server);
+  for (const std::string text : {"00-12-34-01", "x\r\ny: z", " "}) {
+    const auto info = client.GetServerInfo({.traceparent = text});
+    ASSERT_FALSE(info.ok()) << text;
+    ASSERT_TRUE(GetErrorDetail(info.status()).has_value());
+    EXPECT_EQ(GetErrorDetail(info.status())->parameter, "traceparent");
+    const auto result = client.Execute(LargeCall(), {.traceparent = text});
+    EXPECT_EQ(result.status(), info.status());
+  }
+}
+
 }  // namespace
 }  // namespace opserve::client

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import subprocess
 import sys
 import tempfile
 import time
@@ -14,6 +15,7 @@ from remote_calls import field  # noqa: E402
 import running_server  # noqa: E402
 
 PATIENCE_SECONDS = 10
+TIMEOUT_SECONDS = 60
 HOSTILE = 'No"\nsuch\x1b[31m op\u202e'
 
 
@@ -96,6 +98,37 @@ class CallLines(unittest.TestCase):
             request = remote_calls.execute_request(elements=index + 1)
             self.assertEqual(remote.call("Execute", request, *metadata).code, "OK")
             self.assertNotIn("trace_id", log.await_line(method="Execute", request_bytes=len(request)))
+
+    def opserve(self, address, *words):
+        """What the command says on standard error, and its exit status."""
+        command = [running_server.bin_folder() / "opserve", "--target", address, *words]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS)
+        return ended.stderr, ended.returncode
+
+    def test_the_command_and_the_cpp_client_pass_a_trace_along(self):
+        address, log = self.start("--log-level", "debug")
+        trace = ["--traceparent", remote_calls.SAMPLED[1]]
+        self.assertEqual(self.opserve(address, "devices", *trace), ("", 0))
+        self.assertEqual(log.await_line(method="ListDevices")["trace_id"], remote_calls.TRACE_ID)
+        call = ["run", "L1LossBackward", "-i", "grad_output=1", "-i", "self=f32[4]=1", "-i", "target=f32[4]=2"]
+        self.assertEqual(self.opserve(address, *call, "-a", "reduction=none", *trace), ("", 0))
+        self.assertEqual(log.await_line(method="Execute")["trace_id"], remote_calls.TRACE_ID)
+        self.assertEqual(self.opserve(address, *call, "-a", "reduction=none", "--session", *trace), ("", 0))
+        self.assertEqual(log.await_line(method="Session")["trace_id"], remote_calls.TRACE_ID)
+
+    def test_the_commands_errors_tell_the_trace(self):
+        address, _ = self.start()
+        trace = ["--traceparent", remote_calls.SAMPLED[1]]
+        text, status = self.opserve(address, "ops", "NoSuchOperator", *trace)
+        self.assertEqual(status, 1)
+        self.assertRegex(text, rf"^opserve: .* \(NOT_FOUND, trace {remote_calls.TRACE_ID}\)\n$")
+        text, _ = self.opserve(address, "--json", "ops", "NoSuchOperator", *trace)
+        self.assertEqual(json.loads(text)["error"]["trace_id"], remote_calls.TRACE_ID)
+        text, _ = self.opserve(address, "ops", "NoSuchOperator")
+        self.assertNotIn("trace", text)
+        text, status = self.opserve(address, "devices", "--traceparent", "00-12-34-01")
+        self.assertEqual(status, 2)
+        self.assertRegex(text, "^opserve: --traceparent: want .*, got '00-12-34-01'\n$")
 
     def test_lines_about_one_mistake_are_few(self):
         remote, log = self.serve()

@@ -65,6 +65,10 @@ struct ConnectOptions {
 struct CallOptions {
   // From now until the call must have ended; past it the call fails with DEADLINE_EXCEEDED.
   absl::Duration timeout = absl::InfiniteDuration();
+  // W3C Trace Context: which trace the call belongs to, as the server's log and spans then have it
+  // (docs/tracing.md): "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01". Anything else is
+  // 161002; empty: none.
+  std::string traceparent = {};
 };
 
 // A running asynchronous call. Dropping it changes nothing for the call.

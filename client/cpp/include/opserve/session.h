@@ -76,6 +76,10 @@ struct SessionOptions {
   // From now until the server must have said its first word. Past it OpenSession fails with
   // DEADLINE_EXCEEDED.
   absl::Duration start_timeout = absl::InfiniteDuration();
+  // W3C Trace Context: which trace the session belongs to, as the server's log and spans then have
+  // it (docs/tracing.md): "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01". Anything else
+  // is 161002; empty: none.
+  std::string traceparent = {};
   // Called once when the server says that it is stopping: it ends the session when nothing is
   // under way any more.
   absl::AnyInvocable<void()> on_draining;
