@@ -26,6 +26,7 @@
 #include "client/loadtest/report/run_report.h"
 #include "client/loadtest/report/texts.h"
 #include "client/loadtest/scenario/scenario.h"
+#include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "core/base/usable_cores.h"
@@ -231,7 +232,8 @@ class Bench {
                                      .window = settings_.window,
                                      .max_messages = settings_.count,
                                      .tolerance = settings_.tolerance};
-    if (level.open.has_value() && (!settings_.phases.empty() || !settings_.replay.empty())) {
+    const bool ends_by_itself = !settings_.phases.empty() || !settings_.replay.empty();
+    if (ends_by_itself) {
       options.warm_up = absl::ZeroDuration();
       options.duration =
           level.open->recorded.empty() ? absl::ZeroDuration() : level.open->recorded.back();
@@ -242,6 +244,8 @@ class Bench {
     if (!options.tolerance.has_value())
       options.window = std::min(options.window, options.duration / 10);
     options.window = std::max({options.window, options.duration / 3600, absl::Milliseconds(10)});
+    // Its last message may take as long as any.
+    if (ends_by_itself) options.duration += settings_.timeout;
     return options;
   }
 

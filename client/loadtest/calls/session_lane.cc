@@ -54,13 +54,8 @@ class SessionLane final : public Lane, public StreamHandler {
   void Open(absl::Duration lifetime) { stream_ = connection_->Open(kSession, lifetime, *this); }
 
   void Send(size_t work, absl::Duration timeout, LaneDone done) override {
-    bool broken = false;
-    {
-      const MutexLock lock(mutex_);
-      broken = broken_;
-      if (!broken) waiting_.push_back({work, timeout, std::move(done)});
-    }
-    if (broken) return done({.status = absl::UnavailableError("the session is over")});
+    Waiting next{work, timeout, std::move(done)};
+    if (!TakeIn(next)) return next.done({.status = absl::UnavailableError("the session is over")});
     // What is sent because of an answer goes together, once all of the message was looked at.
     if (!answering_) stream_->Wake();
   }
@@ -109,6 +104,13 @@ class SessionLane final : public Lane, public StreamHandler {
   }
 
  private:
+  // False, and `next` stays as it is, once the session is broken.
+  bool TakeIn(Waiting& next) {
+    const MutexLock lock(mutex_);
+    if (!broken_) waiting_.push_back(std::move(next));
+    return !broken_;
+  }
+
   // Puts the next command into `message`, and remembers who waits for its answer.
   void AddNext(uint32_t first_entry, std::string& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     Waiting next = std::move(waiting_.front());

@@ -36,6 +36,7 @@ client::Call WithOwnInputs(const client::Call& call) {
 
 client::Request MakeBatch(const Work& work, int calls) {
   std::vector<client::Call> copies;
+  copies.reserve(static_cast<size_t>(calls));
   for (int i = 0; i < calls; ++i) copies.push_back(WithOwnInputs(work.call));
   return client::MakeExecuteBatchRequest(copies);
 }

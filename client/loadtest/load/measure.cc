@@ -27,16 +27,20 @@ absl::Duration CpuTime() {
 // The loop of a level on a thread of its own.
 class LoopThread {
  public:
-  LoopThread(const Lanes& lanes, Mix& mix, Recorder& recorder, const Level& level)
-      : parts_{lanes, mix, gate_, recorder}, thread_([this, &level] {
-          if (level.open.has_value()) {
-            RunOpenLoop(parts_, *level.open);
-          } else {
-            RunClosedLoop(parts_, level.in_flight);
-          }
-          over_.Close();
-        }) {}
+  LoopThread(const Lanes& lanes, Mix& mix, Recorder& recorder)
+      : parts_{lanes, mix, gate_, recorder} {}
   ~LoopThread() { Join(); }
+
+  void Start(const Level& level) {
+    thread_ = std::thread([this, &level] {
+      if (level.open.has_value()) {
+        RunOpenLoop(parts_, *level.open);
+      } else {
+        RunClosedLoop(parts_, level.in_flight);
+      }
+      over_.Close();
+    });
+  }
 
   Gate& gate() { return gate_; }
   bool is_over() const { return over_.closed(); }
@@ -91,12 +95,18 @@ void FollowWindows(const MeasureOptions& options, const OnWindow& on_window,
 Measurement Measure(const Lanes& lanes, Mix& mix, const Level& level, const MeasureOptions& options,
                     const OnWindow& on_window, const std::atomic<bool>& stop) {
   Measurement result{.level = level, .recorder = std::make_unique<Recorder>(mix.size())};
-  LoopThread loop(lanes, mix, *result.recorder, result.level);
-  loop.GoesOnUntil(Now() + options.warm_up, stop);
+  LoopThread loop(lanes, mix, *result.recorder);
+  // Without a warm-up, the first message is one of those that are counted.
+  const bool warms_up = options.warm_up > absl::ZeroDuration();
+  if (warms_up) {
+    loop.Start(result.level);
+    loop.GoesOnUntil(Now() + options.warm_up, stop);
+  }
   const absl::Time begin = Now();
   const absl::Duration cpu = CpuTime();
   result.recorder->Begin(begin, options.tolerance.has_value() ? Keep::kLastThree : Keep::kAll);
   loop.gate().Count(options.max_messages);
+  if (!warms_up) loop.Start(result.level);
   FollowWindows(options, on_window, stop, loop, result);
   // The last of so many messages are part of what is measured.
   if (loop.gate().closed()) loop.WaitForLast(stop);

@@ -38,6 +38,7 @@ class OpenLoopRun {
 
   void Run() {
     std::vector<std::thread> threads;
+    threads.reserve(static_cast<size_t>(load_.threads));
     for (int i = 0; i < load_.threads; ++i)
       threads.emplace_back([this, i] { SendAll(static_cast<size_t>(i)); });
     for (std::thread& thread : threads) thread.join();

@@ -50,13 +50,8 @@ class ScriptLane final : public Lane, public StreamHandler {
   void Open(absl::Duration lifetime) { stream_ = connection_->Open(kSession, lifetime, *this); }
 
   void Send(size_t /*work*/, absl::Duration /*timeout*/, LaneDone done) override {
-    absl::Status broken;
-    {
-      const MutexLock lock(mutex_);
-      broken = broken_;
-      if (broken.ok()) wanted_.push_back(std::move(done));
-    }
-    if (!broken.ok()) return done({.status = broken});
+    const absl::Status taken = TakeIn(done);
+    if (!taken.ok()) return done({.status = taken});
     if (!answering_) stream_->Wake();
   }
 
@@ -111,6 +106,13 @@ class ScriptLane final : public Lane, public StreamHandler {
   }
 
  private:
+  // An error, and `done` stays as it is, once the stream is broken.
+  absl::Status TakeIn(LaneDone& done) {
+    const MutexLock lock(mutex_);
+    if (broken_.ok()) wanted_.push_back(std::move(done));
+    return broken_;
+  }
+
   // The unit that begins now ends with the answer to one of its messages.
   uint64_t BeginUnit() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     units_.emplace(next_id_ + static_cast<uint64_t>(script_->answered_message()),
