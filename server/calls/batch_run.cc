@@ -281,7 +281,8 @@ WrittenMessage BatchRun::Answer() {
       continue;
     }
     ++failed_calls_;
-    counters_.Failed(ReasonOf(result.outputs.status()));
+    counters_.Failed("a call of ExecuteBatch", ReasonOf(result.outputs.status()),
+                     result.outputs.status());
     writer.AddError(result.outputs.status());
   }
   counters_.BatchEnded(calls_, failed_calls_);

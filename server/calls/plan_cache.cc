@@ -14,7 +14,11 @@ size_t BytesOf(std::string_view header) { return 2048 + 16 * header.size(); }
 std::shared_ptr<const PlannedCall> PlanCache::Find(std::string_view header, size_t raw_entries) {
   const MutexLock lock(mutex_);
   const auto found = index_.find(Key{header, raw_entries});
-  if (found == index_.end()) return nullptr;
+  if (found == index_.end()) {
+    ++misses_;
+    return nullptr;
+  }
+  ++hits_;
   entries_.splice(entries_.begin(), entries_, found->second);
   return found->second->planned;
 }
@@ -32,9 +36,9 @@ void PlanCache::Put(std::string header, size_t raw_entries,
   while (bytes_ > kMaxBytes) DropOldest();
 }
 
-size_t PlanCache::size() const {
+PlanCache::Stats PlanCache::stats() const {
   const MutexLock lock(mutex_);
-  return entries_.size();
+  return {.entries = entries_.size(), .bytes = bytes_, .hits = hits_, .misses = misses_};
 }
 
 void PlanCache::DropOldest() {

@@ -32,7 +32,13 @@ class PlanCache {
   // long are not kept, nor such as brought values, which may be much larger than their message.
   void Put(std::string header, size_t raw_entries, std::shared_ptr<const PlannedCall> planned);
 
-  size_t size() const;
+  struct Stats {
+    size_t entries = 0;
+    size_t bytes = 0;
+    int64_t hits = 0;  // of Find
+    int64_t misses = 0;
+  };
+  Stats stats() const;
 
  private:
   struct Entry {
@@ -60,6 +66,8 @@ class PlanCache {
   Entries entries_ ABSL_GUARDED_BY(mutex_);  // the one used last is in front
   absl::flat_hash_map<Key, Entries::iterator> index_ ABSL_GUARDED_BY(mutex_);
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t hits_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t misses_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace opserve::server

@@ -1,5 +1,7 @@
 #include "server/counters/server_counters.h"
 
+#include <algorithm>
+#include <bit>
 #include <numeric>
 #include <type_traits>
 
@@ -47,22 +49,27 @@ void ServerCounters::CallBegan(Method method) {
   Add(kLayout.methods[static_cast<size_t>(method)].begun, 1);
 }
 
-void ServerCounters::CallEnded(Method method, absl::StatusCode code, size_t request_bytes,
-                               size_t response_bytes) {
+void ServerCounters::CallEnded(Method method, const Ended& ended) {
   const ServerCounts::OfMethod& counts = kLayout.methods[static_cast<size_t>(method)];
-  const auto number = static_cast<size_t>(code);
+  const auto number = static_cast<size_t>(ended.code);
   const bool known = number < kNumStatusCodes;
   Add(counts.ended[known ? number : static_cast<size_t>(absl::StatusCode::kUnknown)], 1);
-  Add(counts.request_bytes, static_cast<int64_t>(request_bytes));
-  if (response_bytes > 0) Add(counts.response_bytes, static_cast<int64_t>(response_bytes));
+  Add(counts.request_bytes, static_cast<int64_t>(ended.request_bytes));
+  if (ended.response_bytes > 0)
+    Add(counts.response_bytes, static_cast<int64_t>(ended.response_bytes));
+  Add(counts.took_ns, absl::ToInt64Nanoseconds(ended.took));
+  Add(counts.took[DurationBucket(ended.took)], 1);
 }
 
-void ServerCounters::Failed(ErrorReason reason) {
+void ServerCounters::Failed(std::string_view what, ErrorReason reason, const absl::Status& status) {
   Add(kLayout.errors[static_cast<size_t>(reason)], 1);
+  recent_errors_.Note(what, reason, status);
 }
 
 void ServerCounters::BatchEnded(size_t calls, size_t failed_calls) {
   Add(kLayout.batch_calls, static_cast<int64_t>(calls));
+  const auto size = static_cast<size_t>(std::bit_width(std::max<size_t>(calls, 1) - 1));
+  Add(kLayout.batch_sizes[std::min(size, kNumBatchSizes - 1)], 1);
   if (failed_calls > 0) Add(kLayout.batch_failed_calls, static_cast<int64_t>(failed_calls));
 }
 

@@ -9,7 +9,10 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "core/base/duration_buckets.h"
 #include "core/base/op_error.h"
+#include "server/counters/recent_errors.h"
 
 namespace opserve::server {
 
@@ -29,6 +32,9 @@ inline constexpr size_t kNumStatusCodes = 17;  // OK to UNAUTHENTICATED
 // "Execute"
 std::string_view MethodName(Method method);
 
+// Batches of up to 1, 2, 4, … 4096 calls.
+inline constexpr size_t kNumBatchSizes = 13;
+
 // Numbers to add to: a copy is the state of a moment. All of int64_t, so that it is an array, too.
 struct ServerCounts {
   struct OfMethod {
@@ -36,12 +42,17 @@ struct ServerCounts {
     std::array<int64_t, kNumStatusCodes> ended = {};  // by status code
     int64_t request_bytes = 0;
     int64_t response_bytes = 0;
+    // From when the message was there to the status, of those that ended: summed up, and how many
+    // took how long.
+    int64_t took_ns = 0;
+    DurationCounts took = {};
   };
   std::array<OfMethod, kNumMethods> methods = {};
   // By reason: of calls, of calls inside batches, of session commands.
   std::array<int64_t, kNumErrorReasons> errors = {};
   int64_t batch_calls = 0;
   int64_t batch_failed_calls = 0;
+  std::array<int64_t, kNumBatchSizes> batch_sizes = {};
   int64_t sessions_opened = 0;
   int64_t sessions_closed = 0;
   int64_t sessions_refused = 0;
@@ -68,8 +79,15 @@ class ServerCounters {
   ServerCounters& operator=(const ServerCounters&) = delete;
 
   void CallBegan(Method method);
-  void CallEnded(Method method, absl::StatusCode code, size_t request_bytes, size_t response_bytes);
-  void Failed(ErrorReason reason);
+  struct Ended {
+    absl::StatusCode code = absl::StatusCode::kOk;
+    size_t request_bytes = 0;
+    size_t response_bytes = 0;
+    absl::Duration took;
+  };
+  void CallEnded(Method method, const Ended& ended);
+  // What failed with it: a method's name, or what it is a part of.
+  void Failed(std::string_view what, ErrorReason reason, const absl::Status& status);
   void BatchEnded(size_t calls, size_t failed_calls);
   void SessionOpened();
   void SessionClosed();
@@ -81,6 +99,8 @@ class ServerCounters {
 
   // Each number by itself is one that was true since the call began.
   ServerCounts Sum() const;
+  // Some of the latest failures.
+  const RecentErrors& recent_errors() const { return recent_errors_; }
 
  private:
   struct Shard;
@@ -90,6 +110,7 @@ class ServerCounters {
 
   static const ServerCounts kLayout;
   const std::unique_ptr<Shard[]> shards_;
+  RecentErrors recent_errors_;
 };
 
 }  // namespace opserve::server

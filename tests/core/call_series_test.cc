@@ -138,6 +138,10 @@ TEST_F(CallSeriesTest, CallsFailByThemselves) {
     ExpectOutput(*outputs, i);
   }
   EXPECT_EQ(engine_->statistics().failed_calls, 2);
+  const OperatorStatistics op = engine_->statistics().operators.at(0);
+  EXPECT_EQ(op.ended[static_cast<size_t>(absl::StatusCode::kOk)], 4);
+  EXPECT_EQ(op.ended[static_cast<size_t>(absl::StatusCode::kInvalidArgument)], 2);
+  EXPECT_EQ(op.executed[0], 6);
   EXPECT_EQ(engine_->statistics().output_bytes, 4 * plan_.call.output_bytes());
 }
 
@@ -153,6 +157,8 @@ TEST_F(CallSeriesTest, ExpiredAndCancelledOnesDoNotRun) {
   for (const CallSeries::Call& call : calls_)
     EXPECT_EQ(call.status.code(), absl::StatusCode::kCancelled);
   EXPECT_EQ(engine_->statistics().expired_calls, 3);
+  EXPECT_EQ(engine_->statistics().operators.at(0).ended[4], 3);  // DEADLINE_EXCEEDED
+  EXPECT_EQ(engine_->statistics().failed_calls, 0);
   EXPECT_EQ(engine_->statistics().cancelled_calls, 3);
   EXPECT_EQ(engine_->statistics().output_bytes, 0);
 }

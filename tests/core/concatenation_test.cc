@@ -238,6 +238,9 @@ TEST_F(ConcatenationTest, JoinedCallsAreCountedByTheirOperator) {
   EXPECT_EQ(joined.op, "HardshrinkBackward");
   EXPECT_EQ(joined.calls, 3);
   EXPECT_EQ(joined.queue_wait, absl::Seconds(3));
+  EXPECT_EQ(joined.ended[0], 3);
+  EXPECT_EQ(joined.queued[DurationBucket(absl::Seconds(1))], 3);
+  EXPECT_EQ(joined.executed[0], 3);
   EXPECT_EQ(joined.input_bytes, 2 * 4 * (8 + 9 + 10));
   EXPECT_EQ(joined.output_bytes, 4 * (8 + 9 + 10));
   ExpectNothingLeft();

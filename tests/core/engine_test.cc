@@ -199,6 +199,13 @@ TEST_F(EngineTest, StatisticsCountWhatRan) {
   EXPECT_EQ(statistics.inline_calls, 2);
   EXPECT_EQ(statistics.queued_calls, 1);
   EXPECT_EQ(statistics.failed_calls, 1);
+  ASSERT_EQ(statistics.operators.size(), 1u);
+  const OperatorStatistics& op = statistics.operators[0];
+  EXPECT_EQ(op.ended[static_cast<size_t>(absl::StatusCode::kOk)], 2);
+  EXPECT_EQ(op.ended[static_cast<size_t>(absl::StatusCode::kInvalidArgument)], 1);
+  // The clock stands still.
+  EXPECT_EQ(op.executed[0], 3);
+  EXPECT_EQ(op.queued[0], 1);
   EXPECT_EQ(statistics.output_bytes, (8 + 300'000) * 4);
   EXPECT_EQ(statistics.calls_in_flight, 0);
   EXPECT_EQ(statistics.bytes_in_flight, 0);

@@ -280,6 +280,7 @@ TEST(PiecewiseCallsTest, ACallIsCountedOnce) {
   ASSERT_EQ(counted.operators.size(), 1u);
   EXPECT_EQ(counted.operators[0].op, "HardshrinkBackward");
   EXPECT_EQ(counted.operators[0].calls, 1);
+  EXPECT_EQ(counted.operators[0].ended[0], 1);
   EXPECT_EQ(counted.operators[0].failed_calls, 1);
   EXPECT_EQ(counted.operators[0].input_bytes, 4 * 4 + 4);
   EXPECT_EQ(counted.operators[0].output_bytes, 4 * 4);

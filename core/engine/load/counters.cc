@@ -3,20 +3,42 @@
 namespace opserve {
 namespace {
 
+template <size_t kCount>
+std::array<int64_t, kCount> ReadAll(const std::array<EngineCounters::Count, kCount>& counts) {
+  std::array<int64_t, kCount> numbers = {};
+  for (size_t i = 0; i < kCount; ++i) numbers[i] = counts[i].load(std::memory_order_relaxed);
+  return numbers;
+}
+
+bool IsDrop(absl::StatusCode code) {
+  return code == absl::StatusCode::kCancelled || code == absl::StatusCode::kDeadlineExceeded;
+}
+
+int64_t FailedCalls(const OperatorStatistics& statistics) {
+  int64_t failed = 0;
+  for (size_t i = 1; i < kNumCallCodes; ++i)
+    failed += IsDrop(static_cast<absl::StatusCode>(i)) ? 0 : statistics.ended[i];
+  return failed;
+}
+
 // Adds what was counted of an operator to the whole, unless it was not called.
 void AddOperator(const Operator& op, const EngineCounters::OfOperator& counts,
                  EngineStatistics& statistics) {
   const int64_t inline_calls = counts.inline_calls;
   const int64_t queued_calls = counts.queued_calls;
   if (inline_calls + queued_calls == 0) return;
-  const OperatorStatistics& added = statistics.operators.emplace_back(
+  OperatorStatistics& added = statistics.operators.emplace_back(
       OperatorStatistics{.op = op.name,
                          .calls = inline_calls + queued_calls,
-                         .failed_calls = counts.failed_calls,
                          .queue_wait = absl::Nanoseconds(counts.queue_wait_ns.load()),
                          .execution = absl::Nanoseconds(counts.execution_ns.load()),
                          .input_bytes = counts.input_bytes,
-                         .output_bytes = counts.output_bytes});
+                         .output_bytes = counts.output_bytes,
+                         .ended = ReadAll(counts.failed),
+                         .executed = ReadAll(counts.executed),
+                         .queued = ReadAll(counts.queued)});
+  added.ended[0] = counts.succeeded;
+  added.failed_calls = FailedCalls(added);
   statistics.inline_calls += inline_calls;
   statistics.queued_calls += queued_calls;
   statistics.failed_calls += added.failed_calls;
@@ -45,17 +67,31 @@ void EngineCounters::CountRefusal(Admission::Refusal refusal) {
 
 void EngineCounters::CountEnd(const OpCall& call, int64_t input_bytes, absl::Duration executed,
                               const absl::Status& status) {
+  Add(Of(*call.op).execution_ns, executed);
+  CountExecutions(*call.op, executed, 1);
+  CountOutcome(call, input_bytes, status);
+}
+
+void EngineCounters::CountOutcome(const OpCall& call, int64_t input_bytes,
+                                  const absl::Status& status) {
   OfOperator& counts = Of(*call.op);
   Add(counts.input_bytes, input_bytes);
-  Add(counts.execution_ns, executed);
-  if (status.ok()) return Add(counts.output_bytes, call.output_bytes());
-  CountFailure(*call.op, status.code());
+  if (!status.ok()) return CountFailure(*call.op, status.code());
+  CountSuccesses(*call.op, 1);
+  Add(counts.output_bytes, call.output_bytes());
 }
 
 void EngineCounters::CountFailure(const Operator& op, absl::StatusCode code) {
-  if (code == absl::StatusCode::kCancelled || code == absl::StatusCode::kDeadlineExceeded)
-    return CountDrop(code);
-  Add(Of(op).failed_calls, 1);
+  const auto number = static_cast<size_t>(code);
+  const bool is_known = number < kNumCallCodes;
+  Add(Of(op).failed[is_known ? number : static_cast<size_t>(absl::StatusCode::kUnknown)], 1);
+  if (IsDrop(code)) CountDrop(code);
+}
+
+void EngineCounters::CountWait(const Operator& op, absl::Duration waited) {
+  OfOperator& counts = Of(op);
+  Add(counts.queue_wait_ns, waited);
+  Add(counts.queued[DurationBucket(waited)], 1);
 }
 
 EngineStatistics EngineCounters::Read() const {

@@ -1,15 +1,19 @@
 // What an engine counts.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/base/duration_buckets.h"
 #include "core/engine/load/admission.h"
 #include "core/op/op_call.h"
 #include "core/op/op_table.h"
 
 namespace opserve {
+
+inline constexpr size_t kNumCallCodes = static_cast<size_t>(absl::StatusCode::kUnauthenticated) + 1;
 
 // What became of the calls of one operator.
 struct OperatorStatistics {
@@ -20,6 +24,11 @@ struct OperatorStatistics {
   absl::Duration execution;
   int64_t input_bytes = 0;
   int64_t output_bytes = 0;
+  // Calls that ended, by absl::StatusCode; of those, how long each ran; and how long each queued
+  // call waited.
+  std::array<int64_t, kNumCallCodes> ended = {};
+  DurationCounts executed = {};
+  DurationCounts queued = {};
 };
 
 // What an engine has done since it was made, and has under way. All but the last three only grow.
@@ -57,11 +66,15 @@ struct EngineCounters {
   struct alignas(64) OfOperator {
     Count inline_calls{0};
     Count queued_calls{0};
-    Count failed_calls{0};
+    Count succeeded{0};
     Count input_bytes{0};
     Count output_bytes{0};
     Count queue_wait_ns{0};
     Count execution_ns{0};
+    // Of those that failed, by code.
+    std::array<Count, kNumCallCodes> failed = {};
+    std::array<Count, kNumDurationBuckets> executed = {};
+    std::array<Count, kNumDurationBuckets> queued = {};
   };
 
   // The clock must outlive this.
@@ -79,7 +92,16 @@ struct EngineCounters {
   // Of a call that ran: what it read, how long it took, and what it wrote or why it did not.
   void CountEnd(const OpCall& call, int64_t input_bytes, absl::Duration executed,
                 const absl::Status& status);
+  // Likewise, of one whose time was counted.
+  void CountOutcome(const OpCall& call, int64_t input_bytes, const absl::Status& status);
+  // Of calls that ended well, or one that did not: nothing else of it is counted here.
+  void CountSuccesses(const Operator& op, int64_t calls) { Add(Of(op).succeeded, calls); }
   void CountFailure(const Operator& op, absl::StatusCode code);
+  // How long each of so many calls ran.
+  void CountExecutions(const Operator& op, absl::Duration each, int64_t calls) {
+    Add(Of(op).executed[DurationBucket(each)], calls);
+  }
+  void CountWait(const Operator& op, absl::Duration waited);
   // CANCELLED or DEADLINE_EXCEEDED.
   void CountDrop(absl::StatusCode code) {
     Add(code == absl::StatusCode::kCancelled ? cancelled_calls : expired_calls, 1);

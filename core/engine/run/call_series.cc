@@ -142,6 +142,8 @@ absl::StatusOr<SeriesOutputs> RunSeries(CallSeries series, EngineCounters& count
   const absl::Duration executed = counters.clock.Now() - start;
   EngineCounters::Add(counts.execution_ns, executed);
   outputs.times.executed = executed / std::max<int64_t>(1, count);
+  counters.CountSuccesses(op, succeeded);
+  counters.CountExecutions(op, outputs.times.executed, count);
   return outputs;
 }
 

@@ -138,10 +138,12 @@ absl::StatusOr<Outputs> JoinQueue::Execute(std::vector<Waiting>& calls, absl::Ti
   absl::StatusOr<Outputs> outputs = ExecuteOneShot(joined, now, counters_.clock);
   if (!outputs.ok()) return outputs;
   const absl::Duration executed = counters_.clock.Now() - now;
-  EngineCounters::Add(counters_.Of(*joined.plan->call.op).execution_ns, executed);
+  const Operator& op = *joined.plan->call.op;
+  EngineCounters::Add(counters_.Of(op).execution_ns, executed);
+  const auto count = static_cast<int64_t>(calls.size());
+  counters_.CountExecutions(op, executed / count, count);
   for (const Waiting& call : calls) {
-    if (call.shot.times != nullptr)
-      call.shot.times->executed = executed / static_cast<int64_t>(calls.size());
+    if (call.shot.times != nullptr) call.shot.times->executed = executed / count;
   }
   return outputs;
 }
@@ -157,8 +159,7 @@ void JoinQueue::End(std::vector<Waiting> calls, Outputs joined) {
   joined.clear();
   for (size_t i = 0; i < calls.size(); ++i) {
     const OpCall& call = calls[i].shot.plan->call;
-    // They were executed as one.
-    counters_.CountEnd(call, call.input_bytes(), absl::ZeroDuration(), results[i].status());
+    counters_.CountOutcome(call, call.input_bytes(), results[i].status());
     calls[i].place = Admission::Place();
     calls[i].shot.done(std::move(results[i]));
   }

@@ -109,7 +109,7 @@ void RunOneShot(OneShot& shot, absl::Time start, Admission::Place place, EngineC
 void EndWait(const OneShot& shot, Admission::Place& place, absl::Time now,
              EngineCounters& counters) {
   place.Start(now);
-  EngineCounters::Add(counters.Of(*shot.plan->call.op).queue_wait_ns, place.waited());
+  counters.CountWait(*shot.plan->call.op, place.waited());
   if (shot.times != nullptr) shot.times->queued = place.waited();
 }
 

@@ -123,6 +123,10 @@ absl::StatusOr<PooledBuffer> CheckAndRun(const Plan& plan, ElementRange range,
 
 bool BeginsTheCall(ElementRange range) { return range.begin == 0 && range.count > 0; }
 
+bool EndsTheCall(const OpCall& call, ElementRange range) {
+  return range.count > 0 && range.begin + range.count == call.output(0).desc.num_elements();
+}
+
 // That no piece before it had. What is not chunked is in the first.
 int64_t InputBytes(ElementRange range, std::span<const bool> chunked,
                    std::span<const Fragments> inputs) {
@@ -150,6 +154,7 @@ absl::StatusOr<PooledBuffer> RunPiece(const Plan& plan, ElementRange range,
   if (piece.ok()) {
     EngineCounters::Add(counts.input_bytes, InputBytes(range, chunked, inputs));
     EngineCounters::Add(counts.output_bytes, static_cast<int64_t>(piece->size()));
+    if (EndsTheCall(plan.call, range)) counters.CountSuccesses(*plan.call.op, 1);
     return piece;
   }
   counters.CountFailure(*plan.call.op, piece.status().code());

@@ -155,7 +155,7 @@ class SessionService final : public SessionMethods, public SessionServer {
         draining_ ? MakeError({.reason = ErrorReason::kDraining}) : places_.Take(client);
     if (!status.ok()) {
       options_.counters->SessionRefused();
-      options_.counters->Failed(ReasonOf(status));
+      options_.counters->Failed("Session", ReasonOf(status), status);
       TellRefused(status, *context);
       return new RefusedCall(status);
     }

@@ -67,8 +67,11 @@ grpc::Status CallMeter::End(const absl::Status& status, size_t response_bytes) {
 }
 
 void CallMeter::Count(const absl::Status& status, size_t response_bytes) {
-  sinks_.counters.CallEnded(method_, status.code(), request_bytes_, response_bytes);
-  if (!status.ok()) sinks_.counters.Failed(ReasonOf(status));
+  sinks_.counters.CallEnded(method_, {.code = status.code(),
+                                      .request_bytes = request_bytes_,
+                                      .response_bytes = response_bytes,
+                                      .took = Clock::Real().Now() - start_});
+  if (!status.ok()) sinks_.counters.Failed(MethodName(method_), ReasonOf(status), status);
   if (record_ != nullptr || !status.ok()) Report(status, response_bytes);
 }
 

@@ -11,6 +11,8 @@
 #include <grpcpp/support/status.h>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "core/base/clock.h"
 #include "core/base/trace_context.h"
 #include "core/engine/engine.h"
 #include "server/counters/server_counters.h"
@@ -67,6 +69,7 @@ class CallMeter {
   const Method method_;
   grpc::CallbackServerContext& context_;
   const size_t request_bytes_;
+  const absl::Time start_ = Clock::Real().Now();
   CallTimes times_;
   std::unique_ptr<CallRecord> record_;  // none where nobody watches
 };

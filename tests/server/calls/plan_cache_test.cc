@@ -43,7 +43,10 @@ TEST_F(PlanCacheTest, FindsWhatWasPutByHeaderAndNumberOfRawEntries) {
   EXPECT_EQ(cache_.Find("heade", 3), nullptr);
   cache_.Put("header", 3, Plan(SampleRequest()));
   EXPECT_EQ(cache_.Find("header", 3), sample_);
-  EXPECT_EQ(cache_.size(), 1u);
+  const PlanCache::Stats stats = cache_.stats();
+  EXPECT_EQ(stats.entries, 1u);
+  EXPECT_EQ(stats.hits, 2);
+  EXPECT_EQ(stats.misses, 3);
 }
 
 TEST_F(PlanCacheTest, LetsTheOnesGoThatWereNotUsedLongest) {
@@ -51,7 +54,7 @@ TEST_F(PlanCacheTest, LetsTheOnesGoThatWereNotUsedLongest) {
   cache_.Put("unused", 3, sample_);
   const std::string padding(1000, 'x');
   size_t put = 2;
-  while (cache_.size() == put && put < 10'000) {
+  while (cache_.stats().entries == put && put < 10'000) {
     EXPECT_NE(cache_.Find("used", 3), nullptr);
     cache_.Put(absl::StrCat(put++, padding), 3, sample_);
   }
@@ -72,7 +75,7 @@ TEST_F(PlanCacheTest, DoesNotKeepWhatIsLarge) {
   const Planned with_values = Plan(request);
   EXPECT_EQ(with_values->values().size(), 1u);
   cache_.Put("values", 2, with_values);
-  EXPECT_EQ(cache_.size(), 0u);
+  EXPECT_EQ(cache_.stats().entries, 0u);
 }
 
 TEST_F(PlanCacheTest, DoesNotKeepCallsWhoseAttributesLieInTheirRawEntries) {
@@ -83,7 +86,7 @@ TEST_F(PlanCacheTest, DoesNotKeepCallsWhoseAttributesLieInTheirRawEntries) {
   const Planned planned = Plan(request);
   EXPECT_FALSE(planned->is_shareable());
   cache_.Put("attribute", 4, planned);
-  EXPECT_EQ(cache_.size(), 0u);
+  EXPECT_EQ(cache_.stats().entries, 0u);
 }
 
 }  // namespace

@@ -1,9 +1,13 @@
 #include "server/counters/server_counters.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <thread>
 #include <vector>
+
+#include "tests/support/fake_clock.h"
 
 namespace opserve::server {
 namespace {
@@ -19,9 +23,12 @@ TEST(ServerCountersTest, EachCountsOneThing) {
   ServerCounters counters;
   counters.CallBegan(Method::kExecuteBatch);
   counters.CallBegan(Method::kExecuteBatch);
-  counters.CallEnded(Method::kExecuteBatch, absl::StatusCode::kCancelled, 3, 4);
-  counters.CallEnded(Method::kExecute, static_cast<absl::StatusCode>(99), 0, 0);
-  counters.Failed(ErrorReason::kStreamFailed);
+  counters.CallEnded(Method::kExecuteBatch, {.code = absl::StatusCode::kCancelled,
+                                             .request_bytes = 3,
+                                             .response_bytes = 4,
+                                             .took = absl::Microseconds(3)});
+  counters.CallEnded(Method::kExecute, {.code = static_cast<absl::StatusCode>(99)});
+  counters.Failed("x", ErrorReason::kStreamFailed, absl::InternalError("y"));
   counters.BatchEnded(9, 2);
   counters.SessionOpened();
   counters.SessionOpened();
@@ -36,11 +43,14 @@ TEST(ServerCountersTest, EachCountsOneThing) {
   EXPECT_EQ(batch.ended[1], 1);
   EXPECT_EQ(batch.request_bytes, 3);
   EXPECT_EQ(batch.response_bytes, 4);
+  EXPECT_EQ(batch.took_ns, 3000);
+  EXPECT_EQ(batch.took[2], 1);  // up to 5 µs
   // A code that there is not is UNKNOWN.
   EXPECT_EQ(counts.methods[static_cast<size_t>(Method::kExecute)].ended[2], 1);
   EXPECT_EQ(counts.errors[static_cast<size_t>(ErrorReason::kStreamFailed)], 1);
   EXPECT_EQ(counts.batch_calls, 9);
   EXPECT_EQ(counts.batch_failed_calls, 2);
+  EXPECT_EQ(counts.batch_sizes[4], 1);  // up to 16
   EXPECT_EQ(counts.sessions_opened, 2);
   EXPECT_EQ(counts.sessions_closed, 1);
   EXPECT_EQ(counts.sessions_refused, 1);
@@ -49,6 +59,46 @@ TEST(ServerCountersTest, EachCountsOneThing) {
   EXPECT_EQ(counts.session_failed_commands, 1);
   EXPECT_EQ(counts.session_request_bytes, 10);
   EXPECT_EQ(counts.session_response_bytes, 20);
+}
+
+TEST(ServerCountersTest, BatchesGoByTheSizeThatTheyHaveAtMost) {
+  ServerCounters counters;
+  for (const size_t calls : {0, 1, 2, 3, 4, 4096, 5000}) counters.BatchEnded(calls, 0);
+  const std::array<int64_t, kNumBatchSizes> sizes = counters.Sum().batch_sizes;
+  EXPECT_THAT(sizes, ::testing::ElementsAre(2, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2));
+}
+
+TEST(DurationBucketTest, BoundsAreWithin) {
+  EXPECT_EQ(DurationBucket(absl::ZeroDuration()), 0u);
+  EXPECT_EQ(DurationBucket(absl::Microseconds(1)), 0u);
+  EXPECT_EQ(DurationBucket(absl::Nanoseconds(1001)), 1u);
+  EXPECT_EQ(DurationBucket(absl::Milliseconds(20)), 13u);
+  EXPECT_EQ(DurationBucket(absl::Seconds(50)), 23u);
+  EXPECT_EQ(DurationBucket(absl::InfiniteDuration()), 24u);
+  EXPECT_EQ(kDurationBoundsNs.back(), absl::ToInt64Nanoseconds(absl::Seconds(50)));
+}
+
+TEST(RecentErrorsTest, NotesSomeOfTheLatest) {
+  opserve::testing::FakeClock clock;
+  RecentErrors errors(clock);
+  const absl::Status status = absl::InternalError(std::string(1000, 'x'));
+  errors.Note("Execute", ErrorReason::kInternal, status);
+  for (int i = 0; i < 7; ++i) errors.Note("Execute", ErrorReason::kInternal, status);
+  clock.Advance(RecentErrors::kInterval);
+  errors.Note("Session", ErrorReason::kDraining, absl::UnavailableError("draining"));
+  std::vector<RecentError> latest = errors.Latest();
+  ASSERT_EQ(latest.size(), 2u);
+  EXPECT_EQ(latest[0].what, "Session");
+  EXPECT_EQ(latest[0].message, "draining");
+  EXPECT_EQ(latest[0].left_out, 7);
+  EXPECT_EQ(latest[1].message.size(), RecentErrors::kMaxMessageBytes);
+  for (int i = 0; i < 100; ++i) {
+    clock.Advance(RecentErrors::kInterval);
+    errors.Note("Execute", ErrorReason::kInternal, status);
+  }
+  latest = errors.Latest();
+  EXPECT_EQ(latest.size(), RecentErrors::kMost);
+  EXPECT_EQ(latest.back().what, "Execute");
 }
 
 TEST(ServerCountersTest, NothingIsLostAmongThreads) {
@@ -61,7 +111,7 @@ TEST(ServerCountersTest, NothingIsLostAmongThreads) {
     threads.emplace_back([&counters] {
       for (int j = 0; j < kCalls; ++j) {
         counters.CallBegan(Method::kExecute);
-        counters.CallEnded(Method::kExecute, absl::StatusCode::kOk, 2, 3);
+        counters.CallEnded(Method::kExecute, {.request_bytes = 2, .response_bytes = 3});
       }
     });
   }
