@@ -1,5 +1,6 @@
-// Writes docs/operators.md and a page a family beside it, made from the table of operators; with
-// --check says where they differ from it. The schemas take the way that ListOperators sends them.
+// Writes docs/operators.md and a page a family beside it, made from the table of operators, and
+// docs/metrics.md from that of metrics; with --check says where they differ from them. The schemas
+// take the way that ListOperators sends them.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -25,6 +26,7 @@
 #include "core/base/strings.h"
 #include "core/op/op_table.h"
 #include "core/op/profile.h"
+#include "docs/metrics_page.h"
 #include "opserve/v1/operator_service.pb.h"
 #include "server/codec/schema_codec.h"
 
@@ -222,6 +224,7 @@ absl::StatusOr<Pages> AllPages() {
   pages["operators.md"] = IndexPage(families);
   for (const std::span<const OperatorSchema> family : families)
     pages[absl::StrCat("operators/", FileOf(family[0].family), ".md")] = FamilyPage(family);
+  pages["metrics.md"] = MetricsPage();
   return pages;
 }
 
@@ -238,8 +241,8 @@ bool IsSame(const std::string& path, const std::string& page) {
   const auto at = [line](const std::vector<std::string>& lines) {
     return line < lines.size() ? lines[line].c_str() : "(the end)";
   };
-  std::printf("%s:%zu: differs from the table of operators: want\n  %s\ngot\n  %s\n", path.c_str(),
-              line + 1, at(want), at(have));
+  std::printf("%s:%zu: differs from the table: want\n  %s\ngot\n  %s\n", path.c_str(), line + 1,
+              at(want), at(have));
   return false;
 }
 

@@ -108,7 +108,9 @@ void LogStart(Server& server, const ServerConfig& config) {
     Log(LogLevel::kInfo, "device",
         {{"name", device->info().name}, {"description", device->info().description}});
   }
-  const std::vector<std::string> open = OpenAddresses(server.addresses());
+  std::vector<std::string> addresses = server.addresses();
+  if (!server.http_address().empty()) addresses.push_back(server.http_address());
+  const std::vector<std::string> open = OpenAddresses(addresses);
   if (!open.empty()) {
     Log(LogLevel::kWarning, "listening beyond this machine without TLS",
         {{"addresses", absl::StrJoin(open, ",")},
@@ -120,6 +122,7 @@ void LogStart(Server& server, const ServerConfig& config) {
   Log(LogLevel::kInfo, "serving",
       {{"version", OPSERVE_VERSION},
        {"addresses", absl::StrJoin(server.addresses(), ",")},
+       {"http", server.http_address()},
        {"max_message_bytes", absl::StrCat(config.max_message_bytes)},
        {"memory_limit_bytes", absl::StrCat(config.memory_limit_bytes)}});
 }

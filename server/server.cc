@@ -27,6 +27,7 @@
 #include "server/connections/unix_socket.h"
 #include "server/counters/load_gauge.h"
 #include "server/descriptors.h"
+#include "server/http/monitor.h"
 #include "server/observing.h"
 #include "server/shared_memory/memory_socket.h"
 #include "server/tracing/call_observer.h"
@@ -61,10 +62,12 @@ constexpr std::string_view kApiServices[] = {"opserve.v1.OperatorService",
 // Where gRPC cannot have a thread it ends the process, or never ends. It begins with about ten.
 constexpr int kThreadsOfGrpc = 16;
 
-absl::Status WritePortFile(const std::string& path, const std::vector<std::string>& addresses) {
+absl::Status WritePortFile(const std::string& path, const std::vector<std::string>& addresses,
+                           const std::string& http) {
   if (path.empty()) return absl::OkStatus();
   std::string lines;
   for (const std::string& address : addresses) absl::StrAppend(&lines, address, "\n");
+  if (!http.empty()) absl::StrAppend(&lines, "http://", http, "\n");
   return WriteWholeFile(path, lines, {.flag = "--port-file", .mode = 0666});
 }
 
@@ -114,15 +117,19 @@ class GrpcServer final : public Server {
     MakeServices(config);
     OPSERVE_ASSIGN_OR_RETURN(std::vector<Listener> listeners, ListenOnAll(config));
     if (config.channelz) OPSERVE_RETURN_IF_ERROR(CheckChannelz(addresses_));
+    OPSERVE_ASSIGN_OR_RETURN(std::vector<Listener> http, ListenForHttp(config));
     RehearseThreads(kThreadsOfGrpc, "for gRPC");  // it has none yet
     SetUpGrpc();
     OPSERVE_RETURN_IF_ERROR(StartGrpc(config));
     OPSERVE_RETURN_IF_ERROR(StartAccepting(std::move(listeners), config.connections));
+    OPSERVE_RETURN_IF_ERROR(ServeHttp(std::move(http), config.flags));
     health_->SetServing(true);
-    return WritePortFile(config.port_file, addresses_);
+    readiness_.SetReady();
+    return WritePortFile(config.port_file, addresses_, http_address_);
   }
 
   const std::vector<std::string>& addresses() const override { return addresses_; }
+  const std::string& http_address() const override { return http_address_; }
   Engine& engine() override { return *engine_; }
 
   void TrimIdleMemory(absl::Duration age) override {
@@ -147,7 +154,7 @@ class GrpcServer final : public Server {
       if (health.ok() || !lost_devices_.insert(device->info().name).second) continue;
       Log(LogLevel::kError, "device lost",
           {{"name", device->info().name}, {"error", std::string(ToStd(health.message()))}});
-      health_->SetServing(false);
+      StopBeingReady(absl::StrCat("device ", device->info().name, " is lost"));
     }
   }
 
@@ -163,10 +170,11 @@ class GrpcServer final : public Server {
                           {.flag = "--slow-calls-file", .mode = 0600});
   }
 
-  void AnnounceStop() override { health_->SetServing(false); }
+  void AnnounceStop() override { StopBeingReady("the server is about to stop (--grace-period)"); }
 
   void Shutdown(absl::Duration drain) override {
     if (server_ != nullptr) ShutDownGrpc(drain);
+    http_.reset();
     StopTracing();
     memory_socket_.reset();
     for (const std::string& path : sockets_) RemoveSocket(path);
@@ -174,8 +182,13 @@ class GrpcServer final : public Server {
   }
 
  private:
-  void ShutDownGrpc(absl::Duration drain) {
+  void StopBeingReady(std::string why) {
+    readiness_.AddReason(std::move(why));
     health_->SetServing(false);
+  }
+
+  void ShutDownGrpc(absl::Duration drain) {
+    StopBeingReady("the server is draining");
     sessions_->Drain();
     if (acceptor_ != nullptr) acceptor_->StopAccepting();
     stream_ender_.Begin(*server_);
@@ -246,6 +259,28 @@ class GrpcServer final : public Server {
       for (Listener& listener : listening.listeners) listeners.push_back(std::move(listener));
     }
     return listeners;
+  }
+
+  absl::StatusOr<std::vector<Listener>> ListenForHttp(const ServerConfig& config) {
+    if (config.http.empty()) return std::vector<Listener>();
+    OPSERVE_ASSIGN_OR_RETURN(Listening listening,
+                             Listen(config.http, config.unix_socket_mode, "--http"));
+    http_address_ = std::move(listening.address);
+    return std::move(listening.listeners);
+  }
+
+  absl::Status ServeHttp(std::vector<Listener> listeners, const std::vector<FlagValue>& flags) {
+    if (listeners.empty()) return absl::OkStatus();
+    OPSERVE_ASSIGN_OR_RETURN(http_, StartMonitor(std::move(listeners),
+                                                 {.engine = *engine_,
+                                                  .counters = counters_,
+                                                  .connections = connections_,
+                                                  .plans = plans_,
+                                                  .host_memory = *host_memory_,
+                                                  .regions = regions_.get(),
+                                                  .readiness = readiness_},
+                                                 {.addresses = addresses_, .flags = flags}));
+    return absl::OkStatus();
   }
 
   absl::Status StartGrpc(const ServerConfig& config) {
@@ -356,6 +391,9 @@ class GrpcServer final : public Server {
   const std::string slow_calls_file_;
   bool tracing_stopped_ = false;
   std::set<std::string> lost_devices_;  // that were told of
+  Readiness readiness_;
+  std::string http_address_;
+  std::unique_ptr<HttpPort> http_;  // none where it is not wanted; reads of all that is above
 };
 
 }  // namespace

@@ -24,6 +24,8 @@ class Server {
 
   // In the order of --listen, as clients dial them; with the port that was taken for port 0.
   virtual const std::vector<std::string>& addresses() const = 0;
+  // Where HTTP is answered, likewise; empty where it is not.
+  virtual const std::string& http_address() const = 0;
   virtual Engine& engine() = 0;
 
   // Gives memory back that has lain unused for `age`; to be called now and then.

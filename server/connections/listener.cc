@@ -23,9 +23,15 @@ constexpr int kBacklog = 4096;  // the system's own bound is applied to it
 // A port that is free for one address of a name may be taken for another.
 constexpr int kTriesForPortZero = 8;
 
-absl::Status CannotListen(const std::string& address, std::string_view why) {
-  return InvalidParameter("--listen", "an address that can be bound",
-                          absl::StrCat(address, ", which cannot: ", std::string(why)));
+// Where a server is to listen, and which flag says so.
+struct Wanted {
+  const std::string& address;
+  std::string_view flag;
+};
+
+absl::Status CannotListen(const Wanted& wanted, std::string_view why) {
+  return InvalidParameter(wanted.flag, "an address that can be bound",
+                          absl::StrCat(wanted.address, ", which cannot: ", std::string(why)));
 }
 
 struct FreeAddresses {
@@ -33,7 +39,8 @@ struct FreeAddresses {
 };
 using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
 
-absl::StatusOr<Addresses> Resolve(const std::string& address) {
+absl::StatusOr<Addresses> Resolve(const Wanted& wanted) {
+  const std::string& address = wanted.address;
   const size_t colon = address.rfind(':');
   std::string host = address.substr(0, colon);
   if (host.front() == '[') host = host.substr(1, host.size() - 2);
@@ -43,7 +50,7 @@ absl::StatusOr<Addresses> Resolve(const std::string& address) {
   addrinfo* list = nullptr;
   const int code = ::getaddrinfo(host.c_str(), address.substr(colon + 1).c_str(), &hints, &list);
   if (code == 0) return Addresses(list);
-  return CannotListen(address, code == EAI_SYSTEM ? std::strerror(errno) : ::gai_strerror(code));
+  return CannotListen(wanted, code == EAI_SYSTEM ? std::strerror(errno) : ::gai_strerror(code));
 }
 
 void SetPort(sockaddr_storage& address, uint16_t port) {
@@ -112,46 +119,48 @@ BoundAll BindAll(const addrinfo* list) {
   return all;
 }
 
-absl::StatusOr<Listening> ListenTcp(const std::string& address) {
-  OPSERVE_ASSIGN_OR_RETURN(const Addresses list, Resolve(address));
+absl::StatusOr<Listening> ListenTcp(const Wanted& wanted) {
+  const std::string& address = wanted.address;
+  OPSERVE_ASSIGN_OR_RETURN(const Addresses list, Resolve(wanted));
   BoundAll all;
   for (int i = 0; i < kTriesForPortZero; ++i) {
     all = BindAll(list.get());
     if (all.error != EADDRINUSE || !address.ends_with(":0")) break;
   }
-  if (all.error != 0) return CannotListen(address, std::strerror(all.error));
+  if (all.error != 0) return CannotListen(wanted, std::strerror(all.error));
   return Listening{.listeners = std::move(all.listeners),
                    .address = absl::StrCat(address.substr(0, address.rfind(':')), ":", all.port)};
 }
 
-absl::StatusOr<Listening> ListenUnix(const std::string& address, const std::string& path,
-                                     mode_t mode) {
-  OPSERVE_RETURN_IF_ERROR(RemoveStaleSocket(path));
+absl::StatusOr<Listening> ListenUnix(const Wanted& wanted, const std::string& path, mode_t mode) {
+  OPSERVE_RETURN_IF_ERROR(RemoveStaleSocket(path, wanted.flag));
   sockaddr_un name = {};
   name.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(name.sun_path)) return CannotListen(address, "its path is too long");
+  if (path.size() >= sizeof(name.sun_path)) return CannotListen(wanted, "its path is too long");
   std::memcpy(name.sun_path, path.data(), path.size());
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   // Nobody can connect before listen, so the permissions are right in time.
   if (!socket.is_open() ||
       ::bind(socket.get(), reinterpret_cast<sockaddr*>(&name), sizeof(name)) != 0) {
-    return CannotListen(address, std::strerror(errno));
+    return CannotListen(wanted, std::strerror(errno));
   }
   if (::chmod(path.c_str(), mode) != 0 || ::listen(socket.get(), kBacklog) != 0) {
-    const absl::Status status = CannotListen(address, std::strerror(errno));
+    const absl::Status status = CannotListen(wanted, std::strerror(errno));
     RemoveSocket(path);
     return status;
   }
-  Listening listening{.listeners = {}, .address = address};
+  Listening listening{.listeners = {}, .address = wanted.address};
   listening.listeners.push_back({.socket = std::move(socket), .is_unix = true});
   return listening;
 }
 
 }  // namespace
 
-absl::StatusOr<Listening> Listen(const std::string& address, mode_t unix_mode) {
+absl::StatusOr<Listening> Listen(const std::string& address, mode_t unix_mode,
+                                 std::string_view flag) {
   const std::string path = UnixSocketPath(address);
-  return path.empty() ? ListenTcp(address) : ListenUnix(address, path, unix_mode);
+  const Wanted wanted{.address = address, .flag = flag};
+  return path.empty() ? ListenTcp(wanted) : ListenUnix(wanted, path, unix_mode);
 }
 
 }  // namespace opserve::server

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -23,8 +24,9 @@ struct Listening {
 
 // Binds one --listen address, "host:port" or "unix:path". A name may stand for several addresses
 // ("localhost" for 127.0.0.1 and ::1): all that this machine has, on one port. A unix socket has
-// the permissions `unix_mode` before anybody can connect to it. 161002 naming --listen, with the
+// the permissions `unix_mode` before anybody can connect to it. 161002 naming `flag`, with the
 // system's reason.
-absl::StatusOr<Listening> Listen(const std::string& address, mode_t unix_mode);
+absl::StatusOr<Listening> Listen(const std::string& address, mode_t unix_mode,
+                                 std::string_view flag = "--listen");
 
 }  // namespace opserve::server

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
@@ -48,6 +49,20 @@ absl::Status CheckNoExtras(const CLI::App& app) {
   const std::string flag = extras[0].substr(0, extras[0].find('='));
   return InvalidParameter(flag, absl::StrCat("a flag that --help lists", DidYouMean(flag, names)),
                           "an unknown argument");
+}
+
+std::vector<FlagValue> FlagValues(const CLI::App& app) {
+  std::vector<FlagValue> values;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_name();
+    if (name == "--help" || name == "--version") continue;
+    const bool is_given = option->count() > 0;
+    values.push_back(
+        {.name = name,
+         .value = is_given ? absl::StrJoin(option->results(), " ") : option->get_default_str(),
+         .is_given = is_given});
+  }
+  return values;
 }
 
 // Three quarters of the memory that this process may use; more where the other limits ask for it.
@@ -176,6 +191,7 @@ std::variant<ServerConfig, EarlyExit> ParseCommandLine(int argc, const char* con
     status = Check(config);
   }
   if (!status.ok()) return BadFlags(ToStd(status.message()));
+  config.flags = FlagValues(app);
   return config;
 }
 

@@ -48,9 +48,17 @@ struct SharedMemoryConfig {
   int64_t limit_bytes = int64_t{512} << 20;
 };
 
+// As --help has it, with what it was given or its default; empty where that follows from others.
+struct FlagValue {
+  std::string name;  // "--listen"
+  std::string value;
+  bool is_given = false;
+};
+
 struct ServerConfig {
   std::vector<std::string> listen = {"localhost:8500"};  // host:port or unix:path
   std::string port_file;                                 // empty = none
+  std::string http;                                      // host:port; empty = none
   mode_t unix_socket_mode = 0600;                        // of those, and of shared memory's
   std::vector<DeviceSpec> devices = {DeviceSpec()};
   std::vector<std::string> ascend_library_paths;  // see EngineOptions
@@ -69,6 +77,7 @@ struct ServerConfig {
   ConnectionConfig connections;
   SharedMemoryConfig shared_memory;
   ClientConfig clients;
+  std::vector<FlagValue> flags;  // that all of this came from; none where no command line was read
 };
 
 // Instead of serving: what to print and the exit status. 0 (--help, --version) goes to stdout, 2 (a

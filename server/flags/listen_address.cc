@@ -26,6 +26,15 @@ bool IsPort(std::string_view text) {
   return AllWithin(text, '0', '9') && absl::SimpleAtoi(ToAbsl(text), &port) && port <= 65535;
 }
 
+bool IsHostAndPort(std::string_view address) {
+  const size_t colon = address.rfind(':');
+  const std::string_view host = address.substr(0, colon);
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  const bool plain = !host.empty() && host.find_first_of(":[]/") == std::string_view::npos;
+  return colon != std::string_view::npos && (bracketed || plain) &&
+         IsPort(address.substr(colon + 1));
+}
+
 // Two servers on one address: the second would take the first one's socket away.
 absl::Status CheckDistinct(const std::vector<std::string>& addresses) {
   std::set<std::string> seen;
@@ -68,14 +77,15 @@ absl::StatusOr<mode_t> ParseSocketMode(const std::string& text) {
 
 std::string FormatSocketMode(mode_t mode) { return absl::StrFormat("%04o", mode); }
 
+absl::StatusOr<std::string> ParseHttpAddress(std::string_view text) {
+  if (IsPort(text)) return std::string("localhost:").append(text);
+  if (IsHostAndPort(text)) return std::string(text);
+  return InvalidParameter("--http", "a port of 0 to 65535, or host:port", Quoted(text));
+}
+
 absl::Status CheckListenAddress(std::string_view address) {
   if (address.starts_with(kUnix)) return CheckUnixAddress(address, "--listen");
-  const size_t colon = address.rfind(':');
-  const std::string_view host = address.substr(0, colon);
-  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
-  const bool plain = !host.empty() && host.find_first_of(":[]/") == std::string_view::npos;
-  if (colon != std::string_view::npos && (bracketed || plain) && IsPort(address.substr(colon + 1)))
-    return absl::OkStatus();
+  if (IsHostAndPort(address)) return absl::OkStatus();
   return InvalidParameter("--listen", "host:port with a port of 0 to 65535, or unix:path",
                           Quoted(address));
 }

@@ -18,6 +18,10 @@ absl::Status CheckUnixAddress(std::string_view address, std::string_view flag);
 // <= 65535. Errors (161002) name --listen.
 absl::Status CheckListenAddress(std::string_view address);
 
+// Where HTTP is served: "host:port" or "[v6]:port" as it is, a port by itself on localhost. Errors
+// (161002) name --http.
+absl::StatusOr<std::string> ParseHttpAddress(std::string_view text);
+
 // Of each, and that none is there twice.
 absl::Status CheckListenAddresses(const std::vector<std::string>& addresses);
 

@@ -49,6 +49,11 @@ void AddListenFlags(FlagSet& flags, ServerConfig& config) {
               path = text;
               return absl::OkStatus();
             });
+  flags.Add(
+      "--http", "ADDRESS", config.http,
+      "Answer HTTP there, for people and for what watches the server: /, /metrics,\n"
+      "/livez, /readyz. A port of localhost, or host:port. Default: none.",
+      [&http = config.http](const std::string& text) { return Set(http, ParseHttpAddress(text)); });
 }
 
 void AddLimitFlags(FlagSet& flags, ServerConfig& config) {

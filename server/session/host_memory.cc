@@ -62,6 +62,11 @@ int64_t HostMemory::used_bytes() const {
   return bytes_.used();
 }
 
+int64_t HostMemory::limit_bytes() const {
+  const MutexLock lock(mutex_);
+  return bytes_.limit();
+}
+
 absl::Status HostCharge::Add(ClientId client, int64_t bytes, std::string_view parameter) {
   OPSERVE_RETURN_IF_ERROR(memory_.Take(client, bytes, parameter));
   client_ = client;

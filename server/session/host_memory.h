@@ -31,6 +31,7 @@ class HostMemory {
   bool HasRoom(ClientId client) const;
 
   int64_t used_bytes() const;
+  int64_t limit_bytes() const;
 
   // Where chunks lie on their way to clients. How much of it is in use is bounded by what its users
   // take here.

@@ -46,8 +46,14 @@ MAY_INCLUDE = {
     + ["server/shared_memory", "server/tracing", "server/transport/messages", "server/transport/unary"],
     "server/transport/process": ["core/base", "server/connections", "server/log"],
     "server/flags": ["core/base", "core/engine", "server/connections", "server/counters", "server/log", "server/session", "server/tracing"],
+    "server/http/port": ["core/base", "server/connections"],
+    "server/http/views": BELOW_SERVER
+    + ["server/calls", "server/connections", "server/counters", "server/flags", "server/session"]
+    + ["server/shared_memory"],
+    "server/http": ["core/base", "server/connections", "server/http/port", "server/http/views"],
     "server": ["core/base"]
-    + ["server/connections", "server/counters", "server/flags", "server/log", "server/shared_memory"]
+    + ["server/connections", "server/counters", "server/flags", "server/http", "server/http/port"]
+    + ["server/http/views", "server/log", "server/shared_memory"]
     + ["server/tracing", "server/transport/process", "server/transport/services", "server/transport/unary"],
     "client/cpp/include": BELOW_CLIENT,
     "client/cpp/example": ["client/cpp/include"],

@@ -126,6 +126,17 @@ TEST(ConfigTest, BadLifeFlagsSayWhichWantedAndCame) {
   ExpectRefused({"--grpc-memory-quota", "lots"}, "--grpc-memory-quota: want a size such as");
 }
 
+TEST(ConfigTest, HttpAddresses) {
+  EXPECT_EQ(Accepted({}).http, "");
+  EXPECT_EQ(Accepted({"--http", "8600"}).http, "localhost:8600");
+  EXPECT_EQ(Accepted({"--http", "0.0.0.0:0"}).http, "0.0.0.0:0");
+  EXPECT_EQ(Accepted({"--http", "[::1]:80"}).http, "[::1]:80");
+  for (const char* bad : {"65536", "localhost", ":80", "unix:/tmp/s", "http://localhost:80", ""}) {
+    ExpectRefused({"--http", bad}, "--http: want a port of 0 to 65535, or host:port, got \"" +
+                                       std::string(bad) + "\"");
+  }
+}
+
 TEST(ConfigTest, HelpAndVersion) {
   const EarlyExit help = Exit({"--help"});
   EXPECT_EQ(help.code, 0);

@@ -1,0 +1,78 @@
+#include "server/http/monitor.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/http/views/history.h"
+#include "server/http/views/metrics.h"
+
+namespace opserve::server {
+namespace {
+
+constexpr absl::Duration kRefresh = absl::Seconds(5);
+
+HttpResponse AnswerReady(const Readiness& readiness) {
+  const std::vector<std::string> reasons = readiness.reasons();
+  if (reasons.empty()) return {.body = "ready\n"};
+  HttpResponse response{.status = 503};
+  for (const std::string& reason : reasons)
+    absl::StrAppend(&response.body, "not ready: ", reason, "\n");
+  return response;
+}
+
+// What the page is made of; the port's thread alone uses it.
+class Monitor {
+ public:
+  Monitor(const ViewSources& sources, PageOptions page)
+      : sources_(sources), page_(std::move(page)), start_(sources.clock.Now()) {}
+
+  void Tick() { history_.Note(sources_.clock.Now(), sources_.counters, sources_.engine); }
+
+  HttpResponse AnswerMetrics() const {
+    return {.content_type = kMetricsContentType, .body = WriteMetrics(TakeView(sources_, start_))};
+  }
+
+  HttpResponse AnswerPage(const HttpRequest& request) const {
+    const absl::Duration refresh =
+        request.Argument("refresh") == "0" ? absl::ZeroDuration() : kRefresh;
+    return {.content_type = kPageContentType,
+            .body = WritePage(TakeView(sources_, start_), history_, page_, refresh)};
+  }
+
+ private:
+  const ViewSources sources_;
+  const PageOptions page_;
+  const absl::Time start_;
+  History history_;
+};
+
+std::vector<HttpRoute> RoutesOf(const ViewSources& sources,
+                                const std::shared_ptr<const Monitor>& monitor) {
+  using Weight = HttpRoute::Weight;
+  std::vector<HttpRoute> routes;
+  const auto add = [&routes](std::string_view path, Weight weight, auto answer) {
+    routes.push_back({.path = path, .weight = weight, .answer = std::move(answer)});
+  };
+  add("/livez", Weight::kLight, [](const HttpRequest&) { return HttpResponse{.body = "alive\n"}; });
+  add("/readyz", Weight::kLight,
+      [&readiness = sources.readiness](const HttpRequest&) { return AnswerReady(readiness); });
+  add("/metrics", Weight::kHeavy,
+      [monitor](const HttpRequest&) { return monitor->AnswerMetrics(); });
+  add("/", Weight::kHeavy,
+      [monitor](const HttpRequest& request) { return monitor->AnswerPage(request); });
+  return routes;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HttpPort>> StartMonitor(std::vector<Listener> listeners,
+                                                       const ViewSources& sources,
+                                                       PageOptions page) {
+  const auto monitor = std::make_shared<Monitor>(sources, std::move(page));
+  return HttpPort::Start(std::move(listeners), RoutesOf(sources, monitor),
+                         [monitor] { monitor->Tick(); });
+}
+
+}  // namespace opserve::server

@@ -1,0 +1,40 @@
+// The connections of an HTTP port: which one must go when there are too many, or it takes too long.
+#pragma once
+
+#include <cstddef>
+#include <list>
+
+#include "absl/time/time.h"
+#include "core/base/client_id.h"
+
+namespace opserve::server {
+
+// Not thread-safe.
+class HttpConnections {
+ public:
+  struct Connection {
+    int socket = -1;  // somebody else's; open as long as this is in the table
+    ClientId client = ClientId::kNone;
+    absl::Time since;  // it came, or its last request was over
+    bool is_cut = false;
+  };
+
+  // The reference is good until Remove.
+  Connection& Add(int socket, ClientId client, absl::Time now);
+  void Remove(const Connection& connection);
+
+  size_t size() const { return connections_.size(); }
+
+  // Shuts the one down that has gone longest without a whole request, of the client that has most:
+  // so that one client that holds many keeps out nobody else.
+  void CutOne();
+  // Shuts those down that have gone without a whole request since `before`.
+  void CutThoseSince(absl::Time before);
+
+ private:
+  size_t CountOf(ClientId client) const;
+
+  std::list<Connection> connections_;
+};
+
+}  // namespace opserve::server
