@@ -1,5 +1,6 @@
 #include "server/http/port/http_connections.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 namespace opserve::server {
@@ -12,6 +13,11 @@ void CutConnection(HttpConnections::Connection& connection) {
   const linger drop = {.l_onoff = 1, .l_linger = 0};
   ::setsockopt(connection.socket, SOL_SOCKET, SO_LINGER, &drop, sizeof(drop));
   ::shutdown(connection.socket, SHUT_RDWR);
+}
+
+bool HasLeft(const HttpConnections::Connection& connection) {
+  pollfd ended = {.fd = connection.socket, .events = POLLRDHUP, .revents = 0};
+  return ::poll(&ended, 1, 0) > 0;
 }
 
 }  // namespace
@@ -46,6 +52,12 @@ void HttpConnections::CutOne() {
 void HttpConnections::CutThoseSince(absl::Time before) {
   for (Connection& each : connections_) {
     if (!each.is_cut && each.since <= before) CutConnection(each);
+  }
+}
+
+void HttpConnections::CutThoseLeftSince(absl::Time before) {
+  for (Connection& each : connections_) {
+    if (!each.is_cut && each.since <= before && HasLeft(each)) CutConnection(each);
   }
 }
 

@@ -30,6 +30,8 @@ class HttpConnections {
   void CutOne();
   // Shuts those down that have gone without a whole request since `before`.
   void CutThoseSince(absl::Time before);
+  // Likewise, those whose clients send nothing more: an answer that is still on its way is lost.
+  void CutThoseLeftSince(absl::Time before);
 
  private:
   size_t CountOf(ClientId client) const;

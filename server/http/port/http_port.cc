@@ -142,6 +142,8 @@ class MicroHttpPort final : public HttpPort {
       if (now >= next_tick) {
         next_tick = now + kHttpTick;
         connections_.CutThoseSince(now - limits_.request_time);
+        // The library overlooks the end of some that sent what is no request.
+        connections_.CutThoseLeftSince(now - kHttpTick);
         if (tick_) tick_();
       }
       Accept();

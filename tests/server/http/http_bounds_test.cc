@@ -101,6 +101,18 @@ TEST_F(HttpConnectionsTest, ThoseThatTakeLongAreCut) {
   EXPECT_FALSE(IsCut(quick));
 }
 
+TEST_F(HttpConnectionsTest, ThoseWhoseClientsLeftAreCut) {
+  const Pair left = Connect(kA, kStart);
+  const Pair stays = Connect(kA, kStart);
+  const Pair leaves = Connect(kA, kStart + absl::Seconds(5));
+  for (const Pair* pair : {&left, &leaves}) ::shutdown(pair->theirs.get(), SHUT_WR);
+  connections_.CutThoseLeftSince(kStart + absl::Seconds(4));
+  EXPECT_TRUE(left.connection->is_cut);
+  EXPECT_TRUE(IsCut(left));
+  EXPECT_FALSE(stays.connection->is_cut);
+  EXPECT_FALSE(leaves.connection->is_cut);
+}
+
 TEST(ReadinessTest, SaysWhyNot) {
   using Reasons = std::vector<std::string>;
   Readiness readiness;
