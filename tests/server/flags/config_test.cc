@@ -57,6 +57,34 @@ class ConfigFileTest : public ::testing::Test {
   std::string path_;
 };
 
+TEST(ConfigTest, CallsAreToldOfAsTheFlagsSay) {
+  const ServerConfig quiet = Accepted({});
+  EXPECT_EQ(quiet.load_reports, LoadReportPolicy::kOff);
+  EXPECT_FALSE(quiet.channelz);
+  EXPECT_EQ(quiet.tracing.endpoint, "");
+  EXPECT_EQ(quiet.tracing.slow_call, absl::ZeroDuration());
+  const ServerConfig config =
+      Accepted({"--log-format=json", "--load-reports=asked", "--channelz", "--trace-endpoint",
+                "http://collector:4318", "--trace-sample=2.5%", "--slow-call-time=50ms",
+                "--slow-calls-file=slow.json"});
+  EXPECT_EQ(config.log_format, LogFormat::kJson);
+  EXPECT_EQ(config.load_reports, LoadReportPolicy::kAsked);
+  EXPECT_TRUE(config.channelz);
+  EXPECT_EQ(config.tracing.endpoint, "http://collector:4318");
+  EXPECT_DOUBLE_EQ(config.tracing.sampled_part, 0.025);
+  EXPECT_EQ(config.tracing.slow_call, absl::Milliseconds(50));
+  EXPECT_EQ(config.tracing.slow_calls_file, "slow.json");
+}
+
+TEST(ConfigTest, BadValuesOfThoseFlagsAreRefused) {
+  ExpectRefused({"--log-format", "xml"}, "--log-format: want text or json, got \"xml\"");
+  ExpectRefused({"--load-reports", "on"}, "--load-reports: want off, asked or always, got \"on\"");
+  ExpectRefused({"--trace-endpoint", "localhost:4318"}, "--trace-endpoint: want http://HOST");
+  for (const char* part : {"1", "-1%", "101%", "nan%", "%", "1%%"})
+    ExpectRefused({"--trace-sample", part}, "--trace-sample: want 0% to 100%, got");
+  ExpectRefused({"--client-share", "0.5%"}, "--client-share: want 1% to 100%, got \"0.5%\"");
+}
+
 TEST(ConfigTest, Defaults) {
   const ServerConfig config = Accepted({});
   EXPECT_EQ(config.listen, std::vector<std::string>{"localhost:8500"});
