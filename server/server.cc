@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
-#include <ctime>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -19,13 +17,9 @@
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "core/base/thread.h"
-#include "core/base/usable_cores.h"
 #include "server/connections/acceptor.h"
-#include "server/connections/frame_watch.h"
 #include "server/connections/listener.h"
-#include "server/connections/memory_guard.h"
 #include "server/connections/unix_socket.h"
-#include "server/counters/load_gauge.h"
 #include "server/descriptors.h"
 #include "server/http/monitor.h"
 #include "server/observing.h"
@@ -34,13 +28,12 @@
 #include "server/transport/process/connection_settings.h"
 #include "server/transport/process/grpc_process.h"
 #include "server/transport/process/stream_ender.h"
-#include "server/transport/process/stream_watch.h"
 #include "server/transport/services/health_service.h"
 #include "server/transport/services/operator_service.h"
 #include "server/transport/services/reflection_service.h"
 #include "server/transport/services/session_service.h"
 #include "server/transport/unary/deadline.h"
-#include "server/transport/unary/load_reports.h"
+#include "server/watches.h"
 #include "server/whole_file.h"
 
 namespace opserve::server {
@@ -48,13 +41,6 @@ namespace {
 
 // What comes before the first message: HTTP/2's preface and settings, headers.
 constexpr int64_t kPrefaceBytes = int64_t{64} << 10;
-// How often connections are looked at. Calls that are taken back come by the thousand: those are
-// looked at on every tick, while the server is busy and as far as that costs 2 % of a core.
-constexpr absl::Duration kLook = absl::Milliseconds(100);
-constexpr int kLooksPerSecond = 10;
-constexpr int kLookTimeShare = 50;
-const absl::Duration kBusyTime = Acceptor::kTick / 5;
-
 // That have something to serve or not to serve.
 constexpr std::string_view kApiServices[] = {"opserve.v1.OperatorService",
                                              "opserve.v1.SessionService"};
@@ -69,13 +55,6 @@ absl::Status WritePortFile(const std::string& path, const std::vector<std::strin
   for (const std::string& address : addresses) absl::StrAppend(&lines, address, "\n");
   if (!http.empty()) absl::StrAppend(&lines, "http://", http, "\n");
   return WriteWholeFile(path, lines, {.flag = "--port-file", .mode = 0666});
-}
-
-// CPU time, of all threads or this one (CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID).
-absl::Duration CpuTime(clockid_t of) {
-  timespec time = {};
-  ::clock_gettime(of, &time);
-  return absl::DurationFromTimespec(time);
 }
 
 absl::Duration CallTimeOf(const ClientConfig& clients) {
@@ -99,14 +78,7 @@ class GrpcServer final : public Server {
   GrpcServer(std::unique_ptr<Engine> engine, const ServerConfig& config,
              const ConnectionLimits& limits)
       : observer_(ObserverOptionsOf(config.tracing)),
-        load_reports_(config.load_reports, load_),
-        connections_(limits, Clock::Real()),
-        guard_(config.clients.process_memory_limit_bytes, connections_, Clock::Real()),
-        streams_(connections_, config.connections.max_concurrent_streams),
-        frames_(connections_),
-        host_memory_(std::make_shared<HostMemory>(config.clients.host_memory_limit_bytes,
-                                                  config.clients.share, Clock::Real())),
-        answers_(config.clients.answer_timeout, connections_, *host_memory_, Clock::Real()),
+        watches_(limits, config),
         stream_ender_(executing_),
         engine_(std::move(engine)),
         slow_calls_file_(config.tracing.slow_calls_file) {}
@@ -134,7 +106,7 @@ class GrpcServer final : public Server {
 
   void TrimIdleMemory(absl::Duration age) override {
     engine_->TrimIdleMemory(age);
-    host_memory_->staging()->TrimIdle(age);
+    watches_.host_memory()->staging()->TrimIdle(age);
   }
 
   ServerCounts counts() const override { return counters_.Sum(); }
@@ -223,12 +195,12 @@ class GrpcServer final : public Server {
         MakeOperatorService({.calls = {.engine = *engine_,
                                        .counters = counters_,
                                        .observer = observer_,
-                                       .load_reports = load_reports_,
+                                       .load_reports = watches_.load_reports(),
                                        .executing = executing_,
                                        .plans = plans_,
-                                       .connections = connections_,
-                                       .answers = answers_,
-                                       .host_memory = *host_memory_,
+                                       .connections = watches_.connections(),
+                                       .answers = watches_.answers(),
+                                       .host_memory = *watches_.host_memory(),
                                        .max_message_bytes = config.max_message_bytes,
                                        .max_inflated_bytes = config.clients.max_inflated_bytes,
                                        .regions = regions_.get()},
@@ -243,8 +215,8 @@ class GrpcServer final : public Server {
                                      .plans = &plans_,
                                      .counters = &counters_,
                                      .observer = &observer_,
-                                     .connections = &connections_,
-                                     .host_memory = host_memory_});
+                                     .connections = &watches_.connections(),
+                                     .host_memory = watches_.host_memory()});
     health_ = MakeHealthService(kApiServices, config.clients.max_inflated_bytes);
     if (config.clients.reflection)
       reflection_ = MakeReflectionServices(kApiServices, config.clients.max_inflated_bytes);
@@ -274,9 +246,9 @@ class GrpcServer final : public Server {
     OPSERVE_ASSIGN_OR_RETURN(http_, StartMonitor(std::move(listeners),
                                                  {.engine = *engine_,
                                                   .counters = counters_,
-                                                  .connections = connections_,
+                                                  .connections = watches_.connections(),
                                                   .plans = plans_,
-                                                  .host_memory = *host_memory_,
+                                                  .host_memory = *watches_.host_memory(),
                                                   .regions = regions_.get(),
                                                   .readiness = readiness_},
                                                  {.addresses = addresses_, .flags = flags}));
@@ -305,10 +277,10 @@ class GrpcServer final : public Server {
     Acceptor::Options options;
     // Of unix sockets gRPC's name is learnt from who is new.
     options.on_accepted = [this](const std::shared_ptr<Connection>& connection) {
-      if (connection->peer().is_ip()) streams_.NoteNew(connection);
+      if (connection->peer().is_ip()) watches_.streams().NoteNew(connection);
     };
     options.on_handed_over = [this](const std::shared_ptr<Connection>& connection) {
-      if (!connection->peer().is_ip()) streams_.NoteNew(connection);
+      if (!connection->peer().is_ip()) watches_.streams().NoteNew(connection);
     };
     options.hand_over = [this](int listener, int socket) {
       grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
@@ -321,36 +293,16 @@ class GrpcServer final : public Server {
       listeners_status_ = InvalidParameter("--listen", "sockets that accept connections",
                                            std::string("one that does not: ").append(reason));
     };
-    options.on_tick = [this] { Tick(); };
+    options.on_tick = [this] {
+      watches_.Tick([this] { return counters_.Sum().ended(); },
+                    [this] { return engine_->statistics().expected_wait; });
+    };
     if (config.keepalive_time > absl::ZeroDuration())
       options.unacknowledged_timeout = config.keepalive_timeout;
     OPSERVE_ASSIGN_OR_RETURN(
-        acceptor_, Acceptor::Start(std::move(listeners), connections_, std::move(options)));
+        acceptor_,
+        Acceptor::Start(std::move(listeners), watches_.connections(), std::move(options)));
     return absl::OkStatus();
-  }
-
-  // On the acceptor's thread.
-  void Tick() {
-    const absl::Time now = Clock::Real().Now();
-    const absl::Duration process_time = CpuTime(CLOCK_PROCESS_CPUTIME_ID);
-    const bool is_busy = process_time - process_time_ >= kBusyTime;
-    process_time_ = process_time;
-    const bool looks_at_all = now >= next_look_;
-    if (looks_at_all || (is_busy && now >= next_stream_look_)) {
-      const absl::Duration start = CpuTime(CLOCK_THREAD_CPUTIME_ID);
-      streams_.Check(now, is_busy);
-      next_stream_look_ = now + kLookTimeShare * (CpuTime(CLOCK_THREAD_CPUTIME_ID) - start);
-    }
-    if (!looks_at_all) return;
-    next_look_ = now + kLook;
-    answers_.Tick();
-    frames_.Check();
-    guard_.Check();
-    if (!load_reports_.is_off()) {
-      load_.Look(now, {process_time, counters_.Sum().ended()}, engine_->statistics().expected_wait);
-    }
-    LetGrpcLog();
-    if (++looks_ % kLooksPerSecond == 0) connections_.Settle();
   }
 
   // Destroyed from the end: the engine's workers finish what they have while all that their tasks
@@ -358,20 +310,8 @@ class GrpcServer final : public Server {
   std::atomic<int64_t> executing_ = 0;
   ServerCounters counters_;
   CallObserver observer_;
-  LoadGauge load_{UsableCores()};
-  const LoadReports load_reports_;
-  ConnectionTable connections_;
-  MemoryGuard guard_;
-  StreamWatch streams_;
-  FrameWatch frames_;
-  const std::shared_ptr<HostMemory> host_memory_;
-  AnswerWatch answers_;
+  Watches watches_;  // its Tick: the acceptor's thread
   StreamEnder stream_ender_;
-  // The acceptor thread's.
-  int64_t looks_ = 0;
-  absl::Time next_look_ = absl::InfinitePast();
-  absl::Time next_stream_look_ = absl::InfinitePast();
-  absl::Duration process_time_;
   Mutex mutex_;
   absl::Status listeners_status_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<RegionTable> regions_;  // none where shared memory is not allowed
