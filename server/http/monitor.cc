@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/http/playground/playground.h"
 #include "server/http/views/history.h"
 #include "server/http/views/metrics.h"
 
@@ -26,7 +27,10 @@ HttpResponse AnswerReady(const Readiness& readiness) {
 class Monitor {
  public:
   Monitor(const ViewSources& sources, PageOptions page)
-      : sources_(sources), page_(std::move(page)), start_(sources.clock.Now()) {}
+      : sources_(sources),
+        page_(std::move(page)),
+        playground_(sources.engine, page_.addresses.empty() ? "" : page_.addresses.front()),
+        start_(sources.clock.Now()) {}
 
   void Tick() { history_.Note(sources_.clock.Now(), sources_.counters, sources_.engine); }
 
@@ -41,9 +45,14 @@ class Monitor {
             .body = WritePage(TakeView(sources_, start_), history_, page_, refresh)};
   }
 
+  HttpResponse AnswerPlayground(const HttpRequest& request) const {
+    return playground_.Answer(request);
+  }
+
  private:
   const ViewSources sources_;
   const PageOptions page_;
+  const Playground playground_;
   const absl::Time start_;
   History history_;
 };
@@ -62,6 +71,12 @@ std::vector<HttpRoute> RoutesOf(const ViewSources& sources,
       [monitor](const HttpRequest&) { return monitor->AnswerMetrics(); });
   add("/", Weight::kHeavy,
       [monitor](const HttpRequest& request) { return monitor->AnswerPage(request); });
+  add("/playground", Weight::kHeavy,
+      [monitor](const HttpRequest& request) { return monitor->AnswerPlayground(request); });
+  add("/playground.js", Weight::kLight, [](const HttpRequest&) {
+    return HttpResponse{.content_type = "text/javascript; charset=utf-8",
+                        .body = std::string(kPlaygroundScript)};
+  });
   return routes;
 }
 

@@ -17,6 +17,8 @@ namespace opserve::server {
 //   /readyz  200 when the server is to be sent calls; otherwise 503 and why not, a reason a line
 //   /metrics docs/metrics.md
 //   /        the page for people; it loads itself anew every few seconds, unless with ?refresh=0
+//   /playground, /playground.js
+//            operators to play with: see Playground
 // until the port is destroyed; `sources` must outlive it. HttpPort::Start's errors.
 absl::StatusOr<std::unique_ptr<HttpPort>> StartMonitor(std::vector<Listener> listeners,
                                                        const ViewSources& sources,

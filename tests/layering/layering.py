@@ -50,7 +50,9 @@ MAY_INCLUDE = {
     "server/http/views": BELOW_SERVER
     + ["server/calls", "server/connections", "server/counters", "server/flags", "server/session"]
     + ["server/shared_memory"],
-    "server/http": ["core/base", "server/connections", "server/http/port", "server/http/views"],
+    "server/http/playground": BELOW_SERVER + ["server/http/port", "server/http/views"],
+    "server/http": ["core/base", "server/connections", "server/http/playground", "server/http/port"]
+    + ["server/http/views"],
     "server": ["core/base"]
     + ["server/connections", "server/counters", "server/flags", "server/http", "server/http/port"]
     + ["server/http/views", "server/log", "server/shared_memory"]

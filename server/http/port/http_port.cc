@@ -34,13 +34,17 @@ constexpr absl::Duration kHttpTick = absl::Seconds(1);
 // Accepted before what is there is served.
 constexpr int kAcceptedAtOnce = 8;
 
-// Of every answer. A browser runs, loads and shows nothing that the page does not hold itself, and
-// no other page may show or read it.
-constexpr std::array<std::array<const char*, 2>, 6> kHeaders = {{
+// A browser runs, loads and shows nothing that the page does not hold itself.
+#define OPSERVE_CONTENT_POLICY                                                           \
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; " \
+  "frame-ancestors 'none'"
+constexpr char kPolicy[] = OPSERVE_CONTENT_POLICY;
+constexpr char kScriptPolicy[] = OPSERVE_CONTENT_POLICY "; script-src 'self'; connect-src 'self'";
+#undef OPSERVE_CONTENT_POLICY
+
+// Of every answer. No other page may show or read it.
+constexpr std::array<std::array<const char*, 2>, 5> kHeaders = {{
     {"Cache-Control", "no-store"},
-    {"Content-Security-Policy",
-     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; "
-     "frame-ancestors 'none'"},
     {"Cross-Origin-Resource-Policy", "same-origin"},
     {"Referrer-Policy", "no-referrer"},
     {"X-Content-Type-Options", "nosniff"},
@@ -295,6 +299,7 @@ class MicroHttpPort final : public HttpPort {
       ::MHD_add_response_header(response.get(), name, value);
     };
     for (const auto& [name, value] : kHeaders) add(name, value);
+    add("Content-Security-Policy", answer.runs_script ? kScriptPolicy : kPolicy);
     add("Content-Type", std::string(answer.content_type).c_str());
     if (answer.status == 405) add("Allow", "GET, HEAD");
     if (answer.status == 429) add("Retry-After", "1");

@@ -22,6 +22,7 @@ struct HttpResponse {
   int status = 200;
   std::string_view content_type = "text/plain; charset=utf-8";
   std::string body;
+  bool runs_script = false;  // a page with scripts of this port's, which ask this port again
 };
 
 struct HttpRequest {

@@ -275,7 +275,8 @@ class PageWriter {
   static std::string Footer(absl::Duration refresh) {
     const bool refreshes = refresh > absl::ZeroDuration();
     return absl::StrCat(
-        "<footer><a href=\"/metrics\">metrics</a><a href=\"/readyz\">readyz</a><a "
+        "<footer><a href=\"/playground\">playground</a><a href=\"/metrics\">metrics</a><a "
+        "href=\"/readyz\">readyz</a><a "
         "href=\"/livez\">livez</a>",
         refreshes ? absl::StrCat("<span>loads anew every ", absl::ToInt64Seconds(refresh),
                                  " s · <a href=\"/?refresh=0\">stop that</a></span>")

@@ -48,6 +48,22 @@ td .curve svg{width:84px;height:20px;flex:none}td .curve span{min-width:4.2em}
 .bar{display:block;height:6px;border-radius:3px;background:var(--line);margin-top:3px;overflow:hidden;min-width:90px}
 .bar i{display:block;height:100%;background:var(--curve)}
 details{margin-top:14px}summary{cursor:pointer;padding:2px 14px;font-weight:600;font-size:15px}
+.play{display:grid;grid-template-columns:minmax(220px,280px) minmax(0,1fr);gap:14px;align-items:start}
+@media(max-width:760px){.play{grid-template-columns:minmax(0,1fr)}}
+aside{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px;margin-top:14px}
+form{display:grid;gap:10px}form label{display:grid;gap:3px}form.live button{display:none}
+input,select,button{font:inherit;color:inherit;background:var(--page);border:1px solid var(--line);border-radius:6px;
+padding:4px 8px;width:100%;min-width:0}
+input[type=range]{padding:0;accent-color:var(--curve)}button{cursor:pointer;font-weight:600}
+.plot svg{width:100%;height:auto;padding:0 8px 8px}.plot text{fill:var(--muted);font-size:11px}
+.plot path{fill:none;stroke-width:2;stroke-linejoin:round}
+@media(max-width:760px){.plot text{font-size:19px}}.plot .grid{stroke:var(--line);stroke-width:1}.plot .axis{stroke:var(--muted);stroke-width:1}
+.line0{stroke:var(--curve)}.line1{stroke:#d97706}.line2{stroke:#0d9488}.line3{stroke:#c026d3}
+.key{font-size:13px}.key::before{content:"";display:inline-block;width:14px;height:3px;border-radius:2px;margin:0 6px 3px 0}
+.key0::before{background:var(--curve)}.key1::before{background:#d97706}.key2::before{background:#0d9488}
+.key3::before{background:#c026d3}
+.calls details{margin:0;border-top:1px solid var(--line);padding:6px 0}.calls summary{font-size:13.5px}
+pre{margin:6px 14px;padding:10px 12px;background:var(--page);border-radius:8px;overflow-x:auto;font:12.5px/1.5 ui-monospace,monospace}
 a{color:var(--curve)}footer{margin-top:18px;font-size:13px;display:flex;flex-wrap:wrap;gap:4px 16px}
 )";
 

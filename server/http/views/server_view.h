@@ -21,7 +21,7 @@ namespace opserve::server {
 
 // What is shown of. All of it must outlive who shows it.
 struct ViewSources {
-  const Engine& engine;
+  Engine& engine;
   const ServerCounters& counters;
   const ConnectionTable& connections;
   const PlanCache& plans;

@@ -69,6 +69,23 @@ TEST_F(MonitorTest, ThePageLoadsItselfAnewUnlessToldNotTo) {
   EXPECT_THAT(Ask("GET /?refresh=0").body, Not(HasSubstr("http-equiv")));
 }
 
+// Only that page runs a script, and only this port's.
+TEST_F(MonitorTest, ThePlaygroundRunsItsOwnScriptOnly) {
+  EXPECT_THAT(Ask("GET /").head, Not(HasSubstr("script-src")));
+  const HttpAnswer page = Ask("GET /playground?op=Hardshrink&a.lambd=1");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_THAT(page.head, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(page.head, HasSubstr("script-src 'self'; connect-src 'self'\r\n"));
+  EXPECT_THAT(page.body, HasSubstr("gradient of self"));
+  EXPECT_THAT(Ask("GET /playground.js").head, HasSubstr("Content-Type: text/javascript"));
+}
+
+TEST_F(MonitorTest, WhatThePlaygroundRunsIsCounted) {
+  ASSERT_EQ(Ask("GET /playground?op=Hardshrink").status, 200);
+  EXPECT_THAT(Ask("GET /metrics").body,
+              HasSubstr("opserve_calls_total{operator=\"HardshrinkBackward\",code=\"OK\"} 1\n"));
+}
+
 TEST_F(MonitorTest, AnswersNothingAfterTheEnd) {
   const uint16_t port = PortOfAddress(server().http_address());
   server().Shutdown(absl::ZeroDuration());

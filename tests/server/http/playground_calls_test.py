@@ -1,0 +1,59 @@
+"""What the playground shows to be copied: each text, run as it stands, makes the call.
+
+Usage: playground_calls_test.py
+"""
+
+import html
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+
+import running_server  # noqa: E402
+
+PLAYED = ["op=SmoothL1Loss&a.beta=0.5", "op=Sigmoid", "op=Softplus", "op=Hardtanh", "op=BinaryCrossEntropy&from=0.1&to=0.9"]
+
+
+def texts(page):
+    """Title and text of each, in the page's order."""
+    found = re.findall(r"<summary>(.*?)</summary><pre>(.*?)</pre>", page, re.DOTALL)
+    return [(title, html.unescape(text)) for title, text in found]
+
+
+def run(title, text):
+    environment = dict(os.environ, PATH=f"{running_server.bin_folder()}:{os.environ['PATH']}")
+    if title == "Command line":
+        return subprocess.run(["bash", "-ec", text], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    environment["PYTHONPATH"] = str(ROOT / "client" / "python" / "src")
+    command = ["/usr/bin/python3", "-B", "-c", text]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def main():
+    runs = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        with running_server.running_server(folder, "--http", "127.0.0.1:0"):
+            http = (folder / "address").read_text(encoding="utf-8").split()[-1]
+            for played in PLAYED:
+                with urllib.request.urlopen(f"{http}/playground?{played}", timeout=30) as response:
+                    shown = texts(response.read().decode())
+                assert [title for title, _ in shown] == ["Python", "Command line", "grpcurl"] * 2, shown
+                for title, text in shown:
+                    if title == "grpcurl":  # playground_test reads its JSON
+                        continue
+                    done = run(title, text)
+                    assert done.returncode == 0, f"{played}: {title}:\n{text}\n{done.stdout}{done.stderr}"
+                    assert done.stdout, f"{played}: {title} printed nothing"
+                    runs += 1
+    assert runs == 4 * len(PLAYED)
+
+
+if __name__ == "__main__":
+    main()
