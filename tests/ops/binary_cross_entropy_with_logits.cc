@@ -46,7 +46,7 @@ extern const OperatorTest kBinaryCrossEntropyWithLogitsBackwardTest = {
     .long_calls = LossLongCalls,
     .attributes = kAttributes,
     .measured = Reductions({}),
-    .ulps = 5,
+    .ulps = 6,
     .gradient = Smooth([](Rng& rng, int turn) {
       return DrawnLossProblem("BinaryCrossEntropyWithLogits", {}, Any, Probability, rng, turn);
     }),
