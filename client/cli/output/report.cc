@@ -33,7 +33,7 @@ absl::Status InTrace(absl::Status status, std::string_view trace_id) {
 
 std::string TraceIdOf(const absl::Status& status) {
   const auto trace_id = status.GetPayload(kTraceUrl);
-  return trace_id.has_value() ? std::string(*trace_id) : "";
+  return trace_id.has_value() ? static_cast<std::string>(*trace_id) : "";
 }
 
 ExitCode ExitCodeOf(const absl::Status& status) {

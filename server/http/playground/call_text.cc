@@ -36,6 +36,7 @@ std::string NumberText(double number, const Words& words) {
 
 std::string ValuesText(const std::vector<float>& values, const Words& words) {
   std::vector<std::string> texts;
+  texts.reserve(kShown.size());
   for (const size_t place : kShown) texts.push_back(NumberText(values[place], words));
   return absl::StrJoin(texts, ", ");
 }
@@ -80,6 +81,7 @@ std::string JsonAttribute(const NamedAttribute& attribute) {
 
 std::string PythonText(const PlayedCall& call, std::string_view address) {
   std::vector<std::string> inputs;
+  inputs.reserve(call.inputs.size());
   for (const PlayedCall::Input& input : call.inputs) {
     inputs.push_back(absl::StrCat("    \"", ToAbsl(input.name), "\": np.float32([",
                                   ValuesText(input.values, kPython), "]),\n"));
@@ -110,6 +112,7 @@ std::string CommandText(const PlayedCall& call, std::string_view address) {
 
 std::string GrpcurlText(const PlayedCall& call, std::string_view address) {
   std::vector<std::string> inputs;
+  inputs.reserve(call.inputs.size());
   for (const PlayedCall::Input& input : call.inputs) {
     inputs.push_back(absl::StrCat("      {\"name\": \"", ToAbsl(input.name),
                                   "\", \"dtype\": \"DATA_TYPE_FLOAT32\", \"shape\": [3], "
