@@ -18,6 +18,8 @@ import time
 from collections.abc import Callable, Sequence
 
 import http2
+import proxied
+import toolchains
 import verdict
 from processes import reap, spawn
 from victim import VictimProcess
@@ -135,7 +137,10 @@ class Samples:
 class Trial:
     """One attack on one server."""
 
-    def __init__(self, name: str, attack: Attack, seconds: float, folder: pathlib.Path):
+    def __init__(
+        self, name: str, attack: Attack, seconds: float, folder: pathlib.Path, make_server: type[Server] = Server
+    ):
+        self._make_server = make_server
         self.attack, self.seconds, self.folder = attack, seconds, folder
         self.is_full = seconds >= FULL_SECONDS
         self.drain_seconds = 2.0 if self.is_full else 1.0
@@ -145,7 +150,7 @@ class Trial:
         self.notes = multiprocessing.get_context("fork").Queue()
 
     def run(self) -> dict:
-        self.server = Server(self.folder, self.attack.flags, self.drain_seconds, self.attack.limits)
+        self.server = self._make_server(self.folder, self.attack.flags, self.drain_seconds, self.attack.limits)
         try:
             self._try()
         finally:
@@ -307,9 +312,9 @@ def attack_only(attack: Attack, address: str, seconds: float) -> None:
     print(f"{sum(counters)} bytes sent")
 
 
-def try_once(attack: Attack, seconds: float) -> dict:
+def try_once(attack: Attack, seconds: float, make_server: type[Server]) -> dict:
     with tempfile.TemporaryDirectory() as folder:
-        report = Trial(name_of_program(), attack, seconds, pathlib.Path(folder)).run()
+        report = Trial(name_of_program(), attack, seconds, pathlib.Path(folder), make_server).run()
     for reason in report["reasons"]:
         print(f"{report['attack']}: {reason}")
     return report
@@ -328,6 +333,7 @@ def run(attack: Attack) -> None:
     )
     parser.add_argument("--bin", help="folder of opserve-server; default $OPSERVE_BIN_DIR")
     parser.add_argument("--attack-only", metavar="HOST:PORT", help="attack this server, measure nothing")
+    parser.add_argument("--proxy", action="store_true", help="through HAProxy, as deploy/proxy/haproxy.cfg has it")
     options = parser.parse_args()
     if options.bin:
         os.environ["OPSERVE_BIN_DIR"] = options.bin
@@ -335,10 +341,13 @@ def run(attack: Attack) -> None:
         skip("attackers need addresses beside the victim's, such as 127.0.0.2: Linux has them")
     if options.attack_only:
         return attack_only(attack, options.attack_only, options.seconds)
-    report = try_once(attack, options.seconds)
+    if options.proxy and not proxied.is_possible():
+        toolchains.lacking("haproxy")
+    make_server = proxied.ProxiedServer if options.proxy else Server
+    report = try_once(attack, options.seconds, make_server)
     if report["verdict"] == "fell" and not report["is_certain"] and options.seconds < FULL_SECONDS:
         # In the short form something else on the machine weighs much.
         print("tried again")
-        report = try_once(attack, options.seconds)
+        report = try_once(attack, options.seconds, make_server)
     print(json.dumps(report))
     sys.exit(0 if report["verdict"] == "stood" else 1)

@@ -34,8 +34,8 @@ def default_bin() -> str:
     return os.environ.get("OPSERVE_BIN_DIR") or str(ROOT / "build" / "release" / "bin")
 
 
-def run_one(name: str, seconds: float, bin_folder: str) -> dict:
-    command = [sys.executable, "-B", str(FOLDER / f"{name}.py"), "--seconds", str(seconds), "--bin", bin_folder]
+def run_one(name: str, seconds: float, bin_folder: str, more: list[str]) -> dict:
+    command = [sys.executable, "-B", str(FOLDER / f"{name}.py"), "--seconds", str(seconds), "--bin", bin_folder, *more]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + PATIENCE_SECONDS, check=False)
     except subprocess.TimeoutExpired:
@@ -129,6 +129,7 @@ def main() -> None:
     parser.add_argument("--bin", default=default_bin(), help="folder of opserve-server (%(default)s)")
     parser.add_argument("--save", metavar="FILE", help="write the reports, as JSON")
     parser.add_argument("--beside", metavar="FILE", help="show the reports that were saved there, too")
+    parser.add_argument("--proxy", action="store_true", help="through HAProxy, as deploy/proxy/haproxy.cfg has it")
     parser.add_argument("--list", action="store_true", help="the attacks' names")
     options = parser.parse_args()
     if options.list:
@@ -137,7 +138,7 @@ def main() -> None:
         parser.error(f"no such attack: {', '.join(sorted(unknown))}")
     reports = []
     for name in options.attacks or programs():
-        reports.append(run_one(name, options.seconds, options.bin))
+        reports.append(run_one(name, options.seconds, options.bin, ["--proxy"] if options.proxy else []))
         print(f"{reports[-1]['verdict']:8} {name}", flush=True)
         for reason in reports[-1]["reasons"]:
             print(f"         {reason}", flush=True)

@@ -55,6 +55,19 @@ class Usage:
     cpu_seconds: float
 
 
+def usage_of(pid: int) -> Usage:
+    """All 0 when the process is over."""
+    root = pathlib.Path(f"/proc/{pid}")
+    try:
+        numbers = (root / "stat").read_text().rpartition(")")[2].split()
+        pages = int((root / "statm").read_text().split()[1])
+        fds = len(os.listdir(root / "fd"))
+    except (OSError, IndexError):
+        return Usage(0, 0, 0, 0.0)
+    ticks = int(numbers[11]) + int(numbers[12])
+    return Usage(pages * resource.getpagesize() >> 20, int(numbers[17]), fds, ticks / os.sysconf("SC_CLK_TCK"))
+
+
 class Server:
     def __init__(
         self,
@@ -84,7 +97,8 @@ class Server:
                 preexec_fn=lambda: set_limits(limits or {}),
             )
         self.pid = self._process.pid
-        self.address = self._await_address(port_file)
+        self.direct_address = self._await_address(port_file)
+        self.address = self.direct_address  # where clients connect
 
     def _await_address(self, port_file: pathlib.Path) -> str:
         until = time.monotonic() + START_SECONDS
@@ -109,15 +123,7 @@ class Server:
         return self.log.read_text(encoding="utf-8", errors="replace")
 
     def usage(self) -> Usage:
-        root = pathlib.Path(f"/proc/{self.pid}")
-        try:
-            numbers = (root / "stat").read_text().rpartition(")")[2].split()
-            pages = int((root / "statm").read_text().split()[1])
-            fds = len(os.listdir(root / "fd"))
-        except (OSError, IndexError):
-            return Usage(0, 0, 0, 0.0)
-        ticks = int(numbers[11]) + int(numbers[12])
-        return Usage(pages * resource.getpagesize() >> 20, int(numbers[17]), fds, ticks / os.sysconf("SC_CLK_TCK"))
+        return usage_of(self.pid)
 
     @functools.cached_property
     def sanitized(self) -> bool:
@@ -139,7 +145,7 @@ class Server:
     def statistics(self, seconds: float = 5.0) -> bytes | None:
         """A GetStatisticsResponse; None where no answer comes."""
         try:
-            connection = http2.Connection(self.address)
+            connection = http2.Connection(self.direct_address)
             answer = connection.unary("GetStatistics", seconds=seconds)
             connection.close()
         except http2.Broken:
@@ -148,7 +154,7 @@ class Server:
 
     def is_serving(self, seconds: float = 5.0) -> bool:
         try:
-            connection = http2.Connection(self.address)
+            connection = http2.Connection(self.direct_address)
             answer = connection.unary(http2.HEALTH_CHECK, seconds=seconds)
             connection.close()
         except http2.Broken:

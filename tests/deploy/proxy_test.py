@@ -1,0 +1,396 @@
+"""opserve behind HAProxy, as deploy/proxy/haproxy.cfg has it.
+
+Usage: proxy_test.py config|plain|tls|restart|sidecar     (the programs are in $OPSERVE_BIN_DIR)
+
+config: haproxy takes it, without and with all it takes from the environment. plain, tls: calls, a session, health,
+and what is not served. restart: three servers are stopped and started one after the other while calls come, none of
+which may fail. sidecar: the same of a server and a proxy that end together, as a pod does.
+"""
+
+import contextlib
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/hostile")]
+
+import running_proxy
+import running_server
+import toolchains
+import victim
+import wire
+
+BEHIND = [word for pair in running_proxy.BEHIND.items() for word in pair]
+INFO, EXECUTE = "/opserve.v1.OperatorService/GetServerInfo", "/opserve.v1.OperatorService/Execute"
+SESSION, HEALTH = "/opserve.v1.SessionService/Session", "/grpc.health.v1.Health/Check"
+SMALL_INPUTS = [wire.floats(*[value] * 8) for value in (2.0, 3.0, 1.0)]
+SERVING = wire.field(1, 1)
+PATIENCE_SECONDS = 20
+GRACE_SECONDS = 4  # longer than two health checks
+
+
+def expect(condition, message):
+    if not condition:
+        sys.exit(message)
+
+
+def grpc_of_debian():
+    try:
+        import grpc
+    except ImportError:
+        toolchains.lacking("python3-grpcio")
+    return grpc
+
+
+def make_certificate(folder):
+    """The certificate, beside it (as .key) its private key; and one PEM file of both."""
+    if not shutil.which("openssl"):
+        toolchains.lacking("openssl")
+    certificate, key = folder / "tls.crt", folder / "tls.key"
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=localhost",
+            "-addext",
+            "subjectAltName=DNS:localhost,IP:127.0.0.1",
+            "-keyout",
+            key,
+            "-out",
+            certificate,
+        ],
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
+    both = folder / "both.pem"
+    both.write_text(certificate.read_text(encoding="utf-8") + key.read_text(encoding="utf-8"), encoding="utf-8")
+    return certificate, both
+
+
+def check_config(folder):
+    certificate, both = make_certificate(folder)
+    named = set(re.findall(r"\bOPSERVE_\w+", running_proxy.CONFIGURATION.read_text(encoding="utf-8")))
+    servers = {f"OPSERVE_SERVER_{i}": f"127.0.0.1:{8500 + i}" for i in (1, 2, 3)}
+    for places in (
+        {},
+        servers,
+        {**servers, "OPSERVE_PROXY_PLAIN": "127.0.0.1:8480", "OPSERVE_PROXY_STATS": "*:8404"},
+        {"OPSERVE_SERVER_1": "unix@/run/opserve/grpc", "OPSERVE_PROXY_SIDECAR": "1"},
+    ):
+        for pem in (certificate, both):
+            check_taken({**places, "OPSERVE_PROXY_CERT": str(pem)}, named)
+
+
+def check_taken(places, named):
+    expect(set(places) <= named, f"the configuration does not name {set(places) - named}")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("OPSERVE_")}
+    told = subprocess.run(
+        [running_proxy.program(), "-c", "-f", running_proxy.CONFIGURATION],
+        env={**clean, **places},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    expect(told.returncode == 0 and "WARNING" not in told.stdout, f"with {places}, haproxy says:\n{told.stdout}")
+
+
+def check_calls(grpc, channel):
+    call = channel.unary_unary(EXECUTE)
+    for request, answer in ((victim.SMALL_REQUEST, victim.SMALL_ANSWER), (victim.MEDIUM_REQUEST, victim.MEDIUM_ANSWER)):
+        expect(answer in call(request, timeout=PATIENCE_SECONDS), "want the result of an Execute")
+    answers = list(channel.stream_stream(SESSION)(iter([victim.SESSION_REQUEST]), timeout=PATIENCE_SECONDS))
+    expect(any(victim.SMALL_ANSWER in answer for answer in answers), f"want a session's result, got {answers}")
+    expect(channel.unary_unary(HEALTH)(b"", timeout=PATIENCE_SECONDS) == SERVING, "want SERVING")
+    for path in ("/opserve.v2.Other/Call", "/grpc.channelz.v1.Channelz/GetServers"):
+        try:
+            channel.unary_unary(path)(b"", timeout=PATIENCE_SECONDS)
+            sys.exit(f"{path} was answered")
+        except grpc.RpcError as error:
+            expect(
+                error.code() == grpc.StatusCode.UNIMPLEMENTED and error.details() == "not served here",
+                f"{path}: want the proxy's UNIMPLEMENTED, got {error.code()}: {error.details()}",
+            )
+
+
+def check_session_both_ways(channel):
+    """Each request is sent once the one before it is answered, on one stream."""
+    answered = threading.Semaphore(1)
+
+    def requests():
+        for id in (1, 2, 3):
+            answered.acquire(timeout=PATIENCE_SECONDS)
+            yield wire.session_request([wire.command(wire.EXECUTE, wire.ids(wire.small_gradient()), id)], SMALL_INPUTS)
+
+    found = 0
+    for answer in channel.stream_stream(SESSION)(requests(), timeout=PATIENCE_SECONDS):
+        if victim.SMALL_ANSWER in answer:
+            found += 1
+            answered.release()
+    expect(found == 3, f"want three answers in a session, got {found}")
+
+
+def check_plain(folder):
+    grpc = grpc_of_debian()
+    with running_server.running_server(folder, *BEHIND) as server:
+        proxy = running_proxy.Proxy(folder, server)
+        try:
+            with grpc.insecure_channel(proxy.address) as channel:
+                check_calls(grpc, channel)
+                check_session_both_ways(channel)
+            output = subprocess.run(
+                [running_server.bin_folder() / "opserve", "info", "--target", proxy.address],
+                check=False,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=PATIENCE_SECONDS,
+            )
+            expect(output.returncode == 0 and "version" in output.stdout, f"opserve info: {output.stdout}")
+            check_soft_stop(grpc, proxy)
+        finally:
+            proxy.kill()
+        check_without_server(grpc, folder)
+
+
+def check_without_server(grpc, folder):
+    """Said as gRPC says it, so that clients try again."""
+    proxy = running_proxy.Proxy(folder, f"unix@{folder}/nobody", sidecar=True)
+    try:
+        with grpc.insecure_channel(proxy.address) as channel:
+            channel.unary_unary(INFO)(b"", timeout=PATIENCE_SECONDS)
+        sys.exit("a call without a server was answered")
+    except grpc.RpcError as error:
+        said = (error.code(), error.details())
+        expect(said == (grpc.StatusCode.UNAVAILABLE, "no server takes calls"), f"without a server, got {error}")
+    finally:
+        proxy.kill()
+
+
+def check_soft_stop(grpc, proxy):
+    """SIGUSR1: a session goes on until its client ends it; then the proxy does."""
+    goes_on = threading.Event()
+
+    def requests():
+        yield victim.SESSION_REQUEST
+        goes_on.wait(PATIENCE_SECONDS)
+
+    with grpc.insecure_channel(proxy.address) as channel:
+        answers = channel.stream_stream(SESSION)(requests(), timeout=PATIENCE_SECONDS)
+        next(answers)
+        proxy.stop_softly()
+        time.sleep(0.5)
+        expect(proxy.alive(), "the proxy left a session alone")
+        goes_on.set()
+        list(answers)
+    expect(proxy.await_exit(PATIENCE_SECONDS) == 0, f"want a proxy that ends well:\n{proxy.log_text()}")
+
+
+def check_tls(folder):
+    grpc = grpc_of_debian()
+    certificate, both = make_certificate(folder)
+    with running_server.running_server(folder, *BEHIND) as server:
+        proxy = running_proxy.Proxy(folder, server, certificate=both)
+        target = proxy.address.replace("127.0.0.1", "localhost")
+        try:
+            credentials = grpc.ssl_channel_credentials(certificate.read_bytes())
+            with grpc.secure_channel(target, credentials) as channel:
+                check_calls(grpc, channel)
+                check_session_both_ways(channel)
+            check_refused(grpc, "no TLS", grpc.insecure_channel(target))
+            anothers, _ = make_certificate(folder)
+            credentials = grpc.ssl_channel_credentials(anothers.read_bytes())
+            check_refused(grpc, "trust in another's certificate", grpc.secure_channel(target, credentials))
+        finally:
+            proxy.kill()
+
+
+def check_refused(grpc, what, channel):
+    with channel:
+        try:
+            channel.unary_unary(INFO)(b"", timeout=3)
+            sys.exit(f"a call with {what} was answered")
+        except grpc.RpcError as error:
+            expect(error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED), f"{what}: {error}")
+
+
+class Replica:
+    """A server that can be started anew at the same address."""
+
+    def __init__(self, folder, name):
+        self.folder, self.name, self.address = folder, name, f"unix:{folder}/{name}"
+        self.process = None
+
+    def start(self):
+        with open(self.folder / f"{self.name}.log", "a", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                [
+                    running_server.bin_folder() / "opserve-server",
+                    "--listen",
+                    self.address,
+                    "--grace-period",
+                    f"{GRACE_SECONDS}s",
+                    "--device",
+                    "cpu,threads=1",
+                    *BEHIND,
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    def await_start(self):
+        until = time.monotonic() + PATIENCE_SECONDS
+        while not (self.folder / self.name).exists():
+            expect(self.process.poll() is None and time.monotonic() < until, f"server {self.name} did not start")
+            time.sleep(0.02)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(60)
+        expect(status == 0, f"server {self.name} ended with status {status}")
+
+
+def call_until(channel, over, answered, failures):
+    call = channel.unary_unary(EXECUTE)
+    while not over.is_set():
+        try:
+            expect(
+                victim.SMALL_ANSWER in call(victim.SMALL_REQUEST, timeout=PATIENCE_SECONDS),
+                "want the result of an Execute",
+            )
+            answered.append(time.monotonic())
+        except Exception as error:  # any at all is a failed call
+            failures.append(f"{error!r}")
+        time.sleep(0.002)
+
+
+def restart_all(replicas, proxy):
+    for replica in replicas:
+        replica.stop()
+        replica.start()
+        proxy.await_state(replica.name, "UP")
+
+
+class Callers:
+    """Calls from four threads while the block runs; none may fail."""
+
+    def __init__(self, channel):
+        self._over, self.answered, self.failures = threading.Event(), [], []
+        arguments = (channel, self._over, self.answered, self.failures)
+        self._threads = [threading.Thread(target=call_until, args=arguments) for _ in range(4)]
+
+    def __enter__(self):
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+    def check(self, log):
+        print(f"{len(self.answered)} calls answered, {len(self.failures)} failed")
+        expect(len(self.answered) > 100, f"only {len(self.answered)} calls were answered: {self.failures[:3]}\n{log}")
+        expect(not self.failures, f"{len(self.failures)} calls failed: {self.failures[:3]}\n{log}")
+
+
+@contextlib.contextmanager
+def running_replicas(folder, *names):
+    replicas = [Replica(folder, name) for name in names]
+    try:
+        for replica in replicas:
+            replica.start()
+        for replica in replicas:
+            replica.await_start()
+        yield replicas
+    finally:
+        for replica in replicas:
+            if replica.process and replica.process.poll() is None:
+                replica.process.kill()
+                replica.process.wait()
+
+
+def in_proxy(replica):
+    return replica.address.replace("unix:", "unix@")
+
+
+def check_restart(folder):
+    grpc = grpc_of_debian()
+    with running_replicas(folder, "one", "two", "three") as replicas:
+        proxy = running_proxy.Proxy(folder, *[in_proxy(replica) for replica in replicas])
+        try:
+            for replica in replicas:
+                proxy.await_state(replica.name, "UP")
+            with grpc.insecure_channel(proxy.address) as channel, Callers(channel) as callers:
+                restart_all(replicas, proxy)
+            calls = {
+                replica.name: proxy.metric(f'haproxy_server_sessions_total{{proxy="servers",server="{replica.name}"}}')
+                for replica in replicas
+            }
+            print(f"by server: {calls}")
+            callers.check(proxy.log_text())
+            expect(all(calls.values()), f"want calls on every server, got {calls}")
+        finally:
+            proxy.kill()
+
+
+def check_sidecar(folder):
+    """Two pods, each a server with a proxy of its own. One ends as Kubernetes ends it: both are told at once."""
+    grpc = grpc_of_debian()
+    with running_replicas(folder, "one", "two") as replicas:
+        proxies = []
+        try:
+            for replica in replicas:
+                (folder / f"of_{replica.name}").mkdir()
+                proxies.append(running_proxy.Proxy(folder / f"of_{replica.name}", in_proxy(replica), sidecar=True))
+            target = "ipv4:" + ",".join(proxy.address for proxy in proxies)
+            balanced = [("grpc.lb_policy_name", "round_robin")]
+            with grpc.insecure_channel(target, options=balanced) as channel, Callers(channel) as callers:
+                time.sleep(1)
+                proxies[0].stop_softly()
+                replicas[0].stop()
+                expect(proxies[0].await_exit(PATIENCE_SECONDS) == 0, f"the proxy ended badly:\n{proxies[0].log_text()}")
+                time.sleep(1)
+            callers.check(proxies[0].log_text())
+        finally:
+            for proxy in proxies:
+                proxy.kill()
+
+
+def main():
+    if running_proxy.program() is None:
+        toolchains.lacking("haproxy")
+    checks = {
+        "config": check_config,
+        "plain": check_plain,
+        "tls": check_tls,
+        "restart": check_restart,
+        "sidecar": check_sidecar,
+    }
+    with tempfile.TemporaryDirectory(prefix="opserve-") as folder:
+        checks[sys.argv[1]](pathlib.Path(folder))
+
+
+if __name__ == "__main__":
+    main()
