@@ -207,6 +207,8 @@ class Trial:
         )
         self.report["sent_bytes"] = sum(self.counters)
         self.log_bytes = self.server.log.stat().st_size
+        if isinstance(self.server, proxied.ProxiedServer):
+            self.report["proxy"] = self.server.passed()
         self.report["notes"] = verdict.drained(self.notes)
 
     def _recover(self) -> None:

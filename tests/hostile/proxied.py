@@ -47,6 +47,15 @@ class ProxiedServer(Server):
             *(getattr(server, name) + getattr(proxy, name) for name in ("rss_mib", "threads", "fds", "cpu_seconds"))
         )
 
+    def passed(self) -> dict[str, int]:
+        """How much of what came to the proxy went on to the server."""
+        names = {
+            "connections": 'haproxy_frontend_connections_total{proxy="opserve"}',
+            "calls": 'haproxy_frontend_http_requests_total{proxy="opserve"}',
+            "calls passed on": 'haproxy_server_sessions_total{proxy="servers",server="one"}',
+        }
+        return {what: int(self._proxy.metric(name) or 0) for what, name in names.items()}
+
     def kill(self) -> None:
         self._proxy.kill()
         super().kill()
