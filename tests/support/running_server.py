@@ -28,11 +28,11 @@ def running_server(folder, *flags):
 
 
 @contextlib.contextmanager
-def running_process(folder, *flags):
-    """The same; gives the address and the process's id."""
+def running_process(folder, *flags, listen=("--listen", "localhost:0")):
+    """The same; gives the address and the process's id. `listen`: flags, or none where a configuration file says where."""
     port_file, log = folder / "address", folder / "server.log"
     port_file.unlink(missing_ok=True)
-    command = [bin_folder() / "opserve-server", "--listen", "localhost:0", "--port-file", port_file, *flags]
+    command = [bin_folder() / "opserve-server", *listen, "--port-file", port_file, *flags]
     with open(log, "w", encoding="utf-8") as output:
         server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
     try:

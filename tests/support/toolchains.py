@@ -25,13 +25,16 @@ def lacking(what):
     skip(f"this machine lacks {what}")
 
 
-def grpcurl(folder):
-    """The path of grpcurl; the test is skipped without it. Debian has no package of it: where all tools are required and there
-    is a Go, it is built into `folder`."""
-    installed = shutil.which("grpcurl") or shutil.which("grpcurl", path=folder)
-    if installed:
-        return installed
-    if all_required() and shutil.which("go"):
+def go_program(name, package, folder):
+    """The path of a program that Debian has no package of, or None: installed, or, where all tools are required and there is a
+    Go, built into `folder`."""
+    installed = shutil.which(name) or shutil.which(name, path=folder)
+    if not installed and all_required() and shutil.which("go"):
         folder.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["go", "install", GRPCURL], env={**os.environ, "GOBIN": str(folder)}, timeout=240, check=False)
-    return shutil.which("grpcurl", path=folder) or skip("grpcurl is not installed (languages_json sends the same texts)")
+        subprocess.run(["go", "install", package], env={**os.environ, "GOBIN": str(folder)}, timeout=1200, check=False)
+    return installed or shutil.which(name, path=folder)
+
+
+def grpcurl(folder):
+    """The path of grpcurl; the test is skipped without it."""
+    return go_program("grpcurl", GRPCURL, folder) or skip("grpcurl is not installed (languages_json sends the same texts)")
