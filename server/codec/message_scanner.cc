@@ -143,8 +143,10 @@ absl::Status NotAMessage(std::string_view type) {
   return MalformedMessage(want, "malformed fields or names that are not UTF-8");
 }
 
-absl::Status ParseHeader(const std::string& header, google::protobuf::MessageLite& message) {
-  return message.ParseFromString(header) ? absl::OkStatus() : NotAMessage(message.GetTypeName());
+absl::Status ParseHeader(std::string_view header, google::protobuf::MessageLite& message) {
+  return message.ParseFromArray(header.data(), static_cast<int>(header.size()))
+             ? absl::OkStatus()
+             : NotAMessage(message.GetTypeName());
 }
 
 }  // namespace opserve::server

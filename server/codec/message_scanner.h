@@ -50,6 +50,6 @@ absl::StatusOr<ScannedMessage> ScanMessage(MessagePieces pieces, uint32_t bulk_f
 absl::Status NotAMessage(std::string_view type);
 
 // 161002 when `header` is no such message.
-absl::Status ParseHeader(const std::string& header, google::protobuf::MessageLite& message);
+absl::Status ParseHeader(std::string_view header, google::protobuf::MessageLite& message);
 
 }  // namespace opserve::server

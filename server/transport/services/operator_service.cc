@@ -1,5 +1,6 @@
 #include "server/transport/services/operator_service.h"
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,15 +23,12 @@
 #include "server/codec/output_codec.h"
 #include "server/codec/schema_codec.h"
 #include "server/codec/statistics_codec.h"
-#include "server/connections/peer_address.h"
-#include "server/transport/messages/inflate.h"
 #include "server/transport/messages/raw_message.h"
 #include "server/transport/messages/session_messages.h"
-#include "server/transport/unary/call_meter.h"
-#include "server/transport/unary/call_sample.h"
 #include "server/transport/unary/execute_batch_call.h"
 #include "server/transport/unary/execute_call.h"
 #include "server/transport/unary/missing_message.h"
+#include "server/transport/unary/prompt_call.h"
 
 namespace opserve::server {
 namespace {
@@ -44,29 +42,6 @@ using OperatorMethods = v1::OperatorService::WithRawCallbackMethod_GetServerInfo
                 v1::OperatorService::WithRawCallbackMethod_GetStatistics<
                     v1::OperatorService::WithRawCallbackMethod_Execute<
                         v1::OperatorService::WithRawCallbackMethod_ExecuteBatch<Service>>>>>>>;
-
-// A call whose answer is made in one go. Owned by gRPC: lives until OnDone.
-class PromptCall final : public grpc::ServerUnaryReactor {
- public:
-  PromptCall(const ConnectionTable& connections, HostMemory& memory,
-             const grpc::CallbackServerContext& context, size_t request_bytes)
-      : sample_(connections, context, request_bytes, /*looks_at_all=*/true), charge_(memory) {}
-
-  const CallSample& sample() const { return sample_; }
-  HostCharge& charge() { return charge_; }
-  AnswerWatch::Watched& leaving() { return leaving_; }
-
- private:
-  void OnDone() override {
-    sample_.End();
-    delete this;
-  }
-  bool InternalInlineable() override { return true; }
-
-  const CallSample sample_;
-  HostCharge charge_;
-  AnswerWatch::Watched leaving_;
-};
 
 class OperatorService final : public OperatorMethods<v1::OperatorService::Service> {
  public:
@@ -164,36 +139,8 @@ class OperatorService final : public OperatorMethods<v1::OperatorService::Servic
   grpc::ServerUnaryReactor* Answer(Method method, grpc::CallbackServerContext& context,
                                    const grpc::ByteBuffer& request, grpc::ByteBuffer& response,
                                    Handler handler) {
-    if (!request.Valid()) return Refuse(method, context);
-    auto* reactor =
-        new PromptCall(calls().connections, calls().host_memory, context, request.Length());
-    // All of them stay until Finish.
-    const auto answer = [this, method, &context, &request, &response, handler,
-                         reactor](absl::Status status) {
-      CallMeter meter(calls().sinks(), method, context, request.Length());
-      if (status.ok()) {
-        const PlainRequest plain(request, calls().max_inflated_bytes);
-        status = plain.status();
-        if (status.ok()) status = (this->*handler)(plain.bytes(), response);
-      }
-      if (status.ok()) status = Leave(*reactor, context, response);
-      reactor->Finish(meter.End(status, response.Length()));
-    };
-    if (request.Length() <= kReadHereHeaderBytes) {
-      answer(absl::OkStatus());
-    } else {
-      ReadOnWorker(calls(), context, request.Length(), reactor->charge(), answer);
-    }
-    return reactor;
-  }
-
-  absl::Status Leave(PromptCall& call, grpc::CallbackServerContext& context,
-                     grpc::ByteBuffer& response) const {
-    const size_t bytes = response.Length();
-    absl::Status status =
-        calls().answers.Begin(call.sample(), context, bytes, bytes, call.leaving());
-    if (!status.ok()) response.Clear();
-    return status;
+    return StartPromptCall(calls(), method, context, request, response,
+                           std::bind_front(handler, this));
   }
 
   absl::Status AnswerInfo(const grpc::ByteBuffer& request_bytes,

@@ -1,0 +1,57 @@
+#include "server/transport/unary/one_shot_call.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/status_macros.h"
+#include "server/codec/output_codec.h"
+#include "server/transport/unary/deadline.h"
+
+namespace opserve::server {
+namespace {
+
+constexpr size_t kSmallAnswerBytes = 4096;
+
+}  // namespace
+
+absl::Status OneShotCall::Begin(const grpc::ByteBuffer& request) {
+  OPSERVE_ASSIGN_OR_RETURN(message_, ReadSplitMessage(request, raw_field_, kMaxRawEntries));
+  OPSERVE_ASSIGN_OR_RETURN(planned_, FindPlan(message_));
+  OneShot shot;
+  OPSERVE_RETURN_IF_ERROR(
+      planned_->Assemble(std::move(message_.raw), with().regions, shot, regions_));
+  OPSERVE_RETURN_IF_ERROR(CheckAnswer(shot));
+  // What is small and quick is not worth finding out whose it is.
+  if (!RunsInline(*shot.plan) || MaxResponseBytes(*planned_) > kSmallAnswerBytes)
+    shot.client = client();
+  shot.deadline = std::min(DeadlineOf(context(), with().engine.clock()), LatestEnd(*planned_));
+  shot.cancelled = [this] { return context().IsCancelled(); };
+  shot.done = [this](absl::StatusOr<Outputs> outputs) { End(std::move(outputs)); };
+  shot.done_time = ValuesTime(planned_->form().values_bytes());
+  shot.times = &times_;
+  meter().HandOver(shot.plan->call.op->name);
+  with().engine.Submit(std::move(shot));
+  return absl::OkStatus();
+}
+
+absl::Status OneShotCall::CheckAnswer(const OneShot& shot) const {
+  const size_t bytes = MaxResponseBytes(*planned_);
+  if (bytes <= static_cast<size_t>(with().max_message_bytes)) return absl::OkStatus();
+  // A shape without bytes behind it is what it is, not a large answer.
+  OPSERVE_RETURN_IF_ERROR(CheckStorages(*shot.plan, shot.storages, shot.output_storages));
+  return CheckAnswerSize(shot.plan->call, bytes, with().max_message_bytes);
+}
+
+void OneShotCall::End(absl::StatusOr<Outputs> outputs) {
+  // The engine is done with them; the answer may take long to leave.
+  message_.slices.clear();
+  regions_.clear();
+  charge().Clear();
+  meter().Ran(times_);
+  if (!outputs.ok()) return Refuse(outputs.status());
+  // Raw bytes are leases of the device's memory.
+  const Memory memory = planned_->form().is_raw() ? Memory::kOfDevice : Memory::kOfHost;
+  Answer(Write(*planned_, *std::move(outputs), times_), memory);
+}
+
+}  // namespace opserve::server
