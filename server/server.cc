@@ -29,6 +29,7 @@
 #include "server/transport/process/grpc_process.h"
 #include "server/transport/process/stream_ender.h"
 #include "server/transport/services/health_service.h"
+#include "server/transport/services/inference_service.h"
 #include "server/transport/services/operator_service.h"
 #include "server/transport/services/reflection_service.h"
 #include "server/transport/services/session_service.h"
@@ -42,8 +43,12 @@ namespace {
 // What comes before the first message: HTTP/2's preface and settings, headers.
 constexpr int64_t kPrefaceBytes = int64_t{64} << 10;
 // That have something to serve or not to serve.
-constexpr std::string_view kApiServices[] = {"opserve.v1.OperatorService",
-                                             "opserve.v1.SessionService"};
+std::vector<std::string_view> ApiServices(const ClientConfig& config) {
+  std::vector<std::string_view> services = {"opserve.v1.OperatorService",
+                                            "opserve.v1.SessionService"};
+  if (config.open_inference) services.emplace_back(kInferenceService);
+  return services;
+}
 
 // Where gRPC cannot have a thread it ends the process, or never ends. It begins with about ten.
 constexpr int kThreadsOfGrpc = 16;
@@ -142,7 +147,7 @@ class GrpcServer final : public Server {
                           {.flag = "--slow-calls-file", .mode = 0600});
   }
 
-  void AnnounceStop() override { StopBeingReady("the server is about to stop (--grace-period)"); }
+  void AnnounceStop() override { StopServing("the server is about to stop (--grace-period)"); }
 
   void Shutdown(absl::Duration drain) override {
     if (server_ != nullptr) ShutDownGrpc(drain);
@@ -159,8 +164,13 @@ class GrpcServer final : public Server {
     health_->SetServing(false);
   }
 
+  void StopServing(std::string why) {
+    StopBeingReady(std::move(why));
+    if (inference_ != nullptr) inference_->SetDraining();
+  }
+
   void ShutDownGrpc(absl::Duration drain) {
-    StopBeingReady("the server is draining");
+    StopServing("the server is draining");
     sessions_->Drain();
     if (acceptor_ != nullptr) acceptor_->StopAccepting();
     stream_ender_.Begin(*server_);
@@ -190,22 +200,26 @@ class GrpcServer final : public Server {
     return absl::OkStatus();
   }
 
+  ExecuteContext CallsOf(const ServerConfig& config) {
+    return {.engine = *engine_,
+            .counters = counters_,
+            .observer = observer_,
+            .load_reports = watches_.load_reports(),
+            .executing = executing_,
+            .plans = plans_,
+            .connections = watches_.connections(),
+            .answers = watches_.answers(),
+            .host_memory = *watches_.host_memory(),
+            .max_message_bytes = config.max_message_bytes,
+            .max_inflated_bytes = config.clients.max_inflated_bytes,
+            .regions = regions_.get()};
+  }
+
   void MakeServices(const ServerConfig& config) {
-    service_ =
-        MakeOperatorService({.calls = {.engine = *engine_,
-                                       .counters = counters_,
-                                       .observer = observer_,
-                                       .load_reports = watches_.load_reports(),
-                                       .executing = executing_,
-                                       .plans = plans_,
-                                       .connections = watches_.connections(),
-                                       .answers = watches_.answers(),
-                                       .host_memory = *watches_.host_memory(),
-                                       .max_message_bytes = config.max_message_bytes,
-                                       .max_inflated_bytes = config.clients.max_inflated_bytes,
-                                       .regions = regions_.get()},
-                             .recommended_chunk_bytes = config.session.chunk_bytes,
-                             .shared_memory_socket = memory_socket_path_});
+    service_ = MakeOperatorService({.calls = CallsOf(config),
+                                    .recommended_chunk_bytes = config.session.chunk_bytes,
+                                    .shared_memory_socket = memory_socket_path_});
+    if (config.clients.open_inference) inference_ = MakeInferenceService(CallsOf(config));
     sessions_ =
         MakeSessionServer(*engine_, {.limits = config.session,
                                      .max_sessions = config.max_sessions,
@@ -217,9 +231,10 @@ class GrpcServer final : public Server {
                                      .observer = &observer_,
                                      .connections = &watches_.connections(),
                                      .host_memory = watches_.host_memory()});
-    health_ = MakeHealthService(kApiServices, config.clients.max_inflated_bytes);
+    const std::vector<std::string_view> services = ApiServices(config.clients);
+    health_ = MakeHealthService(services, config.clients.max_inflated_bytes);
     if (config.clients.reflection)
-      reflection_ = MakeReflectionServices(kApiServices, config.clients.max_inflated_bytes);
+      reflection_ = MakeReflectionServices(services, config.clients.max_inflated_bytes);
   }
 
   absl::StatusOr<std::vector<Listener>> ListenOnAll(const ServerConfig& config) {
@@ -260,6 +275,7 @@ class GrpcServer final : public Server {
     grpc::ServerBuilder builder;
     builder.RegisterService(service_.get());
     builder.RegisterService(&sessions_->service());
+    if (inference_ != nullptr) builder.RegisterService(&inference_->service());
     builder.RegisterService(&health_->service());
     for (const auto& reflection : reflection_) builder.RegisterService(reflection.get());
     builder.SetMaxReceiveMessageSize(static_cast<int>(config.max_message_bytes));
@@ -319,6 +335,7 @@ class GrpcServer final : public Server {
   std::string memory_socket_path_;
   std::unique_ptr<grpc::Service> service_;
   std::unique_ptr<SessionServer> sessions_;
+  std::unique_ptr<InferenceService> inference_;  // none where it is not wanted
   std::unique_ptr<HealthService> health_;
   std::vector<std::unique_ptr<grpc::Service>> reflection_;  // none where it is not wanted
   std::unique_ptr<Engine> engine_;

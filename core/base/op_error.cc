@@ -46,7 +46,8 @@ constexpr std::array<ErrorReasonInfo, kNumErrorReasons> kReasons = {{
     {ErrorReason::kOperatorNotFound, "OPERATOR_NOT_FOUND", 0, absl::StatusCode::kNotFound,
      "no operator of that name"},
     {ErrorReason::kOperatorUnsupported, "OPERATOR_UNSUPPORTED", 0, absl::StatusCode::kUnimplemented,
-     "the device, or its product profile, lacks the operator"},
+     "the device, or its product profile, lacks the operator; or the server lacks a method of the "
+     "Open Inference Protocol"},
     {ErrorReason::kDeviceNotFound, "DEVICE_NOT_FOUND", 0, absl::StatusCode::kNotFound,
      "no device of that name"},
     {ErrorReason::kResourceLimit, "RESOURCE_LIMIT", 0, absl::StatusCode::kResourceExhausted,

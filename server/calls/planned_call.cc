@@ -28,6 +28,21 @@ bool HasShared(const v1::Call& call) {
 absl::StatusOr<std::shared_ptr<const PlannedCall>> PlannedCall::Make(
     const Engine& engine, const v1::Call& call, std::span<const Fragments> raw,
     v1::TensorEncoding encoding, TensorData data, std::string_view device) {
+  return MakeOf(engine, call, raw, encoding, data, device);
+}
+
+absl::StatusOr<std::shared_ptr<const PlannedCall>> PlannedCall::MakeInfer(
+    const Engine& engine, const DecodedInfer& decoded, std::span<const Fragments> raw) {
+  OPSERVE_ASSIGN_OR_RETURN(
+      const std::shared_ptr<PlannedCall> planned,
+      MakeOf(engine, decoded.call, raw, v1::TENSOR_ENCODING_RAW, TensorData::kMessage, {}));
+  planned->infer_form_.emplace(planned->plan_->call, decoded.call.outputs(), decoded.timeout);
+  return planned;
+}
+
+absl::StatusOr<std::shared_ptr<PlannedCall>> PlannedCall::MakeOf(
+    const Engine& engine, const v1::Call& call, std::span<const Fragments> raw,
+    v1::TensorEncoding encoding, TensorData data, std::string_view device) {
   OPSERVE_ASSIGN_OR_RETURN(NamedCall named, DecodeCall(call, data, raw));
   if (named.device.empty()) named.device = device;
   const std::shared_ptr<PlannedCall> planned(new PlannedCall());

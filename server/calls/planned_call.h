@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,8 @@
 #include "server/calls/result_form.h"
 #include "server/calls/shared_storages.h"
 #include "server/codec/call_codec.h"
+#include "server/open_inference/infer_form.h"
+#include "server/open_inference/infer_request.h"
 
 namespace opserve::server {
 
@@ -27,11 +30,16 @@ class PlannedCall {
       const Engine& engine, const v1::Call& call, std::span<const Fragments> raw,
       v1::TensorEncoding encoding, TensorData data = TensorData::kMessageOrShared,
       std::string_view device = {});
+  // Of a ModelInferRequest. Errors likewise.
+  static absl::StatusOr<std::shared_ptr<const PlannedCall>> MakeInfer(
+      const Engine& engine, const DecodedInfer& decoded, std::span<const Fragments> raw);
   PlannedCall(const PlannedCall&) = delete;
   PlannedCall& operator=(const PlannedCall&) = delete;
 
   const SharedPlan& plan() const { return plan_; }
   const ResultForm& form() const { return form_; }
+  // The form of a ModelInferResponse, of what MakeInfer made.
+  const InferForm& infer_form() const { return *infer_form_; }
   // Whether a call with the same message but other raw entries, as many, has the same plan.
   bool is_shareable() const { return is_shareable_; }
   // Whether such calls may run as a CallSeries: small ones, of raw inputs and raw outputs.
@@ -47,10 +55,14 @@ class PlannedCall {
 
  private:
   PlannedCall() = default;
+  static absl::StatusOr<std::shared_ptr<PlannedCall>> MakeOf(
+      const Engine& engine, const v1::Call& call, std::span<const Fragments> raw,
+      v1::TensorEncoding encoding, TensorData data, std::string_view device);
 
   SharedPlan plan_;
   std::unique_ptr<const v1::Call> sharing_;  // the call, when it has tensors in shared memory
   ResultForm form_;
+  std::optional<InferForm> infer_form_;
   bool is_shareable_ = false;
   bool is_serial_ = false;
   std::vector<Fragments> values_;  // into value_bytes_

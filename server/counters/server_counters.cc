@@ -15,8 +15,10 @@ static_assert(std::is_standard_layout_v<ServerCounts> &&
               sizeof(ServerCounts) == kNumCounters * sizeof(int64_t));
 
 constexpr std::array<std::string_view, kNumMethods> kMethodNames = {
-    "GetServerInfo", "ListOperators", "ListDevices",  "GetWorkspaceSize",
-    "Execute",       "ExecuteBatch",  "GetStatistics"};
+    "GetServerInfo",   "ListOperators",      "ListDevices", "GetWorkspaceSize", "Execute",
+    "ExecuteBatch",    "GetStatistics",      "ServerLive",  "ServerReady",      "ServerMetadata",
+    "ModelReady",      "ModelMetadata",      "ModelConfig", "ModelInfer",       "ModelStatistics",
+    "RepositoryIndex", "SystemSharedMemory", "Unsupported"};
 
 }  // namespace
 

@@ -16,7 +16,7 @@
 
 namespace opserve::server {
 
-// The unary methods of the API.
+// The unary methods of the API, and of the Open Inference Protocol.
 enum class Method : uint8_t {
   kGetServerInfo,
   kListOperators,
@@ -25,8 +25,19 @@ enum class Method : uint8_t {
   kExecute,
   kExecuteBatch,
   kGetStatistics,
+  kServerLive,
+  kServerReady,
+  kServerMetadata,
+  kModelReady,
+  kModelMetadata,
+  kModelConfig,
+  kModelInfer,
+  kModelStatistics,
+  kRepositoryIndex,
+  kSystemSharedMemory,  // its three methods
+  kUnsupported,         // methods of that protocol that the server does not have
 };
-inline constexpr size_t kNumMethods = 7;
+inline constexpr size_t kNumMethods = 18;
 inline constexpr size_t kNumStatusCodes = 17;  // OK to UNAUTHENTICATED
 
 // "Execute"

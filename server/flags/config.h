@@ -31,6 +31,7 @@ struct ClientConfig {
   int64_t host_memory_limit_bytes = int64_t{1} << 30;
   int64_t process_memory_limit_bytes = 0;
   bool reflection = true;
+  bool open_inference = true;
 };
 
 // What is told of single calls, besides their lines in the log.

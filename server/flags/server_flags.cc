@@ -246,6 +246,16 @@ void AddClientFlags(FlagSet& flags, ClientConfig& config) {
       "When the whole process takes more, the connections are cut whose unfinished requests take\n"
       "most. Default: three quarters of the memory that it may use, cgroup included. 0: no bound.");
   flags.AddSwitch("--no-reflection", config.reflection, "Do not serve gRPC's server reflection.");
+  flags.Add(
+      "--open-inference", "on|off", "on",
+      "Serve the Open Inference Protocol (KServe v2, as Triton's clients speak it) beside our\n"
+      "own: gRPC's inference.GRPCInferenceService, on the same addresses.",
+      [&open_inference = config.open_inference](const std::string& text) {
+        open_inference = text == "on";
+        return text == "on" || text == "off"
+                   ? absl::OkStatus()
+                   : InvalidParameter("--open-inference", "on or off", Quoted(text));
+      });
 }
 
 void AddTracingFlags(FlagSet& flags, TracingConfig& config) {

@@ -33,17 +33,20 @@ MAY_INCLUDE = {
     "server/counters": ["core/base"],
     "server/connections": ["core/base", "server/log"],
     "server/codec": BELOW_SERVER + ["proto", "server/counters"],
+    "server/open_inference": BELOW_SERVER + ["proto", "server/codec"],
     "server/tracing": ["core/base", "server/codec", "server/log"],
     "server/shared_memory": ["core/base", "proto", "server/codec"],
-    "server/calls": BELOW_SERVER + ["proto", "server/codec", "server/counters", "server/shared_memory"],
+    "server/calls": BELOW_SERVER
+    + ["proto", "server/codec", "server/counters", "server/open_inference", "server/shared_memory"],
     "server/session": BELOW_SERVER + ["proto", "server/calls", "server/codec"],
     "server/transport/messages": ["core/base", "server/codec", "server/session"],
     "server/transport/unary": BELOW_SERVER
     + ["proto", "server/calls", "server/codec", "server/connections", "server/counters", "server/session"]
-    + ["server/shared_memory", "server/tracing", "server/transport/messages"],
+    + ["server/open_inference", "server/shared_memory", "server/tracing", "server/transport/messages"],
     "server/transport/services": BELOW_SERVER
     + ["proto", "server/calls", "server/codec", "server/connections", "server/counters", "server/session"]
-    + ["server/shared_memory", "server/tracing", "server/transport/messages", "server/transport/unary"],
+    + ["server/open_inference", "server/shared_memory", "server/tracing", "server/transport/messages"]
+    + ["server/transport/unary"],
     "server/transport/process": ["core/base", "server/connections", "server/log"],
     "server/flags": ["core/base", "core/engine", "server/connections", "server/counters", "server/log", "server/session", "server/tracing"],
     "server/http/port": ["core/base", "server/connections"],
@@ -102,7 +105,7 @@ RESTRICTED = [
     (
         "protobuf",
         r"google/protobuf/|.*\.pb\.h$",
-        r"server/(calls|codec|session|shared_memory|transport)/|client/cli/main\.|client/cpp/(session|wire)/|client/loadtest/calls/",
+        r"server/(calls|codec|open_inference|session|shared_memory|transport)/|client/cli/main\.|client/cpp/(session|wire)/|client/loadtest/calls/",
     ),
     ("oneTBB", r"(tbb|oneapi)/", r"core/workers/thread_arena\.cc"),
 ]

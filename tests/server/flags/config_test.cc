@@ -76,6 +76,13 @@ TEST(ConfigTest, CallsAreToldOfAsTheFlagsSay) {
   EXPECT_EQ(config.tracing.slow_calls_file, "slow.json");
 }
 
+TEST(ConfigTest, OpenInferenceIsOnUnlessItIsTurnedOff) {
+  EXPECT_TRUE(Accepted({}).clients.open_inference);
+  EXPECT_TRUE(Accepted({"--open-inference=on"}).clients.open_inference);
+  EXPECT_FALSE(Accepted({"--open-inference", "off"}).clients.open_inference);
+  ExpectRefused({"--open-inference", "no"}, "--open-inference: want on or off, got \"no\"");
+}
+
 TEST(ConfigTest, BadValuesOfThoseFlagsAreRefused) {
   ExpectRefused({"--log-format", "xml"}, "--log-format: want text or json, got \"xml\"");
   ExpectRefused({"--load-reports", "on"}, "--load-reports: want off, asked or always, got \"on\"");

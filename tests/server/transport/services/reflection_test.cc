@@ -87,10 +87,10 @@ TEST_F(ReflectionTest, ListsTheServices) {
     for (const std::string& name : BytesOfField(service, 1)) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
-  EXPECT_EQ(names, (std::vector<std::string>{"grpc.health.v1.Health",
-                                             "grpc.reflection.v1.ServerReflection",
-                                             "grpc.reflection.v1alpha.ServerReflection", kService,
-                                             "opserve.v1.SessionService"}));
+  EXPECT_EQ(names, (std::vector<std::string>{
+                       "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection",
+                       "grpc.reflection.v1alpha.ServerReflection", "inference.GRPCInferenceService",
+                       kService, "opserve.v1.SessionService"}));
 }
 
 TEST_F(ReflectionTest, FilesAreThoseOfTheApi) {
