@@ -11,6 +11,7 @@
 #include "client/cli/formats/npy.h"
 #include "core/base/op_error.h"
 #include "core/op/op_table.h"
+#include "inference/open_inference.pb.h"
 #include "opserve/v1/session.pb.h"
 #include "opserve/v1/shared_memory.pb.h"
 #include "server/codec/schema_codec.h"
@@ -57,6 +58,44 @@ TEST(FuzzSeeds, Execute) {
       SetStrides(input, {strides.begin(), strides.end()});
     }
     Seed(name + "_with_everything", Cut(40, 7, request));
+  }
+}
+
+// The good call of an operator as its model's request; attributes that are lists as text.
+inference::ModelInferRequest ToInfer(const Operator& op) {
+  const v1::ExecuteRequest good = GoodCall(op);
+  inference::ModelInferRequest request;
+  request.set_model_name(std::string(op.name));
+  request.set_id("7");
+  for (const v1::Tensor& tensor : good.call().inputs()) {
+    auto& input = *request.add_inputs();
+    input.set_name(tensor.name());
+    input.set_datatype(tensor.dtype() == v1::DATA_TYPE_FLOAT32 ? "FP32" : "INT64");
+    *input.mutable_shape() = tensor.shape();
+    request.add_raw_input_contents(good.raw(static_cast<int>(tensor.raw_index())));
+  }
+  for (const v1::Attribute& attribute : good.call().attributes()) {
+    auto& parameter = (*request.mutable_parameters())[attribute.name()];
+    if (attribute.has_int_value()) parameter.set_int64_param(attribute.int_value());
+    if (attribute.has_float_value()) parameter.set_double_param(attribute.float_value());
+    if (attribute.has_bool_value()) parameter.set_string_param("true");
+    if (!attribute.has_int_list()) continue;
+    std::string text;
+    for (const int64_t value : attribute.int_list().values())
+      text.append(text.empty() ? "[" : ",").append(std::to_string(value));
+    parameter.set_string_param(text.append("]"));
+  }
+  return request;
+}
+
+TEST(FuzzSeeds, Infer) {
+  for (const Operator* op : AllOperators()) {
+    inference::ModelInferRequest request = ToInfer(*op);
+    const std::string name = "infer/" + std::string(op->name);
+    Seed(name, std::string{0, 0} + request.SerializeAsString());
+    request.add_outputs()->set_name(std::string(op->outputs[0].name));
+    (*request.mutable_parameters())["timeout"].set_int64_param(1000000);
+    Seed(name + "_of_one_output", std::string{9, 1} + request.SerializeAsString());
   }
 }
 
