@@ -1,0 +1,195 @@
+"""tritonclient.grpc against a server of ours. Usage: triton_grpc.py ADDRESS"""
+
+import asyncio
+import queue
+import sys
+import unittest
+
+import ml_dtypes
+import numpy as np
+import tritonclient.grpc as triton
+import tritonclient.grpc.aio as triton_aio
+from tritonclient.utils import InferenceServerException
+
+ADDRESS = sys.argv.pop(1)
+DATATYPES = {
+    "FP16": np.float16,
+    "FP32": np.float32,
+    "FP64": np.float64,
+    "INT8": np.int8,
+    "INT16": np.int16,
+    "INT32": np.int32,
+    "INT64": np.int64,
+    "UINT8": np.uint8,
+    "UINT16": np.uint16,
+    "UINT32": np.uint32,
+    "UINT64": np.uint64,
+    "BOOL": np.bool_,
+}
+SELF = np.arange(8, dtype=np.float32).reshape(4, 2)
+ONES = np.ones((4, 2), dtype=np.float32)
+GRADIENT = np.array([-1, 0, 1, 1, 1, 1, 1, 1], dtype=np.float32).reshape(4, 2)
+
+
+def tensor(name, array, datatype="FP32", client=triton):
+    made = client.InferInput(name, array.shape, datatype)
+    made.set_data_from_numpy(array)
+    return made
+
+
+def sample(client=triton):
+    return [tensor("grad_out", ONES, client=client), tensor("self", SELF, client=client), tensor("target", ONES, client=client)]
+
+
+NONE = {"reduction": "none"}
+
+
+class TritonTest(unittest.TestCase):
+    def setUp(self):
+        self.client = triton.InferenceServerClient(ADDRESS)
+        self.addCleanup(self.client.close)
+
+    def refused(self, *arguments, **keywords):
+        with self.assertRaises(InferenceServerException) as raised:
+            self.client.infer(*arguments, **keywords)
+        return raised.exception
+
+    def test_health_and_metadata(self):
+        self.assertTrue(self.client.is_server_live())
+        self.assertTrue(self.client.is_server_ready())
+        self.assertTrue(self.client.is_model_ready("GroupNormBackward"))
+        self.assertTrue(self.client.is_model_ready("GroupNormBackward", "1"))
+        self.assertEqual(self.client.get_server_metadata().name, "opserve")
+        metadata = self.client.get_model_metadata("CtcLoss")
+        self.assertEqual([each.name for each in metadata.inputs], ["log_probs", "targets"])
+        config = self.client.get_model_config("CtcLoss").config
+        self.assertEqual(config.max_batch_size, 0)
+        self.assertIn("required", config.parameters["input_lengths"].string_value)
+        index = self.client.get_model_repository_index()
+        self.assertIn("CtcLoss", [model.name for model in index.models if model.state == "READY"])
+
+    def test_infer(self):
+        answer = self.client.infer("SmoothL1LossBackward", sample(), request_id="abc", parameters=NONE)
+        np.testing.assert_array_equal(answer.as_numpy("grad_input"), GRADIENT)
+        self.assertEqual(answer.get_response().id, "abc")
+        asked = [triton.InferRequestedOutput("grad_input")]
+        answer = self.client.infer(
+            "SmoothL1LossBackward", sample(), "1", asked, priority=1, timeout=5000000, client_timeout=60, parameters={"reduction": 2}
+        )
+        np.testing.assert_array_equal(answer.as_numpy("grad_input"), GRADIENT)
+
+    def test_every_datatype(self):
+        # No operator's tensors are of all of them; attributes may be.
+        for datatype, dtype in DATATYPES.items():
+            with self.subTest(datatype):
+                if datatype == "BOOL":
+                    self.check_ctc_loss()
+                    continue
+                name, value = ("beta", 1) if datatype.startswith("FP") else ("reduction", 0)
+                attribute = tensor(name, np.array(value, dtype), datatype)
+                parameters = NONE if name == "beta" else {}
+                answer = self.client.infer("SmoothL1LossBackward", [*sample(), attribute], parameters=parameters)
+                np.testing.assert_array_equal(answer.as_numpy("grad_input"), GRADIENT)
+
+    def check_ctc_loss(self):
+        inputs = [
+            tensor("log_probs", np.log(np.full((2, 1, 3), 1 / 3)), "FP64"),
+            tensor("targets", np.array([[1]], np.int64), "INT64"),
+            tensor("input_lengths", np.array([2], np.int32), "INT32"),
+            tensor("zero_infinity", np.array([True]), "BOOL"),
+        ]
+        answer = self.client.infer("CtcLoss", inputs, parameters={"target_lengths": "[1]"})
+        np.testing.assert_allclose(answer.as_numpy("neg_log_likelihood"), [np.log(3)])
+
+    def test_half_types(self):
+        for dtype in (np.float16, np.float32):
+            datatype = "FP16" if dtype is np.float16 else "FP32"
+            answer = self.client.infer("Permute", [tensor("self", SELF.astype(dtype), datatype)], parameters={"dims": "[1,0]"})
+            got = answer.as_numpy("out")
+            self.assertEqual(got.dtype, dtype)
+            np.testing.assert_array_equal(got, SELF.T)
+
+    def test_bfloat16(self):
+        array = (SELF - 3).astype(ml_dtypes.bfloat16)
+        got = self.client.infer("Relu", [tensor("self", array, "BF16")]).as_numpy("out")
+        np.testing.assert_array_equal(got.astype(np.float32), np.maximum(SELF - 3, 0))
+
+    def test_empty_and_scalar_tensors(self):
+        answer = self.client.infer("Relu", [tensor("self", np.zeros((0, 3), np.float32))])
+        self.assertEqual(answer.as_numpy("out").shape, (0, 3))
+        answer = self.client.infer("Relu", [tensor("self", np.array(-2, np.float32))])
+        self.assertEqual(answer.as_numpy("out").shape, ())
+
+    def test_large(self):
+        array = np.random.default_rng(7).standard_normal(4 << 20).astype(np.float32)
+        answer = self.client.infer("Relu", [tensor("self", array)])
+        np.testing.assert_array_equal(answer.as_numpy("out"), np.maximum(array, 0))
+
+    def test_errors_say_what_was_wanted(self):
+        error = self.refused("SmoothL1LossBackward", sample(), parameters={"reducton": "none"})
+        self.assertEqual(error.status(), "StatusCode.INVALID_ARGUMENT")
+        self.assertIn('did you mean "reduction"', error.message())
+        self.assertEqual(self.refused("SmoothL1LosBackward", sample()).status(), "StatusCode.NOT_FOUND")
+        self.assertEqual(self.refused("SmoothL1LossBackward", sample(), "2").status(), "StatusCode.NOT_FOUND")
+        self.assertIn("target", self.refused("SmoothL1LossBackward", sample()[:2]).message())
+        error = self.refused("SmoothL1LossBackward", sample(), parameters=NONE, sequence_id=5, sequence_start=True)
+        self.assertIn("no sequence", error.message())
+        text = triton.InferInput("self", [1], "BYTES")
+        text.set_data_from_numpy(np.array([b"x"], dtype=object))
+        self.assertIn("datatype", self.refused("Relu", [text]).message())
+
+    def test_asynchronous_calls(self):
+        answers = queue.Queue()
+        for number in range(50):
+            self.client.async_infer(
+                "SmoothL1LossBackward",
+                sample(),
+                lambda result, error: answers.put((result, error)),
+                request_id=str(number),
+                parameters=NONE,
+            )
+        seen = set()
+        for _ in range(50):
+            result, error = answers.get(timeout=60)
+            self.assertIsNone(error)
+            np.testing.assert_array_equal(result.as_numpy("grad_input"), GRADIENT)
+            seen.add(result.get_response().id)
+        self.assertEqual(seen, {str(number) for number in range(50)})
+
+    def test_asyncio(self):
+        async def call():
+            async with triton_aio.InferenceServerClient(ADDRESS) as client:
+                inputs = sample(triton_aio)
+                calls = [client.infer("SmoothL1LossBackward", inputs, parameters=NONE) for _ in range(20)]
+                return await asyncio.gather(*calls)
+
+        for answer in asyncio.run(call()):
+            np.testing.assert_array_equal(answer.as_numpy("grad_input"), GRADIENT)
+
+    def test_statistics(self):
+        def counted():
+            of = self.client.get_inference_statistics("Silu").model_stats[0]
+            self.assertEqual(of.version, "1")
+            return of.inference_stats.queue.count
+
+        before = counted()
+        self.client.infer("Silu", [tensor("self", ONES)])
+        self.assertEqual(counted(), before + 1)
+
+    def test_what_is_not_there(self):
+        for call in (
+            lambda: self.client.load_model("Relu"),
+            lambda: self.client.unload_model("Relu"),
+            self.client.get_trace_settings,
+            self.client.get_log_settings,
+        ):
+            with self.assertRaises(InferenceServerException) as raised:
+                call()
+            self.assertEqual(raised.exception.status(), "StatusCode.UNIMPLEMENTED")
+        self.assertEqual(len(self.client.get_system_shared_memory_status().regions), 0)
+        self.assertEqual(len(self.client.get_cuda_shared_memory_status().regions), 0)
+        self.client.unregister_system_shared_memory()
+
+
+if __name__ == "__main__":
+    unittest.main()
