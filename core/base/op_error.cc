@@ -64,6 +64,10 @@ constexpr std::array<ErrorReasonInfo, kNumErrorReasons> kReasons = {{
      absl::StatusCode::kFailedPrecondition, "the server was not told to allow shared memory"},
     {ErrorReason::kDeviceLost, "DEVICE_LOST", 361001, absl::StatusCode::kUnavailable,
      "the device failed and is not used any more; another replica may serve"},
+    {ErrorReason::kUnauthenticated, "UNAUTHENTICATED", 0, absl::StatusCode::kUnauthenticated,
+     "the call has no bearer token, or none that the server knows"},
+    {ErrorReason::kPermissionDenied, "PERMISSION_DENIED", 0, absl::StatusCode::kPermissionDenied,
+     "the token's roles do not cover the method"},
 }};
 
 // Payload: reason, then each text as "<length>:<bytes>", so that any byte may occur in a text.

@@ -38,8 +38,10 @@ enum class ErrorReason : uint8_t {
   kStreamFailed,         // an earlier command of the stream failed; this one was not run
   kNoSharedMemory,       // the server was not told to allow shared memory
   kDeviceLost,           // the device failed for good
+  kUnauthenticated,      // the server asks who calls, and the call does not say it
+  kPermissionDenied,     // who calls may not make calls of this kind
 };
-inline constexpr size_t kNumErrorReasons = static_cast<size_t>(ErrorReason::kDeviceLost) + 1;
+inline constexpr size_t kNumErrorReasons = static_cast<size_t>(ErrorReason::kPermissionDenied) + 1;
 
 struct ErrorReasonInfo {
   ErrorReason reason;

@@ -40,6 +40,10 @@ ErrorReason ReasonOfCode(absl::StatusCode code) {
       return ErrorReason::kCancelled;
     case absl::StatusCode::kUnavailable:
       return ErrorReason::kDraining;
+    case absl::StatusCode::kUnauthenticated:
+      return ErrorReason::kUnauthenticated;
+    case absl::StatusCode::kPermissionDenied:
+      return ErrorReason::kPermissionDenied;
     default:
       return ErrorReason::kInternal;
   }

@@ -25,6 +25,8 @@ TEST(StatusCodesTest, ReasonsAreCodesOfTheRuntime) {
       {ErrorReason::kOperatorNotFound, ACL_ERROR_API_NOT_SUPPORT},
       {ErrorReason::kOperatorUnsupported, ACL_ERROR_API_NOT_SUPPORT},
       {ErrorReason::kNoSharedMemory, ACL_ERROR_API_NOT_SUPPORT},
+      {ErrorReason::kUnauthenticated, ACL_ERROR_API_NOT_SUPPORT},
+      {ErrorReason::kPermissionDenied, ACL_ERROR_API_NOT_SUPPORT},
       {ErrorReason::kDeviceNotFound, ACL_ERROR_RT_INVALID_DEVICEID},
       {ErrorReason::kResourceLimit, ACL_ERROR_RT_MEMORY_ALLOCATION},
       {ErrorReason::kDeviceError, ACL_ERROR_RT_AICORE_EXCEPTION},

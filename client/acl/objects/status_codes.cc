@@ -40,6 +40,8 @@ aclError CodeOfReason(ErrorReason reason) {
     case ErrorReason::kOperatorNotFound:
     case ErrorReason::kOperatorUnsupported:
     case ErrorReason::kNoSharedMemory:
+    case ErrorReason::kUnauthenticated:
+    case ErrorReason::kPermissionDenied:
       return ACL_ERROR_API_NOT_SUPPORT;
     case ErrorReason::kDeviceNotFound:
       return ACL_ERROR_RT_INVALID_DEVICEID;
