@@ -56,6 +56,7 @@ int WaitForStop(Server& server, const sigset_t& signals) {
     if (signal > 0 && signal != SIGUSR1) return signal;
     server.TrimIdleMemory(kIdleMemoryAge);
     server.CheckDevices();
+    server.ReloadIdentity();
     const absl::Status listeners = server.CheckListeners();
     if (listeners.ok()) continue;
     Log(LogLevel::kError, "cannot go on", {{"error", std::string(ToStd(listeners.message()))}});
@@ -103,22 +104,26 @@ void StopServing(Server& server, const ServerConfig& config, int signal, Watchdo
   Log(LogLevel::kInfo, "stopped");
 }
 
+void WarnOfOpenAddresses(const Server& server, const ServerConfig& config) {
+  std::vector<std::string> plain;
+  if (!config.tls.is_on()) plain = server.addresses();
+  if (!server.http_address().empty()) plain.push_back(server.http_address());
+  const std::vector<std::string> open = OpenAddresses(plain);
+  if (open.empty()) return;
+  Log(LogLevel::kWarning, "listening beyond this machine without TLS",
+      {{"addresses", absl::StrJoin(open, ",")},
+       {"advice",
+        "anyone who can reach these addresses can read the traffic and make calls: give --tls-cert "
+        "and --tls-key, or put a proxy with TLS in front of the server and --listen on localhost "
+        "or unix:path (docs/security.md)"}});
+}
+
 void LogStart(Server& server, const ServerConfig& config) {
   for (const auto& device : server.engine().devices()) {
     Log(LogLevel::kInfo, "device",
         {{"name", device->info().name}, {"description", device->info().description}});
   }
-  std::vector<std::string> addresses = server.addresses();
-  if (!server.http_address().empty()) addresses.push_back(server.http_address());
-  const std::vector<std::string> open = OpenAddresses(addresses);
-  if (!open.empty()) {
-    Log(LogLevel::kWarning, "listening beyond this machine without TLS",
-        {{"addresses", absl::StrJoin(open, ",")},
-         {"advice",
-          "anyone who can reach these addresses can read the traffic and make calls: put a proxy "
-          "with TLS in front of the server, "
-          "and --listen on localhost or unix:path (docs/operations.md)"}});
-  }
+  WarnOfOpenAddresses(server, config);
   Log(LogLevel::kInfo, "serving",
       {{"version", OPSERVE_VERSION},
        {"addresses", absl::StrJoin(server.addresses(), ",")},

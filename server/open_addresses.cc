@@ -8,6 +8,8 @@
 #include <iterator>
 #include <memory>
 
+#include "absl/strings/str_join.h"
+#include "core/base/op_error.h"
 #include "server/connections/unix_socket.h"
 
 namespace opserve::server {
@@ -49,6 +51,15 @@ std::vector<std::string> OpenAddresses(const std::vector<std::string>& addresses
   std::vector<std::string> open;
   std::copy_if(addresses.begin(), addresses.end(), std::back_inserter(open), IsOpenAddress);
   return open;
+}
+
+absl::Status CheckNoneIsOpen(const std::vector<std::string>& addresses) {
+  const std::vector<std::string> open = OpenAddresses(addresses);
+  if (open.empty()) return absl::OkStatus();
+  return InvalidParameter("--listen",
+                          "loopback addresses and unix sockets, or TLS (--tls-cert and --tls-key), "
+                          "or --insecure to do without",
+                          absl::StrJoin(open, ", "));
 }
 
 }  // namespace opserve::server

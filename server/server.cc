@@ -22,12 +22,15 @@
 #include "server/connections/unix_socket.h"
 #include "server/descriptors.h"
 #include "server/http/monitor.h"
+#include "server/identity/certificate_store.h"
 #include "server/observing.h"
+#include "server/open_addresses.h"
 #include "server/shared_memory/memory_socket.h"
 #include "server/tracing/call_observer.h"
 #include "server/transport/process/connection_settings.h"
 #include "server/transport/process/grpc_process.h"
 #include "server/transport/process/stream_ender.h"
+#include "server/transport/process/tls_credentials.h"
 #include "server/transport/services/health_service.h"
 #include "server/transport/services/inference_service.h"
 #include "server/transport/services/operator_service.h"
@@ -94,6 +97,11 @@ class GrpcServer final : public Server {
     MakeServices(config);
     OPSERVE_ASSIGN_OR_RETURN(std::vector<Listener> listeners, ListenOnAll(config));
     if (config.channelz) OPSERVE_RETURN_IF_ERROR(CheckChannelz(addresses_));
+    if (config.tls.is_on()) {
+      OPSERVE_ASSIGN_OR_RETURN(certificates_, CertificateStore::Open(config.tls));
+    } else if (!config.insecure) {
+      OPSERVE_RETURN_IF_ERROR(CheckNoneIsOpen(addresses_));
+    }
     OPSERVE_ASSIGN_OR_RETURN(std::vector<Listener> http, ListenForHttp(config));
     RehearseThreads(kThreadsOfGrpc, "for gRPC");  // it has none yet
     SetUpGrpc();
@@ -133,6 +141,10 @@ class GrpcServer final : public Server {
           {{"name", device->info().name}, {"error", std::string(ToStd(health.message()))}});
       StopBeingReady(absl::StrCat("device ", device->info().name, " is lost"));
     }
+  }
+
+  void ReloadIdentity() override {
+    if (certificates_ != nullptr) certificates_->Reload();
   }
 
   absl::Status CheckListeners() override {
@@ -243,7 +255,10 @@ class GrpcServer final : public Server {
       OPSERVE_ASSIGN_OR_RETURN(Listening listening, Listen(address, config.unix_socket_mode));
       addresses_.push_back(std::move(listening.address));
       if (const std::string path = UnixSocketPath(address); !path.empty()) sockets_.push_back(path);
-      for (Listener& listener : listening.listeners) listeners.push_back(std::move(listener));
+      for (Listener& listener : listening.listeners) {
+        listener.speaks_tls = config.tls.is_on() && !listener.is_unix;
+        listeners.push_back(std::move(listener));
+      }
     }
     return listeners;
   }
@@ -282,9 +297,12 @@ class GrpcServer final : public Server {
     builder.SetMaxSendMessageSize(static_cast<int>(config.max_message_bytes));
     SetUpConnections(config.connections, builder);
     SetUpCompression(config.clients.max_inflated_bytes, builder);
-    grpc_acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
-        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
-        grpc::InsecureServerCredentials());
+    const auto add_acceptor = [&](const std::shared_ptr<grpc::ServerCredentials>& credentials) {
+      return builder.experimental().AddExternalConnectionAcceptor(
+          grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
+    };
+    plain_acceptor_ = add_acceptor(grpc::InsecureServerCredentials());
+    if (certificates_ != nullptr) tls_acceptor_ = add_acceptor(MakeTlsCredentials(*certificates_));
     server_ = builder.BuildAndStart();
     return server_ != nullptr ? absl::OkStatus() : absl::InternalError("gRPC did not start");
   }
@@ -298,11 +316,11 @@ class GrpcServer final : public Server {
     options.on_handed_over = [this](const std::shared_ptr<Connection>& connection) {
       if (!connection->peer().is_ip()) watches_.streams().NoteNew(connection);
     };
-    options.hand_over = [this](int listener, int socket) {
+    options.hand_over = [this](const Acceptor::Arrival& arrival) {
       grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
-      connection.listener_fd = listener;
-      connection.fd = socket;
-      grpc_acceptor_->HandleNewConnection(&connection);
+      connection.listener_fd = arrival.listener;
+      connection.fd = arrival.socket;
+      (arrival.speaks_tls ? tls_acceptor_ : plain_acceptor_)->HandleNewConnection(&connection);
     };
     options.on_dead_listener = [this](std::string_view reason) {
       const MutexLock lock(mutex_);
@@ -340,7 +358,9 @@ class GrpcServer final : public Server {
   std::vector<std::unique_ptr<grpc::Service>> reflection_;  // none where it is not wanted
   std::unique_ptr<Engine> engine_;
   PlanCache plans_;
-  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> grpc_acceptor_;
+  std::unique_ptr<CertificateStore> certificates_;  // none where there is no TLS
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> plain_acceptor_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> tls_acceptor_;  // likewise
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Acceptor> acceptor_;
   std::vector<std::string> addresses_;

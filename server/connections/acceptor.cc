@@ -39,6 +39,8 @@ constexpr uint64_t kWake = uint64_t{1} << 63;
 constexpr std::string_view kEmptySettings("\0\0\0\x04\0\0\0\0\0", 9);
 constexpr char kGoAwayType = 7;
 constexpr std::string_view kEnhanceYourCalm("\0\0\0\0\0\0\0\x0b", 8);  // no stream was taken
+// TLS's fatal alert internal_error, which may come before anything else (RFC 8446, section 6).
+constexpr std::string_view kTlsAlert("\x15\x03\x03\0\x02\x02\x50", 7);
 
 absl::Status CannotServe(std::string_view what) {
   return InvalidParameter("--listen", "descriptors to accept connections with",
@@ -51,6 +53,15 @@ void SetUp(int socket, absl::Duration unacknowledged_timeout) {
   if (unacknowledged_timeout <= absl::ZeroDuration()) return;
   const auto milliseconds = static_cast<int>(absl::ToInt64Milliseconds(unacknowledged_timeout));
   ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof(milliseconds));
+}
+
+// What tells a client that speaks HTTP/2 why it is not served.
+std::string GoAway(const std::string& why) {
+  std::string frames(kEmptySettings);
+  const size_t size = kEnhanceYourCalm.size() + why.size();
+  frames.append({static_cast<char>(size >> 16), static_cast<char>(size >> 8),
+                 static_cast<char>(size), kGoAwayType});
+  return frames.append(5, '\0').append(kEnhanceYourCalm).append(why);
 }
 
 // Whether the first, which may be closed or something else by now, is still the second's socket.
@@ -121,7 +132,9 @@ void Acceptor::StopHandingOver() {
 
 void Acceptor::HandOver() {
   while (std::optional<Waiting> next = NextWaiting()) {
-    options_.hand_over(next->listener, next->socket.Release());
+    options_.hand_over({.listener = next->listener,
+                        .socket = next->socket.Release(),
+                        .speaks_tls = next->speaks_tls});
     const MutexLock lock(mutex_);
     was_handed_over_ = true;
     ::eventfd_write(wake_.get(), 1);
@@ -244,7 +257,7 @@ void Acceptor::AcceptFrom(size_t index) {
       absl::Status status = CheckEnded(peer.client());
       if (status.ok()) status = table_.Reserve(peer);
       if (!status.ok()) {
-        Refuse(peer, socket.get(), status);
+        Refuse(listener, peer, socket.get(), status);
       } else if (!TakeIn(listener, std::move(socket), peer)) {
         table_.Unreserve(peer);
       }
@@ -271,18 +284,14 @@ void Acceptor::AcceptFrom(size_t index) {
   }
 }
 
-// Tells who speaks HTTP/2 why.
-void Acceptor::Refuse(const PeerAddress& peer, int socket, const absl::Status& status) {
+void Acceptor::Refuse(const Listener& listener, const PeerAddress& peer, int socket,
+                      const absl::Status& status) {
   const std::string why(ToStd(status.message()));
   log_.Write(LogLevel::kWarning, "connection refused", {{"peer", peer.host()}, {"reason", why}});
-  std::string frames(kEmptySettings);
-  const size_t size = kEnhanceYourCalm.size() + why.size();
-  frames.append({static_cast<char>(size >> 16), static_cast<char>(size >> 8),
-                 static_cast<char>(size), kGoAwayType});
-  frames.append(5, '\0').append(kEnhanceYourCalm).append(why);
+  const std::string farewell = listener.speaks_tls ? std::string(kTlsAlert) : GoAway(why);
   // Best effort: a socket that was never written to takes as much.
   [[maybe_unused]] const ssize_t sent =
-      ::send(socket, frames.data(), frames.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+      ::send(socket, farewell.data(), farewell.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 bool Acceptor::TakeIn(const Listener& listener, UniqueFd socket, const PeerAddress& peer) {
@@ -295,7 +304,7 @@ bool Acceptor::TakeIn(const Listener& listener, UniqueFd socket, const PeerAddre
   connections_[tag] = {.connection = connection, .grpc_socket = socket.get()};
   if (options_.on_accepted) options_.on_accepted(connection);
   const MutexLock lock(mutex_);
-  waiting_.push_back({listener.socket.get(), std::move(socket), connection});
+  waiting_.push_back({listener.socket.get(), listener.speaks_tls, std::move(socket), connection});
   changed_.NotifyAll();
   return true;
 }

@@ -25,11 +25,17 @@ namespace opserve::server {
 // goes on for as long as more comes.
 class Acceptor {
  public:
+  // A connection on its way to gRPC.
+  struct Arrival {
+    int listener = -1;  // its descriptor
+    int socket = -1;    // the connection's, which is the callee's
+    bool speaks_tls = false;
+  };
+
   struct Options {
     // Of a connection that is about to be handed over. On the acceptor's thread.
     std::function<void(const std::shared_ptr<Connection>& connection)> on_accepted;
-    // Takes a connection: the listener's descriptor, and the connection's, which is the callee's.
-    std::function<void(int listener, int socket)> hand_over;
+    std::function<void(const Arrival& arrival)> hand_over;
     // When that is done and no other connection was handed over since. On the acceptor's thread.
     std::function<void(const std::shared_ptr<Connection>& connection)> on_handed_over;
     // No connection will ever come by a listener again, for the reason said. Once.
@@ -67,6 +73,7 @@ class Acceptor {
   };
   struct Waiting {
     int listener = -1;
+    bool speaks_tls = false;
     UniqueFd socket;
     std::shared_ptr<Connection> connection;
   };
@@ -78,7 +85,8 @@ class Acceptor {
   void Handle(uint64_t tag, uint32_t events);
   // All that wait, up to a bound.
   void AcceptFrom(size_t index);
-  void Refuse(const PeerAddress& peer, int socket, const absl::Status& status);
+  void Refuse(const Listener& listener, const PeerAddress& peer, int socket,
+              const absl::Status& status);
   // False when the socket cannot be watched. Its place is taken.
   bool TakeIn(const Listener& listener, UniqueFd socket, const PeerAddress& peer);
   // The thread that hands over.

@@ -15,6 +15,7 @@ namespace opserve::server {
 struct Listener {
   UniqueFd socket;  // bound and listening, non-blocking
   bool is_unix = false;
+  bool speaks_tls = false;
 };
 
 struct Listening {

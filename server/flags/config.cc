@@ -14,6 +14,7 @@
 #include "core/base/usable_memory.h"
 #include "server/connections/unix_socket.h"
 #include "server/flags/server_flags.h"
+#include "server/identity/certificates.h"
 
 namespace opserve::server {
 namespace {
@@ -136,6 +137,17 @@ absl::Status CheckSharedMemorySocket(const ServerConfig& config) {
   return absl::OkStatus();
 }
 
+absl::Status CheckTls(const TlsConfig& tls) {
+  const auto together = [](const char* flag, const char* other) {
+    return InvalidParameter(flag, absl::StrCat(other, ", too"), "it alone");
+  };
+  if (tls.is_on() && tls.key_file.empty()) return together(kTlsCertFlag, kTlsKeyFlag);
+  if (tls.is_on()) return absl::OkStatus();
+  if (!tls.key_file.empty()) return together(kTlsKeyFlag, kTlsCertFlag);
+  if (!tls.client_ca_file.empty()) return together(kTlsClientCaFlag, kTlsCertFlag);
+  return absl::OkStatus();
+}
+
 // What flags say of each other.
 absl::Status Check(const ServerConfig& config) {
   const auto more_than_none = [](absl::Duration time, std::string_view flag,
@@ -151,6 +163,7 @@ absl::Status Check(const ServerConfig& config) {
   OPSERVE_RETURN_IF_ERROR(
       more_than_none(config.session.stall_timeout, "--session-stall-timeout", "more than 0"));
   OPSERVE_RETURN_IF_ERROR(CheckSharedMemorySocket(config));
+  OPSERVE_RETURN_IF_ERROR(CheckTls(config.tls));
   return CheckMemoryLimits(config);
 }
 

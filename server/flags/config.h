@@ -13,6 +13,7 @@
 #include "core/engine/engine.h"
 #include "server/connections/connection_config.h"
 #include "server/counters/load_gauge.h"
+#include "server/identity/identity_config.h"
 #include "server/log/log.h"
 #include "server/session/session_limits.h"
 
@@ -61,6 +62,8 @@ struct ServerConfig {
   std::string port_file;                                 // empty = none
   std::string http;                                      // host:port; empty = none
   mode_t unix_socket_mode = 0600;                        // of those, and of shared memory's
+  TlsConfig tls;                                         // of host:port, not of unix:path
+  bool insecure = false;                                 // other machines need no TLS
   std::vector<DeviceSpec> devices = {DeviceSpec()};
   std::vector<std::string> ascend_library_paths;  // see EngineOptions
   int64_t max_message_bytes = int64_t{256} << 20;

@@ -14,6 +14,7 @@
 #include "core/base/strings.h"
 #include "server/connections/unix_socket.h"
 #include "server/flags/listen_address.h"
+#include "server/identity/certificates.h"
 #include "server/tracing/collector.h"
 
 namespace opserve::server {
@@ -54,6 +55,29 @@ void AddListenFlags(FlagSet& flags, ServerConfig& config) {
       "Answer HTTP there, for people and for what watches the server: /, /metrics,\n"
       "/livez, /readyz. A port of localhost, or host:port. Default: none.",
       [&http = config.http](const std::string& text) { return Set(http, ParseHttpAddress(text)); });
+}
+
+void AddPath(FlagSet& flags, const char* flag, std::string& path, const char* help) {
+  flags.Add(flag, "PATH", path, help, [&path](const std::string& text) {
+    path = text;
+    return absl::OkStatus();
+  });
+}
+
+void AddTlsFlags(FlagSet& flags, ServerConfig& config) {
+  flags.SetGroup("TLS");
+  AddPath(flags, kTlsCertFlag, config.tls.certificate_file,
+          "Speak TLS on every host:port, and show this certificate: PEM, the server's own, then\n"
+          "those that lead to the one its clients trust. Read again when it changes, as the next\n"
+          "two are. Default: no TLS.");
+  AddPath(flags, kTlsKeyFlag, config.tls.key_file,
+          "The certificate's private key, in PEM without a pass phrase.");
+  AddPath(flags, kTlsClientCaFlag, config.tls.client_ca_file,
+          "Let only clients in that show a certificate which one of these vouches for (mutual\n"
+          "TLS). Default: clients need none.");
+  flags.AddEnablingSwitch("--insecure", config.insecure,
+                          "Listen without TLS where other machines can connect, too: all they "
+                          "send can be read\nand changed on its way.");
 }
 
 void AddLimitFlags(FlagSet& flags, ServerConfig& config) {
@@ -333,6 +357,7 @@ void AddLogFlags(FlagSet& flags, ServerConfig& config) {
 
 void AddServerFlags(FlagSet& flags, ServerConfig& config) {
   AddListenFlags(flags, config);
+  AddTlsFlags(flags, config);
   AddLimitFlags(flags, config);
   AddDeviceFlags(flags, config);
   AddSessionFlags(flags, config);

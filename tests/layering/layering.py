@@ -31,6 +31,7 @@ MAY_INCLUDE = {
     "core/engine": BELOW_BACKENDS + ["core/backends", "core/engine/load", "core/engine/plan", "core/engine/run"],
     "server/log": ["core/base"],
     "server/counters": ["core/base"],
+    "server/identity": ["core/base", "server/log"],
     "server/connections": ["core/base", "server/log"],
     "server/codec": BELOW_SERVER + ["proto", "server/counters"],
     "server/open_inference": BELOW_SERVER + ["proto", "server/codec"],
@@ -41,14 +42,15 @@ MAY_INCLUDE = {
     "server/session": BELOW_SERVER + ["proto", "server/calls", "server/codec"],
     "server/transport/messages": ["core/base", "server/codec", "server/session"],
     "server/transport/unary": BELOW_SERVER
-    + ["proto", "server/calls", "server/codec", "server/connections", "server/counters", "server/session"]
-    + ["server/open_inference", "server/shared_memory", "server/tracing", "server/transport/messages"],
+    + ["proto", "server/calls", "server/codec", "server/connections", "server/counters", "server/identity", "server/log"]
+    + ["server/open_inference", "server/session", "server/shared_memory", "server/tracing", "server/transport/messages"],
     "server/transport/services": BELOW_SERVER
-    + ["proto", "server/calls", "server/codec", "server/connections", "server/counters", "server/session"]
+    + ["proto", "server/calls", "server/codec", "server/connections", "server/counters", "server/identity", "server/session"]
     + ["server/open_inference", "server/shared_memory", "server/tracing", "server/transport/messages"]
     + ["server/transport/unary"],
-    "server/transport/process": ["core/base", "server/connections", "server/log"],
-    "server/flags": ["core/base", "core/engine", "server/connections", "server/counters", "server/log", "server/session", "server/tracing"],
+    "server/transport/process": ["core/base", "server/connections", "server/identity", "server/log"],
+    "server/flags": ["core/base", "core/engine", "server/connections", "server/counters", "server/identity", "server/log"]
+    + ["server/session", "server/tracing"],
     "server/http/port": ["core/base", "server/connections"],
     "server/http/views": BELOW_SERVER
     + ["server/calls", "server/connections", "server/counters", "server/flags", "server/session"]
@@ -58,7 +60,7 @@ MAY_INCLUDE = {
     + ["server/http/views"],
     "server": ["core/base"]
     + ["server/connections", "server/counters", "server/flags", "server/http", "server/http/port"]
-    + ["server/http/views", "server/log", "server/shared_memory"]
+    + ["server/http/views", "server/identity", "server/log", "server/shared_memory"]
     + ["server/tracing", "server/transport/process", "server/transport/services", "server/transport/unary"],
     "client/cpp/include": BELOW_CLIENT,
     "client/cpp/example": ["client/cpp/include"],
@@ -78,7 +80,7 @@ MAY_INCLUDE = {
     + ["client/loadtest/scenario"],
     "client/cli": ["core/base", "client/cli/commands", "client/cli/files", "client/cli/output"],
     "client/loadtest/figures": ["core/base"],
-    "client/loadtest/transport": ["core/base", "client/cpp/transport", "client/cpp/wire"],
+    "client/loadtest/transport": ["core/base", "client/cpp/include", "client/cpp/transport", "client/cpp/wire"],
     "client/loadtest/load": ["core/base", "client/loadtest/figures"],
     "client/loadtest/calls": BELOW_CLIENT
     + ["proto", "client/cpp/include", "client/cpp/values", "client/cpp/wire"]
@@ -107,6 +109,7 @@ RESTRICTED = [
         r"google/protobuf/|.*\.pb\.h$",
         r"server/(calls|codec|open_inference|session|shared_memory|transport)/|client/cli/main\.|client/cpp/(session|wire)/|client/loadtest/calls/",
     ),
+    ("OpenSSL", r"openssl/", r"server/identity/"),
     ("oneTBB", r"(tbb|oneapi)/", r"core/workers/thread_arena\.cc"),
 ]
 

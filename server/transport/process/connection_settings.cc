@@ -10,8 +10,8 @@
 namespace opserve::server {
 namespace {
 
-// A connection that says nothing HTTP/2 for so long is not a client's.
-constexpr absl::Duration kHandshakeTimeout = absl::Seconds(20);
+// A connection that has not said its TLS and its HTTP/2 settings by then is not a client's.
+constexpr absl::Duration kHandshakeTimeout = absl::Seconds(10);
 // gRPC reads four times as much of a connection before it looks at the others again.
 constexpr int kMaxReadBytes = 256 << 10;
 

@@ -67,9 +67,9 @@ class AcceptorTest : public ::testing::Test {
       ++accepted_;
       changed_.NotifyAll();
     };
-    options.hand_over = [this](int /*listener*/, int socket) {
+    options.hand_over = [this](const Acceptor::Arrival& arrival) {
       MutexLock lock(mutex_);
-      sockets_.push_back(socket);
+      sockets_.push_back(arrival.socket);
       changed_.NotifyAll();
       while (held_) changed_.Wait(mutex_);
     };

@@ -27,5 +27,12 @@ TEST(OpenAddressesTest, KeepsTheirOrder) {
             (std::vector<std::string>{"0.0.0.0:2", "[::]:1"}));
 }
 
+TEST(OpenAddressesTest, WithoutTlsNoneMayBeOpen) {
+  EXPECT_TRUE(CheckNoneIsOpen({"localhost:1", "[::1]:1", "unix:/s"}).ok());
+  const std::string why(CheckNoneIsOpen({"localhost:1", "0.0.0.0:2", "[::]:3"}).message());
+  EXPECT_NE(why.find("--listen: want loopback addresses"), std::string::npos) << why;
+  EXPECT_NE(why.find("got 0.0.0.0:2, [::]:3"), std::string::npos) << why;
+}
+
 }  // namespace
 }  // namespace opserve::server

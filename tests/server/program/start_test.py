@@ -100,21 +100,30 @@ def check_socket_modes(folder):
             stop(server)
 
 
-def log_of(folder, *listen):
+def log_of(folder, *listen, flags=()):
     with open(folder / "log", "w", encoding="utf-8") as log:
-        server = start(folder, *[word for address in listen for word in ("--listen", address)], stderr=log)
+        server = start(folder, *[word for address in listen for word in ("--listen", address)], *flags, stderr=log)
     addresses = (folder / "addresses").read_text(encoding="utf-8").split()
     stop(server)
     return (folder / "log").read_text(encoding="utf-8"), addresses
 
 
+def check_open_address_is_refused():
+    command = [running_server.bin_folder() / "opserve-server", "--listen", "localhost:0", "--listen", "0.0.0.0:0"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS)
+    expect(ended.returncode == 1, f"want status 1 for an open address without --insecure, got {ended.returncode}")
+    for part in ("--listen: want loopback addresses", "--insecure", "got 0.0.0.0:"):
+        expect(part in ended.stderr, f"want '{part}' in the error, got:\n{ended.stderr}")
+
+
 def check_open_addresses(folder):
     log, _ = log_of(folder, "localhost:0", "127.0.0.1:0", f"unix:{folder}/socket")
     expect(WARNING not in log, f"a warning about addresses of this machine:\n{log}")
-    log, addresses = log_of(folder, "localhost:0", "0.0.0.0:0")
+    check_open_address_is_refused()
+    log, addresses = log_of(folder, "localhost:0", "0.0.0.0:0", flags=["--insecure"])
     expect(log.count(WARNING) == 1, f"want one warning about 0.0.0.0:\n{log}")
     line = next(line for line in log.splitlines() if WARNING in line)
-    for part in (f"addresses={addresses[1]} ", "docs/operations.md"):
+    for part in (f"addresses={addresses[1]} ", "docs/security.md"):
         expect(part in line, f"want '{part}' in the warning, got:\n{line}")
 
 

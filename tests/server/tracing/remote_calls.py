@@ -45,8 +45,8 @@ def execute_request(operator="SmoothL1LossBackward", elements=4, beta=1.0):
 class Remote:
     """One connection."""
 
-    def __init__(self, address):
-        self.channel = grpc.insecure_channel(address)
+    def __init__(self, address, credentials=None):
+        self.channel = grpc.secure_channel(address, credentials) if credentials else grpc.insecure_channel(address)
 
     def __enter__(self):
         return self
