@@ -146,7 +146,8 @@ void CallHandle::Cancel() {
 absl::StatusOr<Client> Client::Connect(std::string_view target, const ConnectOptions& options) {
   OPSERVE_RETURN_IF_ERROR(CheckTarget(target));
   OPSERVE_RETURN_IF_ERROR(CheckOptions(options));
-  return Client(std::make_shared<Connection>(target, options.max_answer_bytes));
+  OPSERVE_RETURN_IF_ERROR(Connection::Check(target, options));
+  return Client(std::make_shared<Connection>(target, options));
 }
 
 CallHandle Client::GetServerInfoAsync(const CallOptions& options, Done<ServerInfo> done) const {

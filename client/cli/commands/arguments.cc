@@ -80,12 +80,32 @@ CLI::Option* AddList(CLI::App& command, const char* flags, std::vector<std::stri
       ->type_name(type);
 }
 
+// --tls and what implies it.
+void AddTlsOptions(CLI::App& app, ConnectArguments& connect) {
+  app.add_flag("--tls", connect.tls, "encrypt the connection, and check the server's certificate")
+      ->envname("OPSERVE_TLS");
+  const auto add = [&app](const char* flag, std::string& value, const char* variable,
+                          const char* type, const char* help) {
+    app.add_option(flag, value, help)->envname(variable)->type_name(type);
+  };
+  add("--cacert", connect.root_ca, "OPSERVE_CACERT", "FILE",
+      "with TLS: whose certificates the server must show, in PEM; else the system's");
+  add("--cert", connect.certificate, "OPSERVE_CERT", "FILE",
+      "with TLS: the certificate to show to the server, in PEM");
+  add("--key", connect.key, "OPSERVE_KEY", "FILE", "with TLS: its key, in PEM");
+  add("--server-name", connect.server_name, "OPSERVE_SERVER_NAME", "NAME",
+      "with TLS: the name that the server's certificate must have; else the target's");
+  add("--token-file", connect.token_file, "OPSERVE_TOKEN_FILE", "FILE",
+      "bearer token, which tells the server who calls");
+}
+
 CLI::Option* AddGlobalOptions(CLI::App& app, Words& words) {
   CLI::Option* const target =
       app.add_option("--target", words.arguments.target, "server, host:port or unix:path")
           ->envname("OPSERVE_TARGET")
           ->default_str("localhost:8500")
           ->type_name("TARGET");
+  AddTlsOptions(app, words.arguments.connect);
   app.add_option("--timeout", words.timeout, "for the whole command: 500ms, 10s, 5m, inf")
       ->type_name("DURATION")
       ->capture_default_str();

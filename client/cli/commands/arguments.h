@@ -26,6 +26,16 @@ struct NamedText {
   std::string text;
 };
 
+// How the server is reached, by paths of files in PEM.
+struct ConnectArguments {
+  bool tls = false;
+  std::string root_ca;
+  std::string certificate;
+  std::string key;
+  std::string server_name;
+  std::string token_file;
+};
+
 struct Arguments {
   Command command = Command::kInfo;
   std::string target;
@@ -33,6 +43,7 @@ struct Arguments {
   absl::Duration timeout;
   int64_t max_answer_bytes = client::ConnectOptions().max_answer_bytes;
   std::string traceparent;  // empty: none
+  ConnectArguments connect;
   OutputFormat format = OutputFormat::kText;
   std::string op;      // ops: empty = all
   std::string search;  // ops: in names, families and summaries

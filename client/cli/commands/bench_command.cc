@@ -17,6 +17,7 @@
 #include "client/cli/commands/bench_work.h"
 #include "client/cli/commands/call_texts.h"
 #include "client/cli/commands/commands.h"
+#include "client/cli/commands/connecting.h"
 #include "client/cli/files/files.h"
 #include "client/cli/output/report.h"
 #include "client/loadtest/calls/prepared_load.h"
@@ -178,8 +179,11 @@ absl::StatusOr<std::vector<Level>> LevelsOf(const Settings& settings) {
 // A load and its report.
 class Bench {
  public:
-  Bench(const Arguments& arguments, Scenario scenario)
-      : arguments_(arguments), scenario_(std::move(scenario)), settings_(scenario_.settings) {}
+  Bench(const Arguments& arguments, Scenario scenario, client::ConnectOptions connect)
+      : arguments_(arguments),
+        scenario_(std::move(scenario)),
+        settings_(scenario_.settings),
+        connect_(std::move(connect)) {}
 
   absl::StatusOr<RunReport> Run(const Remote& remote) {
     OPSERVE_ASSIGN_OR_RETURN(const client::ServerInfo info,
@@ -206,7 +210,7 @@ class Bench {
             .batch = settings_.batch,
             .checked_fraction = settings_.checked_fraction,
             .seed = settings_.seed,
-            .max_answer_bytes = arguments_.max_answer_bytes,
+            .connect = connect_,
             .patience = arguments_.timeout};
   }
 
@@ -313,6 +317,7 @@ class Bench {
   const Arguments& arguments_;
   const Scenario scenario_;
   const Settings& settings_;
+  const client::ConnectOptions connect_;
   const Interrupt interrupt_;
   const LiveLine live_;
   std::vector<std::string> names_;
@@ -374,13 +379,14 @@ absl::Status RunBench(const Arguments& arguments) {
   }
   absl::StatusOr<Scenario> scenario = MakeScenario(arguments);
   if (!scenario.ok()) return UsageError(scenario.status());
+  absl::StatusOr<client::ConnectOptions> options = ConnectOptionsOf(arguments);
+  if (!options.ok()) return UsageError(options.status());
   absl::StatusOr<client::Client> client =
-      client::Client::Connect(scenario->targets.empty() ? "" : scenario->targets.front(),
-                              {.max_answer_bytes = arguments.max_answer_bytes});
+      client::Client::Connect(scenario->targets.empty() ? "" : scenario->targets.front(), *options);
   if (!client.ok()) return UsageError(client.status());
   const Remote remote(*std::move(client), arguments.timeout);
   OPSERVE_ASSIGN_OR_RETURN(const RunReport report,
-                           Bench(arguments, *std::move(scenario)).Run(remote));
+                           Bench(arguments, *std::move(scenario), *std::move(options)).Run(remote));
   OPSERVE_RETURN_IF_ERROR(WriteReports(arguments, report));
   return CheckRun(report);
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/cli/commands/connecting.h"
 #include "client/cli/files/files.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/operator_page.h"
@@ -91,8 +92,9 @@ client::CallOptions Remote::options() const {
 namespace {
 
 absl::Status RunRemotely(const Arguments& arguments) {
-  absl::StatusOr<client::Client> client =
-      client::Client::Connect(arguments.target, {.max_answer_bytes = arguments.max_answer_bytes});
+  absl::StatusOr<client::ConnectOptions> options = ConnectOptionsOf(arguments);
+  if (!options.ok()) return UsageError(options.status());
+  absl::StatusOr<client::Client> client = client::Client::Connect(arguments.target, *options);
   if (!client.ok()) return UsageError(client.status());
   const Remote remote(*std::move(client), arguments.timeout, arguments.traceparent);
   switch (arguments.command) {

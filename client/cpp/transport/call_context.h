@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "absl/time/time.h"
+#include "client/cpp/transport/credentials.h"
 #include "client/cpp/transport/grpc_values.h"
 #include "client/cpp/transport/message_stream.h"
 #include "core/base/mutex.h"
@@ -21,6 +22,7 @@ class CallContext {
     if (options.timeout < absl::InfiniteDuration())
       context->set_deadline(TimeFromNow(options.timeout));
     if (!options.traceparent.empty()) context->AddMetadata("traceparent", options.traceparent);
+    AddToken(options.token, *context);
   }
 
   // Nothing once it is over.

@@ -7,14 +7,13 @@
 #include <atomic>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cpp/transport/answer_memory.h"
 #include "client/cpp/transport/call_context.h"
+#include "client/cpp/transport/credentials.h"
 #include "client/cpp/transport/grpc_values.h"
 #include "client/cpp/transport/message_stream.h"
 #include "core/base/op_error.h"
-#include "core/base/strings.h"
 
 namespace opserve::client {
 namespace {
@@ -127,7 +126,7 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
   }
 
   absl::Status ToStatus() const {
-    absl::Status status = StatusOf(status_, target_, room_.bytes);
+    absl::Status status = StatusOf(status_, target_, room_.bytes, options_.encryption);
     const bool bare = absl::IsDeadlineExceeded(status) && !GetErrorDetail(status).has_value();
     return bare ? DeadlineExceeded() : status;
   }
@@ -160,13 +159,6 @@ const std::shared_ptr<grpc::Channel>& KeptChannel() {
   return kept;
 }
 
-bool IsLoopback(std::string_view target) {
-  for (const char* host : {"localhost:", "127.", "[::1]:"}) {
-    if (absl::StartsWith(ToAbsl(target), host)) return true;
-  }
-  return false;
-}
-
 // gRPC 1.51 loses a connection that comes about when its channel has gone: a channel stays until
 // it is known whether there will be one.
 void LetGo(std::shared_ptr<grpc::Channel> channel) {
@@ -186,7 +178,8 @@ void BoundAnswers(const AnswerMemory& memory, grpc::ChannelArguments& arguments)
   arguments.SetInt(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1 << GRPC_COMPRESS_NONE);
 }
 
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target, const AnswerMemory& memory) {
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target, const ConnectOptions& options,
+                                           const AnswerMemory& memory) {
   grpc::ChannelArguments arguments;
   BoundAnswers(memory, arguments);
   arguments.SetMaxSendMessageSize(-1);
@@ -197,15 +190,16 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target, const Answ
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
   // A proxy from the environment is not meant for a server on this machine.
   if (IsLoopback(target)) arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+  const std::shared_ptr<grpc::ChannelCredentials> credentials = MakeCredentials(options, arguments);
+  return grpc::CreateCustomChannel(target, credentials, arguments);
 }
 
 }  // namespace
 
 struct Connection::Channel {
-  Channel(const std::string& target, int64_t max_answer_bytes)
-      : memory(std::make_shared<AnswerMemory>(max_answer_bytes)),
-        grpc(MakeChannel(target, *memory)) {}
+  Channel(const std::string& target, const ConnectOptions& options)
+      : memory(std::make_shared<AnswerMemory>(options.max_answer_bytes)),
+        grpc(MakeChannel(target, options, *memory)) {}
   ~Channel() { LetGo(grpc); }
 
   const std::shared_ptr<AnswerMemory> memory;
@@ -213,13 +207,26 @@ struct Connection::Channel {
   const std::shared_ptr<grpc::Channel> grpc;
 };
 
-Connection::Connection(std::string_view target, int64_t max_answer_bytes)
-    : target_(target), channel_(std::make_unique<Channel>(target_, max_answer_bytes)) {}
+absl::Status Connection::Check(std::string_view target, const ConnectOptions& options) {
+  return CheckCredentials(target, options);
+}
+
+Connection::Connection(std::string_view target, const ConnectOptions& options)
+    : target_(target),
+      token_(options.token),
+      encryption_(options.tls.has_value() ? Encryption::kTls : Encryption::kNone),
+      channel_(std::make_unique<Channel>(target_, options)) {}
 
 Connection::~Connection() = default;
 
+void Connection::Complete(RpcOptions& options) const {
+  options.token = token_;
+  options.encryption = encryption_;
+}
+
 std::shared_ptr<RunningCall> Connection::Start(const std::string& method, const Request& request,
                                                RpcOptions options, Ended ended) {
+  Complete(options);
   auto call = std::make_shared<GrpcCall>(target_, std::move(options), channel_->memory->Reserve(),
                                          std::move(ended));
   call->Start(channel_->grpc, method, request);
@@ -229,6 +236,7 @@ std::shared_ptr<RunningCall> Connection::Start(const std::string& method, const 
 std::shared_ptr<MessageStream> Connection::NewStream(
     const std::string& method, RpcOptions options,
     std::shared_ptr<MessageStream::Listener> listener) {
+  Complete(options);
   return NewMessageStream(channel_->grpc, channel_->memory->Reserve(), target_, method,
                           std::move(options), std::move(listener));
 }

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include <opserve/client.h>
+
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -39,8 +41,10 @@ class Connection {
   // when the status is not OK.
   using Ended = absl::AnyInvocable<void(absl::Status status, const Fragments& answer)>;
 
-  // `max_answer_bytes`: of one answer, and of one message on a stream; see ConnectOptions.
-  Connection(std::string_view target, int64_t max_answer_bytes);
+  // Whether the options are sound and go with the target. Errors (161002) name the option.
+  static absl::Status Check(std::string_view target, const ConnectOptions& options);
+  // `max_answer_bytes` is of one answer, and of one message on a stream.
+  Connection(std::string_view target, const ConnectOptions& options);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -59,7 +63,12 @@ class Connection {
  private:
   struct Channel;
 
+  // With what is alike for all RPCs.
+  void Complete(RpcOptions& options) const;
+
   const std::string target_;
+  const std::string token_;
+  const Encryption encryption_;
   const std::unique_ptr<Channel> channel_;
 };
 

@@ -14,10 +14,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "client/cpp/transport/credentials.h"
+#include "client/cpp/transport/message_stream.h"
 #include "client/cpp/values/request.h"
 #include "client/cpp/wire/status_details.h"
 #include "core/base/fragments.h"
 #include "core/base/op_error.h"
+#include "core/base/strings.h"
 
 namespace opserve::client {
 
@@ -61,7 +64,7 @@ inline absl::Status TooLargeAnswer(const std::string& target, int64_t max_answer
 // `status` with `target` in front; in our words where it is gRPC on this side that takes no answer,
 // which nothing but gRPC's texts tells: it has no codes of its own for these.
 inline absl::Status Worded(const absl::Status& status, const std::string& target,
-                           int64_t max_answer_bytes) {
+                           int64_t max_answer_bytes, Encryption encryption) {
   const absl::string_view text = status.message();
   if (absl::IsResourceExhausted(status) && text == "Buffers full")
     return TooLargeAnswer(target, max_answer_bytes);
@@ -69,16 +72,18 @@ inline absl::Status Worded(const absl::Status& status, const std::string& target
     return absl::InternalError(
         absl::StrCat(target, ": the server's answer: want no compression, got some"));
   }
-  return {status.code(), absl::StrCat(target, ": ", text)};
+  const bool may_be_tls = encryption == Encryption::kTls && absl::IsUnavailable(status);
+  const std::string_view why = may_be_tls ? WhyTlsFailed(ToStd(text)) : std::string_view();
+  return {status.code(), absl::StrCat(target, ToAbsl(why), ": ", text)};
 }
 
 // With the server's detail; where it has none, the message begins with `target`.
 inline absl::Status StatusOf(const grpc::Status& from, const std::string& target,
-                             int64_t max_answer_bytes) {
+                             int64_t max_answer_bytes, Encryption encryption) {
   absl::Status status = StatusFromWire(static_cast<int>(from.error_code()), from.error_message(),
                                        from.error_details());
   if (status.ok() || GetErrorDetail(status).has_value()) return status;
-  return Worded(status, target, max_answer_bytes);
+  return Worded(status, target, max_answer_bytes, encryption);
 }
 
 }  // namespace opserve::client

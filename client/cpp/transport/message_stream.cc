@@ -84,8 +84,9 @@ class GrpcStream final : public MessageStream,
   }
 
   void OnDone(const grpc::Status& status) override {
-    listener_->OnEnded(refused_ ? TooLargeAnswer(target_, room_.bytes)
-                                : Explained(StatusOf(status, target_, room_.bytes)));
+    listener_->OnEnded(
+        refused_ ? TooLargeAnswer(target_, room_.bytes)
+                 : Explained(StatusOf(status, target_, room_.bytes, options_.encryption)));
     listener_.reset();
     context_.Drop();
     const std::shared_ptr<GrpcStream> last = std::move(self_);

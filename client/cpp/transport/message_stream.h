@@ -1,6 +1,7 @@
 // One bidirectional RPC, as messages out and messages in.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -18,10 +19,14 @@ namespace opserve::client {
 
 struct AnswerRoom;
 
+enum class Encryption : uint8_t { kNone, kTls };
+
 // What an RPC is begun with.
 struct RpcOptions {
   absl::Duration timeout = absl::InfiniteDuration();
-  std::string traceparent = {};  // empty: none
+  std::string traceparent = {};               // empty: none
+  std::string token = {};                     // likewise
+  Encryption encryption = Encryption::kNone;  // of the connection: for what errors say
 };
 
 // OK for an empty traceparent and one that can be sent; 161002 naming `traceparent`.

@@ -56,9 +56,8 @@ absl::StatusOr<std::unique_ptr<PreparedLoad>> PreparedLoad::Prepare(std::vector<
   load->MakeTasks();
   for (const std::string& target : options.targets) {
     for (int i = 0; i < options.idle_connections; ++i) {
-      OPSERVE_ASSIGN_OR_RETURN(
-          std::unique_ptr<Connection> idle,
-          loadtest::Connect(target, options.patience, options.max_answer_bytes));
+      OPSERVE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> idle,
+                               loadtest::Connect(target, options.patience, options.connect));
       load->idle_.push_back(std::move(idle));
     }
   }
@@ -67,9 +66,8 @@ absl::StatusOr<std::unique_ptr<PreparedLoad>> PreparedLoad::Prepare(std::vector<
 
 absl::Status PreparedLoad::TryAll() {
   for (const std::string& target : options_.targets) {
-    OPSERVE_ASSIGN_OR_RETURN(
-        const client::Client client,
-        client::Client::Connect(target, {.max_answer_bytes = options_.max_answer_bytes}));
+    OPSERVE_ASSIGN_OR_RETURN(const client::Client client,
+                             client::Client::Connect(target, options_.connect));
     for (size_t i = 0; i < works_.size(); ++i) {
       Work& work = works_[i];
       absl::StatusOr<client::ExecuteResult> result =
@@ -129,9 +127,8 @@ absl::StatusOr<Lanes> PreparedLoad::Connect(absl::Duration lifetime) {
   // Neighbours are of different targets, so that few messages under way are on all of them.
   for (int i = 0; i < options_.connections; ++i) {
     for (const std::string& target : options_.targets) {
-      OPSERVE_ASSIGN_OR_RETURN(
-          std::unique_ptr<Connection> connection,
-          loadtest::Connect(target, options_.patience, options_.max_answer_bytes));
+      OPSERVE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection,
+                               loadtest::Connect(target, options_.patience, options_.connect));
       lanes.push_back(
           options_.mode == Mode::kSession
               ? MakeSessionLane(std::move(connection), works_, expected_, sampling_, lifetime)

@@ -29,7 +29,7 @@ struct LoadOptions {
   int batch = 1;                // calls in a message of kBatch
   double checked_fraction = 0;  // of the answers, which are compared with the first
   uint64_t seed = 1;
-  int64_t max_answer_bytes = 0;
+  client::ConnectOptions connect;
   absl::Duration patience;  // for connections
 };
 

@@ -10,9 +10,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "client/cpp/transport/credentials.h"
 #include "client/cpp/transport/grpc_values.h"
 #include "client/cpp/wire/status_details.h"
 #include "client/loadtest/transport/transport.h"
+#include "core/base/status_macros.h"
 
 namespace opserve::loadtest {
 namespace {
@@ -68,7 +70,9 @@ class GrpcStream final : public Stream,
     over_.WaitForNotification();
   }
 
-  void Start(grpc::GenericStub& stub, const std::string& method, absl::Duration timeout) {
+  void Start(grpc::GenericStub& stub, const std::string& method, const std::string& token,
+             absl::Duration timeout) {
+    client::AddToken(token, context_);
     context_.set_deadline(client::TimeFromNow(timeout));
     stub.PrepareBidiStreamingCall(&context_, method, {}, this);
     AddHold();  // writes are started by Wake, from any thread
@@ -146,8 +150,11 @@ const std::shared_ptr<grpc::Channel>& First(const std::shared_ptr<grpc::Channel>
 
 class GrpcConnection final : public Connection {
  public:
-  explicit GrpcConnection(std::shared_ptr<grpc::Channel> channel)
-      : first_(First(channel)), channel_(std::move(channel)), stub_(channel_) {}
+  GrpcConnection(std::shared_ptr<grpc::Channel> channel, std::string token)
+      : first_(First(channel)),
+        channel_(std::move(channel)),
+        stub_(channel_),
+        token_(std::move(token)) {}
 
   bool Wait(absl::Duration timeout) {
     return channel_->WaitForConnected(client::TimeFromNow(timeout));
@@ -156,6 +163,7 @@ class GrpcConnection final : public Connection {
   void Call(const std::string& method, const Message& message, absl::Duration timeout,
             CallDone done) override {
     auto* state = new UnaryState;
+    client::AddToken(token_, state->context);
     state->context.set_deadline(client::TimeFromNow(timeout));
     state->request = ToByteBuffer(message);
     state->done = std::move(done);
@@ -169,7 +177,7 @@ class GrpcConnection final : public Connection {
   std::unique_ptr<Stream> Open(const std::string& method, absl::Duration timeout,
                                StreamHandler& handler) override {
     auto stream = std::make_unique<GrpcStream>(handler);
-    stream->Start(stub_, method, timeout);
+    stream->Start(stub_, method, token_, timeout);
     stream->Wake();
     return stream;
   }
@@ -178,6 +186,7 @@ class GrpcConnection final : public Connection {
   const std::shared_ptr<grpc::Channel> first_;
   const std::shared_ptr<grpc::Channel> channel_;
   grpc::GenericStub stub_;
+  const std::string token_;
 };
 
 }  // namespace
@@ -196,7 +205,9 @@ std::string Answer::Prefix(size_t count) const {
 
 absl::StatusOr<std::unique_ptr<Connection>> Connect(const std::string& target,
                                                     absl::Duration timeout,
-                                                    int64_t max_answer_bytes) {
+                                                    const client::ConnectOptions& options) {
+  OPSERVE_RETURN_IF_ERROR(client::CheckCredentials(target, options));
+  const int64_t max_answer_bytes = options.max_answer_bytes;
   grpc::ChannelArguments arguments;
   const bool bounded = max_answer_bytes >= 0 && max_answer_bytes < std::numeric_limits<int>::max();
   arguments.SetMaxReceiveMessageSize(bounded ? static_cast<int>(max_answer_bytes) : -1);
@@ -206,8 +217,9 @@ absl::StatusOr<std::unique_ptr<Connection>> Connect(const std::string& target,
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  const auto credentials = client::MakeCredentials(options, arguments);
   auto connection = std::make_unique<GrpcConnection>(
-      grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments));
+      grpc::CreateCustomChannel(target, credentials, arguments), options.token);
   if (connection->Wait(timeout)) return connection;
   return absl::UnavailableError(
       absl::StrCat("no connection to ", target, " in ", absl::FormatDuration(timeout)));

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include <opserve/client.h>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -74,10 +76,10 @@ class Connection {
 };
 
 // A connection of its own to host:port or unix:path. UNAVAILABLE when there is none in time. An
-// answer of more than `max_answer_bytes` ends its call with RESOURCE_EXHAUSTED; a negative number
-// is no bound. Errors of calls carry what the server said of them (GetErrorDetail).
+// answer of more than `options.max_answer_bytes` ends its call with RESOURCE_EXHAUSTED; a negative
+// number is no bound. Errors of calls carry what the server said of them (GetErrorDetail).
 absl::StatusOr<std::unique_ptr<Connection>> Connect(const std::string& target,
                                                     absl::Duration timeout,
-                                                    int64_t max_answer_bytes);
+                                                    const client::ConnectOptions& options);
 
 }  // namespace opserve::loadtest

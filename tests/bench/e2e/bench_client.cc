@@ -134,8 +134,9 @@ class Run {
     if (IsUnary()) OPSERVE_RETURN_IF_ERROR(FillTask());
     const absl::Duration lifetime = options_.warm_up + options_.duration + options_.timeout;
     for (int i = 0; i < options_.connections; ++i) {
-      OPSERVE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection,
-                               loadtest::Connect(options_.target, options_.timeout, -1));
+      OPSERVE_ASSIGN_OR_RETURN(
+          std::unique_ptr<Connection> connection,
+          loadtest::Connect(options_.target, options_.timeout, {.max_answer_bytes = -1}));
       if (IsUnary()) OPSERVE_RETURN_IF_ERROR(TryOnce(*connection, task_, options_.timeout));
       lanes.push_back(IsUnary()
                           ? MakeTaskLane(std::move(connection), task_)

@@ -34,6 +34,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,10 +57,27 @@ class Session;
 class SharedMemory;
 struct SessionOptions;
 
+// An encrypted connection. All texts are PEM.
+struct TlsOptions {
+  // Whose certificates servers must show. Empty: of those that the system trusts.
+  std::string root_ca = {};
+  // What the client shows of itself to a server that wants it (mutual TLS): its certificate, then
+  // those that lead to the one the server trusts; and its key. Both or none.
+  std::string certificate = {};
+  std::string key = {};
+  // The name that the server's certificate must have. Empty: the target's host.
+  std::string server_name = {};
+};
+
 struct ConnectOptions {
   // The largest answer that is taken, of 4 KiB to 2 GiB - 1. One that is larger ends its call with
   // RESOURCE_EXHAUSTED. The default is that of servers (--max-message-bytes).
   int64_t max_answer_bytes = int64_t{256} << 20;
+  // None: the connection is not encrypted.
+  std::optional<TlsOptions> tls = {};
+  // A bearer token, which says who calls, with each call. Not without TLS, except to a unix socket
+  // or this machine. Empty: none.
+  std::string token = {};
 };
 
 struct CallOptions {
@@ -101,9 +119,9 @@ class Client {
  public:
   // `target`: "host:port", "unix:path" or the name of another of gRPC's resolvers, such as
   // "dns:///host:port". Does not wait for the server and fails only for what is none of these
-  // (161002). A server that cannot be reached is UNAVAILABLE at
-  // each call, without waiting; it is tried again at least every two seconds. Connections are not
-  // encrypted.
+  // (161002), or for options that cannot be. A server that
+  // cannot be reached, or that TLS does not come about with, is UNAVAILABLE at each call, without
+  // waiting; it is tried again at least every two seconds.
   static absl::StatusOr<Client> Connect(std::string_view target,
                                         const ConnectOptions& options = {});
 
