@@ -23,6 +23,7 @@
 #include "server/descriptors.h"
 #include "server/http/monitor.h"
 #include "server/identity/certificate_store.h"
+#include "server/identity/token_store.h"
 #include "server/observing.h"
 #include "server/open_addresses.h"
 #include "server/shared_memory/memory_socket.h"
@@ -94,14 +95,12 @@ class GrpcServer final : public Server {
 
   absl::Status Serve(const ServerConfig& config) {
     OPSERVE_RETURN_IF_ERROR(ShareMemory(config));
+    OPSERVE_RETURN_IF_ERROR(ReadIdentity(config));
     MakeServices(config);
     OPSERVE_ASSIGN_OR_RETURN(std::vector<Listener> listeners, ListenOnAll(config));
     if (config.channelz) OPSERVE_RETURN_IF_ERROR(CheckChannelz(addresses_));
-    if (config.tls.is_on()) {
-      OPSERVE_ASSIGN_OR_RETURN(certificates_, CertificateStore::Open(config.tls));
-    } else if (!config.insecure) {
+    if (!config.tls.is_on() && !config.insecure)
       OPSERVE_RETURN_IF_ERROR(CheckNoneIsOpen(addresses_));
-    }
     OPSERVE_ASSIGN_OR_RETURN(std::vector<Listener> http, ListenForHttp(config));
     RehearseThreads(kThreadsOfGrpc, "for gRPC");  // it has none yet
     SetUpGrpc();
@@ -145,6 +144,7 @@ class GrpcServer final : public Server {
 
   void ReloadIdentity() override {
     if (certificates_ != nullptr) certificates_->Reload();
+    if (tokens_ != nullptr) tokens_->Reload();
   }
 
   absl::Status CheckListeners() override {
@@ -212,8 +212,20 @@ class GrpcServer final : public Server {
     return absl::OkStatus();
   }
 
+  absl::Status ReadIdentity(const ServerConfig& config) {
+    if (config.tls.is_on()) {
+      OPSERVE_ASSIGN_OR_RETURN(certificates_, CertificateStore::Open(config.tls));
+    }
+    if (!config.token_file.empty()) {
+      OPSERVE_ASSIGN_OR_RETURN(tokens_, TokenStore::Open(config.token_file));
+    }
+    gate_ = std::make_unique<Gate>(tokens_.get());
+    return absl::OkStatus();
+  }
+
   ExecuteContext CallsOf(const ServerConfig& config) {
-    return {.engine = *engine_,
+    return {.gate = *gate_,
+            .engine = *engine_,
             .counters = counters_,
             .observer = observer_,
             .load_reports = watches_.load_reports(),
@@ -242,11 +254,12 @@ class GrpcServer final : public Server {
                                      .counters = &counters_,
                                      .observer = &observer_,
                                      .connections = &watches_.connections(),
+                                     .gate = gate_.get(),
                                      .host_memory = watches_.host_memory()});
     const std::vector<std::string_view> services = ApiServices(config.clients);
     health_ = MakeHealthService(services, config.clients.max_inflated_bytes);
     if (config.clients.reflection)
-      reflection_ = MakeReflectionServices(services, config.clients.max_inflated_bytes);
+      reflection_ = MakeReflectionServices(services, config.clients.max_inflated_bytes, *gate_);
   }
 
   absl::StatusOr<std::vector<Listener>> ListenOnAll(const ServerConfig& config) {
@@ -351,6 +364,9 @@ class GrpcServer final : public Server {
   std::unique_ptr<RegionTable> regions_;  // none where shared memory is not allowed
   std::unique_ptr<MemorySocket> memory_socket_;
   std::string memory_socket_path_;
+  std::unique_ptr<CertificateStore> certificates_;  // none where there is no TLS
+  std::unique_ptr<TokenStore> tokens_;              // none where nobody is asked
+  std::unique_ptr<Gate> gate_;
   std::unique_ptr<grpc::Service> service_;
   std::unique_ptr<SessionServer> sessions_;
   std::unique_ptr<InferenceService> inference_;  // none where it is not wanted
@@ -358,9 +374,8 @@ class GrpcServer final : public Server {
   std::vector<std::unique_ptr<grpc::Service>> reflection_;  // none where it is not wanted
   std::unique_ptr<Engine> engine_;
   PlanCache plans_;
-  std::unique_ptr<CertificateStore> certificates_;  // none where there is no TLS
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> plain_acceptor_;
-  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> tls_acceptor_;  // likewise
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> tls_acceptor_;  // of TLS
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Acceptor> acceptor_;
   std::vector<std::string> addresses_;

@@ -39,8 +39,8 @@ class Server {
   // on other devices are served as before. To be called now and then, by the thread that stops it.
   virtual void CheckDevices() = 0;
 
-  // Takes certificates whose files have changed (CertificateStore::Reload). To be called now and
-  // then.
+  // Takes certificates and tokens whose files have changed (CertificateStore::Reload,
+  // TokenStore::Reload). To be called now and then.
   virtual void ReloadIdentity() = 0;
 
   // Not OK once one of its addresses accepts no more connections, for whatever reason: then it is

@@ -137,6 +137,12 @@ absl::Status CheckSharedMemorySocket(const ServerConfig& config) {
   return absl::OkStatus();
 }
 
+// gRPC's own service of it asks nobody.
+absl::Status CheckChannelz(const ServerConfig& config) {
+  if (!config.channelz || config.token_file.empty()) return absl::OkStatus();
+  return InvalidParameter("--channelz", "no --token-file, which it does not heed", "both");
+}
+
 absl::Status CheckTls(const TlsConfig& tls) {
   const auto together = [](const char* flag, const char* other) {
     return InvalidParameter(flag, absl::StrCat(other, ", too"), "it alone");
@@ -164,6 +170,7 @@ absl::Status Check(const ServerConfig& config) {
       more_than_none(config.session.stall_timeout, "--session-stall-timeout", "more than 0"));
   OPSERVE_RETURN_IF_ERROR(CheckSharedMemorySocket(config));
   OPSERVE_RETURN_IF_ERROR(CheckTls(config.tls));
+  OPSERVE_RETURN_IF_ERROR(CheckChannelz(config));
   return CheckMemoryLimits(config);
 }
 

@@ -64,6 +64,7 @@ struct ServerConfig {
   mode_t unix_socket_mode = 0600;                        // of those, and of shared memory's
   TlsConfig tls;                                         // of host:port, not of unix:path
   bool insecure = false;                                 // other machines need no TLS
+  std::string token_file;                                // empty = nobody is asked
   std::vector<DeviceSpec> devices = {DeviceSpec()};
   std::vector<std::string> ascend_library_paths;  // see EngineOptions
   int64_t max_message_bytes = int64_t{256} << 20;

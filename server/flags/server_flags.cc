@@ -15,6 +15,7 @@
 #include "server/connections/unix_socket.h"
 #include "server/flags/listen_address.h"
 #include "server/identity/certificates.h"
+#include "server/identity/token_table.h"
 #include "server/tracing/collector.h"
 
 namespace opserve::server {
@@ -64,8 +65,8 @@ void AddPath(FlagSet& flags, const char* flag, std::string& path, const char* he
   });
 }
 
-void AddTlsFlags(FlagSet& flags, ServerConfig& config) {
-  flags.SetGroup("TLS");
+void AddIdentityFlags(FlagSet& flags, ServerConfig& config) {
+  flags.SetGroup("Identity");
   AddPath(flags, kTlsCertFlag, config.tls.certificate_file,
           "Speak TLS on every host:port, and show this certificate: PEM, the server's own, then\n"
           "those that lead to the one its clients trust. Read again when it changes, as the next\n"
@@ -75,6 +76,10 @@ void AddTlsFlags(FlagSet& flags, ServerConfig& config) {
   AddPath(flags, kTlsClientCaFlag, config.tls.client_ca_file,
           "Let only clients in that show a certificate which one of these vouches for (mutual\n"
           "TLS). Default: clients need none.");
+  AddPath(flags, kTokenFileFlag, config.token_file,
+          "Take only calls with a bearer token of this file, by its roles. Lines of\n"
+          "name role[,role...] sha256:HEX; roles: discover, execute, session, observe. Read again\n"
+          "when it changes. Default: everybody may make every call.");
   flags.AddEnablingSwitch("--insecure", config.insecure,
                           "Listen without TLS where other machines can connect, too: all they "
                           "send can be read\nand changed on its way.");
@@ -357,7 +362,7 @@ void AddLogFlags(FlagSet& flags, ServerConfig& config) {
 
 void AddServerFlags(FlagSet& flags, ServerConfig& config) {
   AddListenFlags(flags, config);
-  AddTlsFlags(flags, config);
+  AddIdentityFlags(flags, config);
   AddLimitFlags(flags, config);
   AddDeviceFlags(flags, config);
   AddSessionFlags(flags, config);

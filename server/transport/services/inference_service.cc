@@ -53,7 +53,8 @@ class GrpcInferenceService final : public InferenceService,
     const auto start = [this, &row](grpc::CallbackServerContext* context, const ByteBuffer* request,
                                     ByteBuffer* response) -> grpc::ServerUnaryReactor* {
       if (row.answer == nullptr) return StartRun(row.method, *context, *request, *response);
-      return StartPromptCall(calls_, row.method, *context, *request, *response,
+      const Role role = row.method == Method::kModelStatistics ? Role::kObserve : Role::kDiscover;
+      return StartPromptCall(calls_, row.method, role, *context, *request, *response,
                              std::bind_front(row.answer, this));
     };
     MarkMethodRawCallback(service->FindMethodByName(row.name)->index(),

@@ -135,11 +135,16 @@ class OperatorService final : public OperatorMethods<v1::OperatorService::Servic
   using Handler = absl::Status (OperatorService::*)(const grpc::ByteBuffer& request,
                                                     grpc::ByteBuffer& response) const;
 
+  // Of those that Answer answers.
+  static Role RoleFor(Method method) {
+    return method == Method::kGetStatistics ? Role::kObserve : Role::kDiscover;
+  }
+
   // A call that is answered here and now.
   grpc::ServerUnaryReactor* Answer(Method method, grpc::CallbackServerContext& context,
                                    const grpc::ByteBuffer& request, grpc::ByteBuffer& response,
                                    Handler handler) {
-    return StartPromptCall(calls(), method, context, request, response,
+    return StartPromptCall(calls(), method, RoleFor(method), context, request, response,
                            std::bind_front(handler, this));
   }
 

@@ -159,9 +159,13 @@ class ServedFiles {
 // One stream: reads, answers, reads again. Owned by gRPC: lives until OnDone.
 class ReflectionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  ReflectionCall(const ServedFiles& files, int64_t max_inflated_bytes)
+  ReflectionCall(const ServedFiles& files, int64_t max_inflated_bytes, const absl::Status& admitted)
       : files_(files), max_inflated_bytes_(max_inflated_bytes) {
-    StartRead(&in_);
+    if (admitted.ok()) {
+      StartRead(&in_);
+    } else {
+      Finish(ToGrpcStatus(admitted));
+    }
   }
 
  private:
@@ -190,23 +194,25 @@ class ReflectionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, gr
 template <typename Methods>
 class ReflectionService final : public Methods {
  public:
-  ReflectionService(std::shared_ptr<const ServedFiles> files, int64_t max_inflated_bytes)
-      : files_(std::move(files)), max_inflated_bytes_(max_inflated_bytes) {}
+  ReflectionService(std::shared_ptr<const ServedFiles> files, int64_t max_inflated_bytes,
+                    const Gate& gate)
+      : files_(std::move(files)), max_inflated_bytes_(max_inflated_bytes), gate_(gate) {}
 
  private:
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ServerReflectionInfo(
-      grpc::CallbackServerContext* /*context*/) override {
-    return new ReflectionCall(*files_, max_inflated_bytes_);
+      grpc::CallbackServerContext* context) override {
+    return new ReflectionCall(*files_, max_inflated_bytes_, gate_.Admit(Role::kDiscover, *context));
   }
 
   const std::shared_ptr<const ServedFiles> files_;
   const int64_t max_inflated_bytes_;
+  const Gate& gate_;
 };
 
 }  // namespace
 
 std::vector<std::unique_ptr<grpc::Service>> MakeReflectionServices(
-    std::span<const std::string_view> services, int64_t max_inflated_bytes) {
+    std::span<const std::string_view> services, int64_t max_inflated_bytes, const Gate& gate) {
   // Nothing else of its file is used: without this the linker leaves the descriptors out.
   google::protobuf::LinkMessageReflection<grpc::reflection::v1alpha::ServerReflectionRequest>();
   std::vector<std::string> names(services.begin(), services.end());
@@ -215,9 +221,10 @@ std::vector<std::unique_ptr<grpc::Service>> MakeReflectionServices(
   names.emplace_back(OldReflection::service_full_name());
   const auto files = std::make_shared<const ServedFiles>(std::move(names));
   std::vector<std::unique_ptr<grpc::Service>> made;
-  made.push_back(std::make_unique<ReflectionService<ReflectionMethods>>(files, max_inflated_bytes));
   made.push_back(
-      std::make_unique<ReflectionService<OldReflectionMethods>>(files, max_inflated_bytes));
+      std::make_unique<ReflectionService<ReflectionMethods>>(files, max_inflated_bytes, gate));
+  made.push_back(
+      std::make_unique<ReflectionService<OldReflectionMethods>>(files, max_inflated_bytes, gate));
   return made;
 }
 

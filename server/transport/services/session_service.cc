@@ -9,6 +9,7 @@
 #include "core/base/mutex.h"
 #include "core/base/op_error.h"
 #include "core/base/shared_limit.h"
+#include "core/base/status_macros.h"
 #include "core/base/thread.h"
 #include "opserve/v1/session.grpc.pb.h"
 #include "server/codec/status_details.h"
@@ -151,8 +152,7 @@ class SessionService final : public SessionMethods, public SessionServer {
     // Before anything is made: clients may open sessions only to take them back.
     const std::string peer = context->peer();
     const ClientId client = PeerAddress::Parse(peer).client();
-    const absl::Status status =
-        draining_ ? MakeError({.reason = ErrorReason::kDraining}) : places_.Take(client);
+    const absl::Status status = Admit(*context, client);
     if (!status.ok()) {
       options_.counters->SessionRefused();
       options_.counters->Failed("Session", ReasonOf(status), status);
@@ -171,7 +171,12 @@ class SessionService final : public SessionMethods, public SessionServer {
   }
 
  private:
-  Engine& engine_;
+  // Takes a place.
+  absl::Status Admit(const grpc::CallbackServerContext& context, ClientId client) {
+    OPSERVE_RETURN_IF_ERROR(options_.gate->Admit(Role::kSession, context));
+    return draining_ ? MakeError({.reason = ErrorReason::kDraining}) : places_.Take(client);
+  }
+
   void TellRefused(const absl::Status& status, const grpc::CallbackServerContext& context) const {
     options_.observer->log().Write(status, [&]() {
       CallRecord record = RecordOf(kSessionMethod, context);
@@ -180,6 +185,7 @@ class SessionService final : public SessionMethods, public SessionServer {
     });
   }
 
+  Engine& engine_;
   const SessionServiceOptions options_;
   std::atomic<bool> draining_ = false;
   SessionPlaces places_;  // before the sessions, which give them back

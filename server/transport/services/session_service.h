@@ -16,6 +16,7 @@
 #include "server/session/host_memory.h"
 #include "server/session/session_limits.h"
 #include "server/tracing/call_observer.h"
+#include "server/transport/unary/gate.h"
 
 namespace opserve::server {
 
@@ -33,6 +34,7 @@ struct SessionServiceOptions {
   ServerCounters* counters = nullptr;
   CallObserver* observer = nullptr;
   ConnectionTable* connections = nullptr;
+  const Gate* gate = nullptr;
   std::shared_ptr<HostMemory> host_memory;
   const Clock* clock = &Clock::Real();
 };

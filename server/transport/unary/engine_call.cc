@@ -34,6 +34,8 @@ EngineCall::EngineCall(const ExecuteContext& with, Method method,
 
 void EngineCall::Start(const grpc::ByteBuffer& request, uint32_t raw_field,
                        size_t max_raw_entries) {
+  const absl::Status admitted = with_.gate.Admit(Role::kExecute, context_);
+  if (!admitted.ok()) return Refuse(admitted);
   if (!TakesLongToRead(request, raw_field, max_raw_entries)) return Read(request);
   ReadOnWorker(with_, context_, request.Length(), charge_,
                [this, &request](const absl::Status& status) {

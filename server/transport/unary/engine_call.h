@@ -22,11 +22,13 @@
 #include "server/transport/unary/answer_watch.h"
 #include "server/transport/unary/call_meter.h"
 #include "server/transport/unary/call_sample.h"
+#include "server/transport/unary/gate.h"
 
 namespace opserve::server {
 
 // What such calls need. All of it must outlive them.
 struct ExecuteContext {
+  const Gate& gate;
   Engine& engine;
   ServerCounters& counters;
   CallObserver& observer;

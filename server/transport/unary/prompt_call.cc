@@ -23,8 +23,9 @@ class PromptCall final : public grpc::ServerUnaryReactor {
         sample_(with.connections, context, request.Length(), /*looks_at_all=*/true),
         charge_(with.host_memory) {}
 
-  void Start() {
-    if (request_.Length() <= kReadHereHeaderBytes) return End(absl::OkStatus());
+  void Start(Role role) {
+    const absl::Status admitted = with_.gate.Admit(role, context_);
+    if (!admitted.ok() || request_.Length() <= kReadHereHeaderBytes) return End(admitted);
     ReadOnWorker(with_, context_, request_.Length(), charge_,
                  [this](const absl::Status& status) { End(status); });
   }
@@ -67,13 +68,13 @@ class PromptCall final : public grpc::ServerUnaryReactor {
 
 }  // namespace
 
-grpc::ServerUnaryReactor* StartPromptCall(const ExecuteContext& with, Method method,
+grpc::ServerUnaryReactor* StartPromptCall(const ExecuteContext& with, Method method, Role role,
                                           grpc::CallbackServerContext& context,
                                           const grpc::ByteBuffer& request,
                                           grpc::ByteBuffer& response, PromptAnswer answer) {
   if (!request.Valid()) return RefuseMissingMessage(with.sinks(), method, context);
   auto* call = new PromptCall(with, method, context, request, response, std::move(answer));
-  call->Start();
+  call->Start(role);
   return call;
 }
 

@@ -15,9 +15,9 @@ namespace opserve::server {
 using PromptAnswer =
     absl::AnyInvocable<absl::Status(const grpc::ByteBuffer& request, grpc::ByteBuffer& response)>;
 
-// Handles one call: metered, its bytes bounded, what is long read on a worker, refused without a
-// message. `with` must outlive it.
-grpc::ServerUnaryReactor* StartPromptCall(const ExecuteContext& with, Method method,
+// Handles one call: let in by `role`, metered, its bytes bounded, what is long read on a worker,
+// refused without a message. `with` must outlive it.
+grpc::ServerUnaryReactor* StartPromptCall(const ExecuteContext& with, Method method, Role role,
                                           grpc::CallbackServerContext& context,
                                           const grpc::ByteBuffer& request,
                                           grpc::ByteBuffer& response, PromptAnswer answer);
