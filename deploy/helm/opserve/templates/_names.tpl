@@ -60,6 +60,9 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- $_ := set $flags "max-resets-per-second" "0" }}
 {{- else }}
 {{- $_ := set $flags "listen" (list (printf "0.0.0.0:%v" .Values.ports.grpc)) }}
+{{- if not (hasKey .Values.flags "tls-cert") }}
+{{- $_ := set $flags "insecure" "true" }}
+{{- end }}
 {{- end }}
 {{- range $name, $value := mergeOverwrite $flags (deepCopy .Values.flags) }}
 {{- if kindIs "slice" $value }}
