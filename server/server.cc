@@ -17,13 +17,12 @@
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "core/base/thread.h"
+#include "server/access.h"
 #include "server/connections/acceptor.h"
 #include "server/connections/listener.h"
 #include "server/connections/unix_socket.h"
 #include "server/descriptors.h"
 #include "server/http/monitor.h"
-#include "server/identity/certificate_store.h"
-#include "server/identity/token_store.h"
 #include "server/observing.h"
 #include "server/open_addresses.h"
 #include "server/shared_memory/memory_socket.h"
@@ -95,7 +94,7 @@ class GrpcServer final : public Server {
 
   absl::Status Serve(const ServerConfig& config) {
     OPSERVE_RETURN_IF_ERROR(ShareMemory(config));
-    OPSERVE_RETURN_IF_ERROR(ReadIdentity(config));
+    OPSERVE_RETURN_IF_ERROR(access_.Open(config));
     MakeServices(config);
     OPSERVE_ASSIGN_OR_RETURN(std::vector<Listener> listeners, ListenOnAll(config));
     if (config.channelz) OPSERVE_RETURN_IF_ERROR(CheckChannelz(addresses_));
@@ -142,10 +141,7 @@ class GrpcServer final : public Server {
     }
   }
 
-  void ReloadIdentity() override {
-    if (certificates_ != nullptr) certificates_->Reload();
-    if (tokens_ != nullptr) tokens_->Reload();
-  }
+  void ReloadIdentity() override { access_.Reload(); }
 
   absl::Status CheckListeners() override {
     const MutexLock lock(mutex_);
@@ -212,19 +208,8 @@ class GrpcServer final : public Server {
     return absl::OkStatus();
   }
 
-  absl::Status ReadIdentity(const ServerConfig& config) {
-    if (config.tls.is_on()) {
-      OPSERVE_ASSIGN_OR_RETURN(certificates_, CertificateStore::Open(config.tls));
-    }
-    if (!config.token_file.empty()) {
-      OPSERVE_ASSIGN_OR_RETURN(tokens_, TokenStore::Open(config.token_file));
-    }
-    gate_ = std::make_unique<Gate>(tokens_.get());
-    return absl::OkStatus();
-  }
-
   ExecuteContext CallsOf(const ServerConfig& config) {
-    return {.gate = *gate_,
+    return {.gate = access_.gate(),
             .engine = *engine_,
             .counters = counters_,
             .observer = observer_,
@@ -254,12 +239,13 @@ class GrpcServer final : public Server {
                                      .counters = &counters_,
                                      .observer = &observer_,
                                      .connections = &watches_.connections(),
-                                     .gate = gate_.get(),
+                                     .gate = &access_.gate(),
                                      .host_memory = watches_.host_memory()});
     const std::vector<std::string_view> services = ApiServices(config.clients);
     health_ = MakeHealthService(services, config.clients.max_inflated_bytes);
     if (config.clients.reflection)
-      reflection_ = MakeReflectionServices(services, config.clients.max_inflated_bytes, *gate_);
+      reflection_ =
+          MakeReflectionServices(services, config.clients.max_inflated_bytes, access_.gate());
   }
 
   absl::StatusOr<std::vector<Listener>> ListenOnAll(const ServerConfig& config) {
@@ -315,7 +301,8 @@ class GrpcServer final : public Server {
           grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
     };
     plain_acceptor_ = add_acceptor(grpc::InsecureServerCredentials());
-    if (certificates_ != nullptr) tls_acceptor_ = add_acceptor(MakeTlsCredentials(*certificates_));
+    if (access_.certificates() != nullptr)
+      tls_acceptor_ = add_acceptor(MakeTlsCredentials(*access_.certificates()));
     server_ = builder.BuildAndStart();
     return server_ != nullptr ? absl::OkStatus() : absl::InternalError("gRPC did not start");
   }
@@ -364,9 +351,7 @@ class GrpcServer final : public Server {
   std::unique_ptr<RegionTable> regions_;  // none where shared memory is not allowed
   std::unique_ptr<MemorySocket> memory_socket_;
   std::string memory_socket_path_;
-  std::unique_ptr<CertificateStore> certificates_;  // none where there is no TLS
-  std::unique_ptr<TokenStore> tokens_;              // none where nobody is asked
-  std::unique_ptr<Gate> gate_;
+  Access access_;
   std::unique_ptr<grpc::Service> service_;
   std::unique_ptr<SessionServer> sessions_;
   std::unique_ptr<InferenceService> inference_;  // none where it is not wanted
