@@ -27,6 +27,15 @@ constexpr uint32_t kIdTag = BytesTag(ModelInferRequest::kIdFieldNumber);
 constexpr uint32_t kInputsTag = BytesTag(ModelInferRequest::kInputsFieldNumber);
 constexpr uint32_t kOutputsTag = BytesTag(ModelInferRequest::kOutputsFieldNumber);
 
+constexpr uint32_t kParametersTag = BytesTag(ModelInferRequest::kParametersFieldNumber);
+constexpr uint32_t kOfInputTag = BytesTag(InputTensor::kParametersFieldNumber);
+constexpr uint32_t kOfOutputTag =
+    BytesTag(ModelInferRequest::InferRequestedOutputTensor::kParametersFieldNumber);
+
+// Of a request and its tensors together. A parameter takes seven bytes, an object of it twenty
+// times as many.
+constexpr size_t kMaxInferParameters = 256;
+
 constexpr std::string_view kDevice = "opserve_device";
 constexpr std::string_view kRegion = "shared_memory_region";
 constexpr std::string_view kOutputMask = "output_mask";
@@ -51,9 +60,47 @@ absl::Status CheckId(const std::string& id) {
   return ParseHeader(field.append(id), request);
 }
 
-absl::Status TooMany(std::string_view what) {
-  return InvalidParameter(what, absl::StrCat("at most ", kMaxInferTensors), "one more");
+absl::Status CheckMost(std::string_view what, size_t count, size_t most) {
+  if (count <= most) return absl::OkStatus();
+  return InvalidParameter(what, absl::StrCat("at most ", most), "more");
 }
+
+// The fields of that tag in a message, up to where it is malformed.
+size_t CountFields(std::string_view message, uint32_t tag) {
+  FieldReader fields(message);
+  Field field;
+  size_t count = 0;
+  while (fields.Next(field)) count += field.tag == tag ? 1 : 0;
+  return count;
+}
+
+// What parsing would make objects of.
+struct ObjectCounts {
+  size_t inputs = 0;
+  size_t outputs = 0;
+  size_t parameters = 0;
+
+  absl::Status Add(uint32_t tag, std::string_view payload) {
+    switch (tag) {
+      case kParametersTag:
+        ++parameters;
+        break;
+      case kInputsTag:
+        ++inputs;
+        parameters += CountFields(payload, kOfInputTag);
+        break;
+      case kOutputsTag:
+        ++outputs;
+        parameters += CountFields(payload, kOfOutputTag);
+        break;
+      default:
+        return absl::OkStatus();
+    }
+    OPSERVE_RETURN_IF_ERROR(CheckMost("inputs", inputs, kMaxInferTensors));
+    OPSERVE_RETURN_IF_ERROR(CheckMost("outputs", outputs, kMaxInferTensors));
+    return CheckMost("parameters", parameters, kMaxInferParameters);
+  }
+};
 
 class RequestDecoder {
  public:
@@ -241,16 +288,15 @@ absl::StatusOr<InferHeader> SplitInferHeader(std::string_view header) {
   split.call.reserve(header.size());
   FieldReader fields(header);
   Field field;
+  ObjectCounts counts;
   size_t start = 0;
-  size_t inputs = 0;
-  size_t outputs = 0;
   for (; fields.Next(field); start = field.end) {
+    const std::string_view payload = header.substr(field.payload, field.end - field.payload);
     if (field.tag == kIdTag) {
-      split.id = header.substr(field.payload, field.end - field.payload);
+      split.id = payload;
       continue;
     }
-    if (field.tag == kInputsTag && ++inputs > kMaxInferTensors) return TooMany("inputs");
-    if (field.tag == kOutputsTag && ++outputs > kMaxInferTensors) return TooMany("outputs");
+    OPSERVE_RETURN_IF_ERROR(counts.Add(field.tag, payload));
     split.call.append(header.substr(start, field.end - start));
   }
   OPSERVE_RETURN_IF_ERROR(CheckId(split.id));

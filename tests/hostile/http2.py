@@ -21,6 +21,7 @@ OPERATORS = "/opserve.v1.OperatorService/"
 SESSION = "/opserve.v1.SessionService/Session"
 HEALTH_CHECK = "/grpc.health.v1.Health/Check"
 HEALTH_WATCH = "/grpc.health.v1.Health/Watch"
+INFERENCE = "/inference.GRPCInferenceService/"
 REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
 
 

@@ -19,6 +19,9 @@ METHODS = [
     http2.HEALTH_CHECK,
     "ListOperators",
     "GetWorkspaceSize",
+    http2.INFERENCE + "ServerLive",
+    http2.INFERENCE + "ModelInfer",
+    http2.INFERENCE + "RepositoryModelLoad",
 ]
 
 

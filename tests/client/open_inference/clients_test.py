@@ -2,8 +2,8 @@
 
 Usage: clients_test.py triton|perf_analyzer
 
-`triton` runs triton_grpc.py with NVIDIA's tritonclient, `perf_analyzer` some loads with the perf_analyzer of an older one. Both come
-from PyPI into a folder of the build; the test is skipped where they cannot be had.
+`triton` runs triton_grpc.py with NVIDIA's tritonclient, `perf_analyzer` some loads with the perf_analyzer of an older
+one. Both come from PyPI into a folder of the build; the test is skipped where they cannot be had.
 """
 
 import os
@@ -29,7 +29,7 @@ INSTALL_SECONDS = 240
 
 
 def pip(folder, *words):
-    """Calls pip in the virtual environment of that folder, which is made where there is none. False where that fails."""
+    """Calls pip in the virtual environment of that folder, which is made where there is none. False when it fails."""
     python = folder / "bin/python"
     if not python.exists():
         venv.create(folder, with_pip=True, system_site_packages=False)
@@ -45,7 +45,7 @@ def python_with_client():
 
 
 def perf_analyzer():
-    """The program, and where its libraries are."""
+    """The program, and an environment that says where its libraries are."""
     if platform.machine() != "x86_64":
         toolchains.skip("perf_analyzer is for x86-64")
     build = running_server.build_folder()
@@ -59,10 +59,11 @@ def perf_analyzer():
             zipfile.ZipFile(wheel).extractall(folder)
         program.chmod(0o755)
     libraries = {"LD_LIBRARY_PATH": str(folder / "nvidia/cuda_runtime/lib")}
-    started = subprocess.run([program, "--help"], env={**os.environ, **libraries}, capture_output=True, text=True, check=False)
+    environment = {**os.environ, **libraries}
+    started = subprocess.run([program, "--help"], env=environment, capture_output=True, text=True, check=False)
     if "error while loading shared libraries" in started.stderr:
         toolchains.lacking(f"what perf_analyzer takes (Debian's libb64-0d): {started.stderr.strip()}")
-    return program, libraries
+    return program, environment
 
 
 def run_triton():
@@ -85,15 +86,14 @@ LOADS = {
 
 
 def run_perf_analyzer():
-    program, libraries = perf_analyzer()
+    program, environment = perf_analyzer()
     failed = []
     with tempfile.TemporaryDirectory() as folder:
         with running_server.running_server(pathlib.Path(folder)) as address:
             for name, words in LOADS.items():
-                command = [program, "-m", "SmoothL1LossBackward", "-i", "grpc", "-u", address, *SHAPES, *WINDOWS, *words]
-                ran = subprocess.run(
-                    command, env={**os.environ, **libraries}, capture_output=True, text=True, timeout=120, check=False
-                )
+                model = ["-m", "SmoothL1LossBackward", "-i", "grpc", "-u", address]
+                command = [program, *model, *SHAPES, *WINDOWS, *words]
+                ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
                 good = ran.returncode == 0 and "Throughput:" in ran.stdout
                 print(f"{name}: {'ok' if good else ran.stdout + ran.stderr}")
                 if not good:

@@ -38,7 +38,8 @@ def tensor(name, array, datatype="FP32", client=triton):
 
 
 def sample(client=triton):
-    return [tensor("grad_out", ONES, client=client), tensor("self", SELF, client=client), tensor("target", ONES, client=client)]
+    arrays = {"grad_out": ONES, "self": SELF, "target": ONES}
+    return [tensor(name, array, client=client) for name, array in arrays.items()]
 
 
 NONE = {"reduction": "none"}
@@ -73,8 +74,9 @@ class TritonTest(unittest.TestCase):
         np.testing.assert_array_equal(answer.as_numpy("grad_input"), GRADIENT)
         self.assertEqual(answer.get_response().id, "abc")
         asked = [triton.InferRequestedOutput("grad_input")]
+        reserved = {"priority": 1, "timeout": 5000000}
         answer = self.client.infer(
-            "SmoothL1LossBackward", sample(), "1", asked, priority=1, timeout=5000000, client_timeout=60, parameters={"reduction": 2}
+            "SmoothL1LossBackward", sample(), "1", asked, client_timeout=60, parameters={"reduction": 2}, **reserved
         )
         np.testing.assert_array_equal(answer.as_numpy("grad_input"), GRADIENT)
 
@@ -104,7 +106,8 @@ class TritonTest(unittest.TestCase):
     def test_half_types(self):
         for dtype in (np.float16, np.float32):
             datatype = "FP16" if dtype is np.float16 else "FP32"
-            answer = self.client.infer("Permute", [tensor("self", SELF.astype(dtype), datatype)], parameters={"dims": "[1,0]"})
+            given = tensor("self", SELF.astype(dtype), datatype)
+            answer = self.client.infer("Permute", [given], parameters={"dims": "[1,0]"})
             got = answer.as_numpy("out")
             self.assertEqual(got.dtype, dtype)
             np.testing.assert_array_equal(got, SELF.T)

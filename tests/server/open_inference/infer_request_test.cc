@@ -276,6 +276,23 @@ TEST(InferHeaderTest, RefusesWhatParsingWouldMakeLarge) {
   }
 }
 
+TEST(InferHeaderTest, CountsTheParametersOfARequestAndItsTensors) {
+  ModelInferRequest request = Sample();
+  request.add_outputs()->set_name("grad_input");
+  google::protobuf::Map<std::string, InferParameter>* const places[] = {
+      request.mutable_parameters(), request.mutable_inputs(1)->mutable_parameters(),
+      request.mutable_outputs(0)->mutable_parameters()};
+  for (size_t i = 0; i < 256; ++i) (*places[i % 3])[std::to_string(i)].set_bool_param(true);
+  EXPECT_THAT(SplitInferHeader(request.SerializeAsString()), IsOk());
+  for (auto* place : places) {
+    (*place)["one more"].set_bool_param(true);
+    const absl::Status status = SplitInferHeader(request.SerializeAsString()).status();
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(GetErrorDetail(status)->parameter, "parameters") << status;
+    place->erase("one more");
+  }
+}
+
 TEST(InferHeaderTest, RefusesAnIdThatIsNoText) {
   std::string header;
   AppendStart(BytesTag(ModelInferRequest::kIdFieldNumber), 2, header);
