@@ -294,12 +294,12 @@ absl::StatusOr<InferHeader> SplitInferHeader(std::string_view header) {
     const std::string_view payload = header.substr(field.payload, field.end - field.payload);
     if (field.tag == kIdTag) {
       split.id = payload;
+      OPSERVE_RETURN_IF_ERROR(CheckId(split.id));
       continue;
     }
     OPSERVE_RETURN_IF_ERROR(counts.Add(field.tag, payload));
     split.call.append(header.substr(start, field.end - start));
   }
-  OPSERVE_RETURN_IF_ERROR(CheckId(split.id));
   return split;
 }
 

@@ -298,6 +298,10 @@ TEST(InferHeaderTest, RefusesAnIdThatIsNoText) {
   AppendStart(BytesTag(ModelInferRequest::kIdFieldNumber), 2, header);
   header.append("\xc3(");
   EXPECT_EQ(SplitInferHeader(header).status().code(), absl::StatusCode::kInvalidArgument);
+  // Nor one that another follows.
+  AppendStart(BytesTag(ModelInferRequest::kIdFieldNumber), 1, header);
+  header.append("a");
+  EXPECT_EQ(SplitInferHeader(header).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace
