@@ -3,7 +3,6 @@
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "server/identity/small_file.h"
-#include "server/log/log.h"
 
 namespace opserve::server {
 namespace {
@@ -47,6 +46,13 @@ void TokenStore::Reload() {
 std::shared_ptr<const TokenTable> TokenStore::current() const {
   const MutexLock lock(mutex_);
   return current_;
+}
+
+void TokenStore::TellRefused(std::string_view peer, Role role, std::string_view reason) const {
+  refusals_.Write(LogLevel::kWarning, "access refused",
+                  {{"peer", std::string(peer)},
+                   {"role", std::string(RoleName(role))},
+                   {"reason", std::string(reason)}});
 }
 
 }  // namespace opserve::server

@@ -3,12 +3,14 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "core/base/mutex.h"
 #include "server/identity/token_table.h"
+#include "server/log/log.h"
 
 namespace opserve::server {
 
@@ -25,6 +27,9 @@ class TokenStore {
   // Never nullptr.
   std::shared_ptr<const TokenTable> current() const;
 
+  // A line in the log, a few times a second: a call that needs `role` was refused to `peer`.
+  void TellRefused(std::string_view peer, Role role, std::string_view reason) const;
+
  private:
   TokenStore(std::string path, std::string text, TokenTable table)
       : path_(std::move(path)),
@@ -33,6 +38,7 @@ class TokenStore {
   absl::Status TakeChanged();
 
   const std::string path_;
+  mutable LimitedLog refusals_;
   mutable Mutex mutex_;
   std::string text_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const TokenTable> current_ ABSL_GUARDED_BY(mutex_);

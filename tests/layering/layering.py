@@ -42,7 +42,7 @@ MAY_INCLUDE = {
     "server/session": BELOW_SERVER + ["proto", "server/calls", "server/codec"],
     "server/transport/messages": ["core/base", "server/codec", "server/session"],
     "server/transport/unary": BELOW_SERVER
-    + ["proto", "server/calls", "server/codec", "server/connections", "server/counters", "server/identity", "server/log"]
+    + ["proto", "server/calls", "server/codec", "server/connections", "server/counters", "server/identity"]
     + ["server/open_inference", "server/session", "server/shared_memory", "server/tracing", "server/transport/messages"],
     "server/transport/services": BELOW_SERVER
     + ["proto", "server/calls", "server/codec", "server/connections", "server/counters", "server/identity", "server/session"]

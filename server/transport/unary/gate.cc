@@ -51,10 +51,7 @@ absl::Status Gate::Admit(Role role, const grpc::CallbackServerContext& context) 
   if (tokens_ == nullptr) return absl::OkStatus();
   absl::Status status = Ask(role, context);
   if (status.ok()) return status;
-  log_.Write(LogLevel::kWarning, "access refused",
-             {{"peer", PeerAddress::Parse(context.peer()).host()},
-              {"role", std::string(RoleName(role))},
-              {"reason", std::string(ToStd(status.message()))}});
+  tokens_->TellRefused(PeerAddress::Parse(context.peer()).host(), role, ToStd(status.message()));
   return status;
 }
 

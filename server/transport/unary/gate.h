@@ -5,7 +5,6 @@
 
 #include "absl/status/status.h"
 #include "server/identity/token_store.h"
-#include "server/log/log.h"
 
 namespace opserve::server {
 
@@ -23,7 +22,6 @@ class Gate {
   absl::Status Ask(Role role, const grpc::CallbackServerContext& context) const;
 
   const TokenStore* const tokens_;
-  mutable LimitedLog log_;
 };
 
 }  // namespace opserve::server
