@@ -28,7 +28,9 @@ absl::StatusOr<std::string> ReadSmallFile(const std::string& path, std::string_v
   if (!file.is_open() || ::fstat(file.get(), &status) != 0)
     return CannotRead(path, flag, std::strerror(errno));
   if (!S_ISREG(status.st_mode)) return CannotRead(path, flag, "it is no regular file");
-  std::string text(kMaxSmallFileBytes + 1, '\0');
+  if (status.st_size > static_cast<off_t>(kMaxSmallFileBytes))
+    return CannotRead(path, flag, absl::StrCat("it has more than ", kMaxSmallFileBytes, " bytes"));
+  std::string text(static_cast<size_t>(status.st_size) + 1, '\0');
   size_t size = 0;
   while (size < text.size()) {
     const ssize_t count = ::read(file.get(), text.data() + size, text.size() - size);
@@ -36,8 +38,7 @@ absl::StatusOr<std::string> ReadSmallFile(const std::string& path, std::string_v
     if (count == 0) break;
     size += static_cast<size_t>(count);
   }
-  if (size > kMaxSmallFileBytes)
-    return CannotRead(path, flag, absl::StrCat("it has more than ", kMaxSmallFileBytes, " bytes"));
+  if (size == text.size()) return CannotRead(path, flag, "it grew meanwhile");
   text.resize(size);
   return text;
 }

@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "core/base/op_error.h"
+#include "core/base/status_macros.h"
 #include "core/base/strings.h"
 
 namespace opserve::server {
@@ -113,11 +114,12 @@ absl::Status TokenTable::AddLine(std::string_view line) {
   const std::vector<absl::string_view> words =
       absl::StrSplit(ToAbsl(line), absl::ByAnyChar(" \t"), absl::SkipEmpty());
   if (words.size() != 3) return WrongLine("name role[,role] sha256:HEX");
-  Entry entry{.name = std::string(words[0])};
+  Entry entry;
+  entry.name.assign(words[0].data(), words[0].size());
   if (!IsName(words[0]))
     return WrongLine(
         absl::StrCat("a name of at most ", kMaxNameBytes, " letters, digits and ._-@"));
-  if (const absl::Status status = ReadRoles(words[1], entry); !status.ok()) return status;
+  OPSERVE_RETURN_IF_ERROR(ReadRoles(words[1], entry));
   const std::optional<Digest> digest = ReadDigest(words[2]);
   if (!digest.has_value()) return WrongLine("sha256: and the 64 hexadecimal digits of a SHA-256");
   entry.digest = *digest;
