@@ -1,0 +1,287 @@
+"""Makes the Debian packages twice, holds them to what they should be, and uses what is in them.
+
+Usage: packages_test.py BUILD      a build folder that has all that is installed (scripts/test --all: build/release)
+
+Equal bytes both times, lintian without errors, files where Debian wants them, and a server out of its package that
+answers the command out of its own. With OPSERVE_PACKAGES_ROOT=debootstrap, as root and with the network, also:
+installed with apt into a fresh Debian, upgraded, removed and purged there.
+"""
+
+import contextlib
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+
+import running_server
+import toolchains
+
+PACKAGES = ["opserve-server", "opserve-client", "libopserve-dev", "opserve-doc"]
+# Of each package, files that it must hold.
+WANTED = {
+    "opserve-server": ["usr/bin/opserve-server", "lib/systemd/system/opserve.service", "etc/default/opserve"],
+    "opserve-client": ["usr/bin/opserve", "usr/share/opserve/scenarios/tiny_calls.yaml"],
+    "libopserve-dev": [
+        "usr/include/opserve/client.h",
+        "usr/lib/libopserve_client.a",
+        "usr/lib/pkgconfig/opserve-client.pc",
+        "usr/lib/cmake/opserve/opserve-config.cmake",
+        "usr/share/opserve/proto/opserve/v1/types.proto",
+    ],
+    "opserve-doc": [
+        "usr/share/doc/opserve/README.md",
+        "usr/share/doc/opserve/docs/operations.md",
+        "usr/share/doc/opserve/CHANGELOG.md",
+        "usr/share/doc/opserve/deploy/README.md",
+    ],
+}
+SCRIPTS = ["conffiles", "postinst", "prerm", "postrm"]
+EPOCH = "1700000000"
+SAMPLE = [
+    "run",
+    "SmoothL1LossBackward",
+    "-i",
+    "grad_out=f32[4,2]=1",
+    "-i",
+    "self=f32[4,2]{0,1,2,3,4,5,6,7}",
+    "-i",
+    "target=f32[4,2]=1",
+    "-a",
+    "reduction=mean",
+    "-a",
+    "beta=1",
+]
+
+
+def run(*command, env=None, timeout=300):
+    """The command's output, both streams; ends the test when it fails."""
+    result = subprocess.run(
+        [str(word) for word in command],
+        env={**os.environ, **(env or {})},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}: status {result.returncode}:\n{result.stdout}")
+    return result.stdout
+
+
+def expect(condition, message):
+    if not condition:
+        sys.exit(message)
+
+
+def made(build, folder):
+    """name → path of the packages, made anew."""
+    run("cpack", "--config", build / "CPackConfig.cmake", "-G", "DEB", "-B", folder, env={"SOURCE_DATE_EPOCH": EPOCH})
+    found = {path.name.partition("_")[0]: path for path in folder.glob("*.deb")}
+    expect(sorted(found) == sorted(PACKAGES), f"want the packages {PACKAGES}, got {sorted(found)}")
+    shutil.rmtree(folder / "_CPack_Packages")
+    return found
+
+
+def check_reproducible(first, second):
+    for name in PACKAGES:
+        sums = {hashlib.sha256(package[name].read_bytes()).hexdigest() for package in (first, second)}
+        expect(len(sums) == 1, f"{name}: two builds differ: {sums}")
+
+
+def check_contents(packages, work):
+    """Unpacks all into one root, where no two may have a file in common; gives it."""
+    root, owners = work / "root", {}
+    for name, package in packages.items():
+        listed = [line.split()[5].removeprefix("./") for line in run("dpkg-deb", "--contents", package).splitlines()]
+        for file in [file for file in listed if not file.endswith("/")]:
+            expect(file not in owners, f"{file} is in {name} and in {owners.get(file)}")
+            owners[file] = name
+        lacking = [file for file in WANTED[name] if file not in listed]
+        expect(not lacking, f"{name} lacks {lacking}; it has {listed}")
+        run("dpkg-deb", "--extract", package, root)
+        for file in ("copyright", "changelog.Debian.gz"):
+            expect((root / "usr/share/doc" / name / file).is_file(), f"{name} lacks {file}")
+    return root
+
+
+def check_owners(packages):
+    for name, package in packages.items():
+        strange = [
+            line
+            for line in run("dpkg-deb", "--contents", package).splitlines()
+            if line.split()[1] != "root/root" or re.match(r"[-d](.{4}w|.{7}w)", line)
+        ]
+        expect(not strange, f"{name}: want files of root that only root may write, got {strange}")
+
+
+def check_control(packages):
+    version = re.search(
+        r"^project\(opserve VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    changelog = (ROOT / "deploy/debian/changelog").read_text(encoding="utf-8")
+    want = re.match(r"opserve \((.*?)\)", changelog).group(1)
+    expect(
+        want == f"{version.group(1)}-1", f"deploy/debian/changelog: want version {version.group(1)}-1 first, got {want}"
+    )
+    for name, package in packages.items():
+        got = run("dpkg-deb", "--field", package, "Version").strip()
+        expect(got == want, f"{name}: want version {want}, got {got}")
+    for name in ("opserve-server", "opserve-client"):
+        depends = run("dpkg-deb", "--field", packages[name], "Depends")
+        for library in ("libc6 (>=", "libgrpc++1.51", "libprotobuf"):
+            expect(library in depends, f"{name}: want {library} among what it depends on, got {depends}")
+    held = run("dpkg-deb", "--info", packages["opserve-server"])
+    expect(all(script in held for script in SCRIPTS), f"opserve-server: want {SCRIPTS}, got:\n{held}")
+
+
+def check_lintian(packages):
+    """Errors fail; warnings are printed."""
+    tags = run("lintian", "--fail-on", "error", "--no-tag-display-limit", "--allow-root", *packages.values())
+    print(tags)
+
+
+def check_unit(root):
+    """The service of the package starts the program of the package, and systemd understands it."""
+    unit = root / "lib/systemd/system/opserve.service"
+    started = re.search(r"^ExecStart=/(\S+)", unit.read_text(encoding="utf-8"), re.MULTILINE).group(1)
+    expect(os.access(root / started, os.X_OK), f"{unit.name} starts /{started}, which the package does not hold")
+
+
+def flags_of_default(root):
+    """As systemd splits them."""
+    text = (root / "etc/default/opserve").read_text(encoding="utf-8")
+    return re.search(r'^OPSERVE_FLAGS="(.*)"$', text, re.MULTILINE).group(1).split()
+
+
+def check_serves(root, work):
+    """Programs of the packages, with the flags of the conffile but for the places."""
+    os.environ["OPSERVE_BIN_DIR"] = str(root / "usr/bin")
+    flags = [
+        word.replace("/run/opserve", str(work)).replace("localhost:8500", "localhost:0")
+        for word in flags_of_default(root)
+    ]
+    expect("unix:" in " ".join(flags), f"want a unix socket among {flags}")
+    with running_server.running_server(work, *flags) as address:
+        for target in (address, f"unix:{work}/grpc"):
+            output = run(root / "usr/bin/opserve", *SAMPLE, "--target", target)
+            expect(
+                output.startswith("grad_input f32[4,2]\n[[-0.125      0]"), f"want the sample's gradient, got:\n{output}"
+            )
+
+
+# ---- in a Debian of its own
+
+
+def in_root(root, *command, **options):
+    return run(
+        "chroot",
+        root,
+        "/usr/bin/env",
+        "-i",
+        "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+        "DEBIAN_FRONTEND=noninteractive",
+        "LC_ALL=C",
+        *command,
+        **options,
+    )
+
+
+@contextlib.contextmanager
+def debian():
+    if os.geteuid() != 0 or not shutil.which("debootstrap"):
+        toolchains.lacking("debootstrap, or root to run it")
+    with tempfile.TemporaryDirectory(prefix="opserve-debian-") as folder:
+        root = pathlib.Path(folder)
+        run("debootstrap", "--variant=minbase", "bookworm", root, timeout=900)
+        if pathlib.Path("/etc/apt/apt.conf.d").is_dir():  # proxies and such of this machine
+            shutil.copytree("/etc/apt/apt.conf.d", root / "etc/apt/apt.conf.d", dirs_exist_ok=True)
+        yield root
+
+
+def apt(root, *arguments):
+    return in_root(root, "apt-get", "--yes", "--no-install-recommends", *arguments, timeout=600)
+
+
+def check_installed(root):
+    expect("opserve" in in_root(root, "getent", "passwd", "opserve"), "the service's user was not made")
+    wants = root / "etc/systemd/system/multi-user.target.wants/opserve.service"
+    expect(wants.is_symlink(), "the service is not enabled")
+    answer = in_root(
+        root,
+        "sh",
+        "-c",
+        (
+            "opserve-server --listen unix:/tmp/grpc --port-file /tmp/address & server=$!; "
+            "while ! [ -e /tmp/address ]; do sleep 0.05; kill -0 $server; done; "
+            "opserve info --target unix:/tmp/grpc; kill $server; wait $server"
+        ),
+    )
+    expect("version" in answer, f"want the server to tell its version, got:\n{answer}")
+    compiled = in_root(root, "ls", "/usr/include/opserve/client.h")
+    expect("client.h" in compiled, compiled)
+
+
+def check_debian(packages):
+    """A life: installed, the administrator's changes kept in an upgrade, removed, purged."""
+    with debian() as root:
+        for package in packages.values():
+            shutil.copy(package, root / "tmp")
+        files = [f"/tmp/{package.name}" for package in packages.values()]
+        apt(root, "update")
+        apt(root, "install", *files)
+        check_installed(root)
+        conffile = root / "etc/default/opserve"
+        with open(conffile, "a", encoding="utf-8") as file:
+            file.write("# kept\n")
+        apt(root, "install", "--reinstall", "-o", "Dpkg::Options::=--force-confold", *files)
+        expect("# kept" in conffile.read_text(encoding="utf-8"), "an upgrade overwrote /etc/default/opserve")
+        apt(root, "remove", "opserve-server")
+        expect(
+            conffile.exists() and not (root / "usr/bin/opserve-server").exists(),
+            "remove: want the conffile left, and no program",
+        )
+        apt(root, "purge", "opserve-server")
+        left = [
+            str(path)
+            for folder in ("etc", "var/lib/systemd")
+            for path in (root / folder).rglob("*opserve*")
+            if "apt" not in path.parts and "group" not in path.name
+        ]
+        expect(not left, f"purge left {left}")
+        print("installed, upgraded, removed and purged in a fresh Debian")
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]).resolve()
+    for tool in ("dpkg-deb", "cpack", "dpkg-shlibdeps", "lintian"):
+        if not shutil.which(tool):
+            toolchains.lacking(tool)
+    with tempfile.TemporaryDirectory(prefix="opserve-") as folder:
+        work = pathlib.Path(folder)
+        packages = made(build, work / "first")
+        check_reproducible(packages, made(build, work / "second"))
+        check_owners(packages)
+        root = check_contents(packages, work)
+        check_control(packages)
+        check_lintian(packages)
+        check_unit(root)
+        check_serves(root, work)
+        for name, package in packages.items():
+            print(f"{name}: {package.stat().st_size / 1e6:.1f} MB")
+        if os.environ.get("OPSERVE_PACKAGES_ROOT") == "debootstrap":
+            check_debian(packages)
+        else:
+            print("not tried, as it takes minutes: a fresh Debian (OPSERVE_PACKAGES_ROOT=debootstrap)")
+
+
+if __name__ == "__main__":
+    main()
