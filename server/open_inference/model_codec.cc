@@ -55,7 +55,7 @@ absl::StatusOr<const Operator*> FindModel(std::string_view name, std::string_vie
 }
 
 std::vector<int64_t> VariableShape(std::string_view words) {
-  const std::vector<int64_t> any = {-1};
+  std::vector<int64_t> any = {-1};
   const size_t end = words.find(')');
   if (!words.starts_with('(') || end == std::string_view::npos) return any;
   const std::string_view extents = words.substr(1, end - 1);

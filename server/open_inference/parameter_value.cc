@@ -98,6 +98,7 @@ std::string ValueInWords(const AttributeValue& value) {
     std::string operator()(const std::string& text) const { return text; }
     std::string operator()(const std::vector<bool>& list) const {
       std::vector<std::string> items;
+      items.reserve(list.size());
       for (const bool truth : list) items.emplace_back(truth ? "true" : "false");
       return absl::StrCat("[", absl::StrJoin(items, ","), "]");
     }

@@ -67,7 +67,7 @@ class GrpcInferenceService final : public InferenceService,
     return StartInfer(calls_, context, request, response);
   }
 
-  absl::Status ServerLive(const ByteBuffer& request_bytes, ByteBuffer& response_bytes) const {
+  absl::Status AnswerServerLive(const ByteBuffer& request_bytes, ByteBuffer& response_bytes) const {
     inference::ServerLiveRequest request;
     OPSERVE_RETURN_IF_ERROR(ReadMessage(request_bytes, request));
     inference::ServerLiveResponse response;
@@ -76,7 +76,8 @@ class GrpcInferenceService final : public InferenceService,
     return absl::OkStatus();
   }
 
-  absl::Status ServerReady(const ByteBuffer& request_bytes, ByteBuffer& response_bytes) const {
+  absl::Status AnswerServerReady(const ByteBuffer& request_bytes,
+                                 ByteBuffer& response_bytes) const {
     inference::ServerReadyRequest request;
     OPSERVE_RETURN_IF_ERROR(ReadMessage(request_bytes, request));
     inference::ServerReadyResponse response;
@@ -85,7 +86,8 @@ class GrpcInferenceService final : public InferenceService,
     return absl::OkStatus();
   }
 
-  absl::Status ServerMetadata(const ByteBuffer& request_bytes, ByteBuffer& response_bytes) const {
+  absl::Status AnswerServerMetadata(const ByteBuffer& request_bytes,
+                                    ByteBuffer& response_bytes) const {
     inference::ServerMetadataRequest request;
     OPSERVE_RETURN_IF_ERROR(ReadMessage(request_bytes, request));
     inference::ServerMetadataResponse response;
@@ -106,7 +108,7 @@ class GrpcInferenceService final : public InferenceService,
     return FindModel(request.name(), request.version());
   }
 
-  absl::Status ModelReady(const ByteBuffer& request_bytes, ByteBuffer& response_bytes) const {
+  absl::Status AnswerModelReady(const ByteBuffer& request_bytes, ByteBuffer& response_bytes) const {
     OPSERVE_ASSIGN_OR_RETURN(const Operator* op,
                              ReadModel<inference::ModelReadyRequest>(request_bytes));
     inference::ModelReadyResponse response;
@@ -115,14 +117,16 @@ class GrpcInferenceService final : public InferenceService,
     return absl::OkStatus();
   }
 
-  absl::Status ModelMetadata(const ByteBuffer& request_bytes, ByteBuffer& response_bytes) const {
+  absl::Status AnswerModelMetadata(const ByteBuffer& request_bytes,
+                                   ByteBuffer& response_bytes) const {
     OPSERVE_ASSIGN_OR_RETURN(const Operator* op,
                              ReadModel<inference::ModelMetadataRequest>(request_bytes));
     response_bytes = WriteMessage(EncodeModelMetadata(*op));
     return absl::OkStatus();
   }
 
-  absl::Status ModelConfig(const ByteBuffer& request_bytes, ByteBuffer& response_bytes) const {
+  absl::Status AnswerModelConfig(const ByteBuffer& request_bytes,
+                                 ByteBuffer& response_bytes) const {
     OPSERVE_ASSIGN_OR_RETURN(const Operator* op,
                              ReadModel<inference::ModelConfigRequest>(request_bytes));
     inference::ModelConfigResponse response;
@@ -131,7 +135,8 @@ class GrpcInferenceService final : public InferenceService,
     return absl::OkStatus();
   }
 
-  absl::Status ModelStatistics(const ByteBuffer& request_bytes, ByteBuffer& response_bytes) const {
+  absl::Status AnswerModelStatistics(const ByteBuffer& request_bytes,
+                                     ByteBuffer& response_bytes) const {
     inference::ModelStatisticsRequest request;
     OPSERVE_RETURN_IF_ERROR(ReadMessage(request_bytes, request));
     const Operator* op = nullptr;
@@ -142,7 +147,8 @@ class GrpcInferenceService final : public InferenceService,
     return absl::OkStatus();
   }
 
-  absl::Status RepositoryIndex(const ByteBuffer& request_bytes, ByteBuffer& response_bytes) const {
+  absl::Status AnswerRepositoryIndex(const ByteBuffer& request_bytes,
+                                     ByteBuffer& response_bytes) const {
     inference::RepositoryIndexRequest request;
     OPSERVE_RETURN_IF_ERROR(ReadMessage(request_bytes, request));
     response_bytes = WriteMessage(EncodeIndex(calls_.engine, request.ready()));
@@ -176,15 +182,15 @@ class GrpcInferenceService final : public InferenceService,
 const std::span<const GrpcInferenceService::Row> GrpcInferenceService::kRows = [] {
   using S = GrpcInferenceService;
   static constexpr Row kTable[] = {
-      {"ServerLive", Method::kServerLive, &S::ServerLive},
-      {"ServerReady", Method::kServerReady, &S::ServerReady},
-      {"ModelReady", Method::kModelReady, &S::ModelReady},
-      {"ServerMetadata", Method::kServerMetadata, &S::ServerMetadata},
-      {"ModelMetadata", Method::kModelMetadata, &S::ModelMetadata},
+      {"ServerLive", Method::kServerLive, &S::AnswerServerLive},
+      {"ServerReady", Method::kServerReady, &S::AnswerServerReady},
+      {"ModelReady", Method::kModelReady, &S::AnswerModelReady},
+      {"ServerMetadata", Method::kServerMetadata, &S::AnswerServerMetadata},
+      {"ModelMetadata", Method::kModelMetadata, &S::AnswerModelMetadata},
       {"ModelInfer", Method::kModelInfer, nullptr},
-      {"ModelConfig", Method::kModelConfig, &S::ModelConfig},
-      {"ModelStatistics", Method::kModelStatistics, &S::ModelStatistics},
-      {"RepositoryIndex", Method::kRepositoryIndex, &S::RepositoryIndex},
+      {"ModelConfig", Method::kModelConfig, &S::AnswerModelConfig},
+      {"ModelStatistics", Method::kModelStatistics, &S::AnswerModelStatistics},
+      {"RepositoryIndex", Method::kRepositoryIndex, &S::AnswerRepositoryIndex},
       {"RepositoryModelLoad", Method::kUnsupported, &S::Unsupported},
       {"RepositoryModelUnload", Method::kUnsupported, &S::Unsupported},
       {"SystemSharedMemoryStatus", Method::kSystemSharedMemory, &S::NoRegions},
