@@ -18,9 +18,9 @@ inline constexpr char kTokenFileFlag[] = "--token-file";
 // A group of methods.
 enum class Role : uint8_t {
   kDiscover,  // what the server is and has, plans, reflection
-  kExecute,   // Execute, ExecuteBatch
+  kExecute,   // Execute, ExecuteBatch, ModelInfer
   kSession,   // sessions
-  kObserve,   // GetStatistics
+  kObserve,   // GetStatistics, ModelStatistics
 };
 inline constexpr size_t kNumRoles = static_cast<size_t>(Role::kObserve) + 1;
 
