@@ -97,6 +97,27 @@ class Refusals(TokensTest):
         self.assertEqual(self.reflect(remote, bearer("token-discover")), "OK")
         self.assertEqual(self.reflect(remote, bearer("token-execute")), "PERMISSION_DENIED")
 
+    def test_the_open_inference_protocol_goes_by_the_same_roles(self):
+        remote = self.serve(*[line(f"only-{role}", role, f"token-{role}") for role in ALL.split(",")])
+        unknown_model = field(1, "Nope")
+        for method, request, role, admitted in (("ServerLive", b"", "discover", "OK"),
+                                                ("RepositoryIndex", b"", "discover", "OK"),
+                                                ("ModelStatistics", b"", "observe", "OK"),
+                                                ("ModelInfer", unknown_model, "execute", "NOT_FOUND")):
+            for asking in ALL.split(","):
+                with self.subTest(method, asking=asking):
+                    wanted = admitted if asking == role else "PERMISSION_DENIED"
+                    self.assertEqual(self.infer(remote, method, request, bearer(f"token-{asking}")), wanted)
+            self.assertEqual(self.infer(remote, method, request), "UNAUTHENTICATED")
+
+    def infer(self, remote, method, request, *metadata):
+        call = remote.channel.unary_unary(f"/inference.GRPCInferenceService/{method}")
+        try:
+            call(request, timeout=remote_calls.TIMEOUT_SECONDS, metadata=metadata)
+            return "OK"
+        except remote_calls.grpc.RpcError as error:
+            return error.code().name
+
     def test_who_has_no_token_that_is_known_is_unknown(self):
         remote = self.serve(line("somebody", ALL, "right"))
         unknown = dict.fromkeys(ALL.split(","), "UNAUTHENTICATED")
