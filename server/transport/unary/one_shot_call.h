@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/calls/planned_call.h"
+#include "server/codec/message_scanner.h"
 #include "server/transport/messages/raw_message.h"
 #include "server/transport/unary/engine_call.h"
 
