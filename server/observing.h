@@ -13,7 +13,7 @@ namespace opserve::server {
 // Throws ThreadError.
 ObserverOptions ObserverOptionsOf(const TracingConfig& config);
 
-// Whether channelz, which tells whoever asks of all clients, may be served on these addresses.
+// Channelz shows every client's connections to every caller: OK only if all addresses are local.
 absl::Status CheckChannelz(const std::vector<std::string>& addresses);
 
 }  // namespace opserve::server

@@ -1,4 +1,4 @@
-// Bearer tokens that the server knows, and what who has one may do.
+// The bearer tokens that the server knows, and the roles of each.
 #pragma once
 
 #include <array>

@@ -41,8 +41,8 @@ class SpanExporter {
 
   // Never waits for the collector.
   void Offer(CallRecord call);
-  // Sends what waits, for some 300 ms at most, and then drops it. Later calls are dropped. The
-  // second call does nothing.
+  // Sends the queued calls for up to about 300 ms, then drops the rest. Later calls are dropped.
+  // The second call does nothing.
   void Stop();
   Counts counts() const;
 

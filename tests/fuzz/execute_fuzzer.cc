@@ -4,8 +4,6 @@
 // Input: two bytes that say how the message is cut into slices (fuzz_input.h), then the message.
 #include <grpcpp/support/byte_buffer.h>
 
-#include <semaphore>
-
 #include "client/cpp/values/printable_text.h"
 #include "client/cpp/wire/messages.h"
 #include "client/cpp/wire/status_details.h"
@@ -41,18 +39,6 @@ void CheckAgainstProtobuf(const SplitMessage& request, const v1::ExecuteRequest&
   }
   whole.clear_raw();
   Require(whole.ByteSizeLong() == header.ByteSizeLong(), "the header's size");
-}
-
-absl::StatusOr<Outputs> RunToEnd(OneShot shot) {
-  absl::StatusOr<Outputs> result = absl::InternalError("never called");
-  std::binary_semaphore ended(0);
-  shot.done = [&](absl::StatusOr<Outputs> outputs) {
-    result = std::move(outputs);
-    ended.release();
-  };
-  SmallEngine().Submit(std::move(shot));
-  ended.acquire();
-  return result;
 }
 
 // The answer as the service writes it is one that the client reads.

@@ -2,7 +2,6 @@
 // scanner, header, the call that it becomes, plan, run, answer.
 //
 // Input: two bytes that say how the message is cut into slices (fuzz_input.h), then the message.
-#include <semaphore>
 
 #include "core/base/status_macros.h"
 #include "inference/open_inference.pb.h"
@@ -34,18 +33,6 @@ void CheckAgainstProtobuf(const SplitMessage& message, const InferHeader& header
   whole.clear_raw_input_contents();
   whole.clear_id();
   Require(whole.ByteSizeLong() == request.ByteSizeLong(), "the header's size");
-}
-
-absl::StatusOr<Outputs> RunToEnd(OneShot shot) {
-  absl::StatusOr<Outputs> result = absl::InternalError("never called");
-  std::binary_semaphore ended(0);
-  shot.done = [&](absl::StatusOr<Outputs> outputs) {
-    result = std::move(outputs);
-    ended.release();
-  };
-  SmallEngine().Submit(std::move(shot));
-  ended.acquire();
-  return result;
 }
 
 std::string BytesOf(server::WrittenMessage message) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <semaphore>
+#include <utility>
 #include <vector>
 
 namespace opserve::fuzz {
@@ -15,6 +17,18 @@ Engine& SmallEngine() {
     return *Engine::Create(options);
   }();
   return *engine;
+}
+
+absl::StatusOr<Outputs> RunToEnd(OneShot shot) {
+  absl::StatusOr<Outputs> result = absl::InternalError("never called");
+  std::binary_semaphore ended(0);
+  shot.done = [&](absl::StatusOr<Outputs> outputs) {
+    result = std::move(outputs);
+    ended.release();
+  };
+  SmallEngine().Submit(std::move(shot));
+  ended.acquire();
+  return result;
 }
 
 void RequireNothingLent() {

@@ -11,6 +11,9 @@ namespace opserve::fuzz {
 // A device of each profile, small enough to run out of memory.
 Engine& SmallEngine();
 
+// Its outputs, or the error that it ended with. Blocks.
+absl::StatusOr<Outputs> RunToEnd(OneShot shot);
+
 void RequireNothingLent();
 
 // Views repeat elements, so a few bytes can stand for a computation of hours: those are left out.

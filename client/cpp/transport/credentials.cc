@@ -84,7 +84,7 @@ std::string_view WhyTlsFailed(std::string_view text) {
   };
   constexpr std::array<Cause, 5> kCauses = {{
       {"certificate verify failed",
-       ": the server's certificate is not to be believed: another CA's, or expired"},
+       ": the server's certificate is not trusted: another CA signed it, or it has expired"},
       {"is not in peer certificate", ": the server's certificate is for another name"},
       {"wrong version number", ": the server does not speak TLS there"},
       {"alert internal error", ": the server takes no more connections of this client now"},

@@ -1,4 +1,4 @@
-// Who a client says that it is, and whom it believes. Only for the sources that know gRPC.
+// The client's TLS and token as gRPC's credentials. Only for the sources that know gRPC.
 #pragma once
 
 #include <grpcpp/client_context.h>

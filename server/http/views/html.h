@@ -1,4 +1,4 @@
-// Text in HTML, whoever wrote it.
+// Escapes text for HTML.
 #pragma once
 
 #include <string>

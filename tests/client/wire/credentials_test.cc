@@ -71,7 +71,7 @@ TEST(CredentialsTest, ATokenIsOneWord) {
 
 TEST(CredentialsTest, KnowsWhatGrpcSays) {
   EXPECT_THAT(std::string(WhyTlsFailed("error:0A000086:SSL routines::certificate verify failed")),
-              HasSubstr("not to be believed"));
+              HasSubstr("not trusted"));
   EXPECT_THAT(std::string(WhyTlsFailed("Peer name elsewhere is not in peer certificate")),
               HasSubstr("another name"));
   EXPECT_THAT(std::string(WhyTlsFailed("error:0A00010B:SSL routines::wrong version number")),

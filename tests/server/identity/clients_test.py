@@ -49,16 +49,16 @@ class Command(ClientTest):
         ended = opserve(*bench, "--target", address, "--cacert", root)
         self.assertEqual(ended.returncode, 0, ended.stderr)
 
-    def test_it_says_whom_it_does_not_believe(self):
+    def test_it_says_that_a_certificate_is_not_trusted(self):
         address = self.serve()
         other = certificates.Authority(self.folder, "other")
         self.expect_fails(opserve("info", "--target", address, "--cacert", other.certificate), UNREACHABLE,
-                          f"{address}: the server's certificate is not to be believed: another CA's, or expired")
-        self.expect_fails(opserve("info", "--target", address, "--tls"), UNREACHABLE, "is not to be believed")
+                          f"{address}: the server's certificate is not trusted: another CA signed it, or it has expired")
+        self.expect_fails(opserve("info", "--target", address, "--tls"), UNREACHABLE, "is not trusted")
         self.expect_fails(opserve("info", "--target", address, "--cacert", self.authority.certificate, "--server-name", "elsewhere"),
                           UNREACHABLE, "the server's certificate is for another name")
 
-    def test_it_believes_by_another_name(self):
+    def test_it_trusts_a_certificate_by_another_name(self):
         by_number = self.serve().replace("localhost", "127.0.0.1")
         ended = opserve("info", "--target", by_number, "--cacert", self.authority.certificate, "--server-name", "localhost")
         self.assertEqual(ended.returncode, 0, ended.stderr)
