@@ -1,0 +1,34 @@
+"""Every package that names its version has that of VERSION.
+
+Usage: versions_test.py
+"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# A file, and what comes before the version there.
+PLACES = [
+    ("CHANGELOG.md", r"^## "),
+    ("deploy/debian/changelog", r"^opserve \("),
+    ("deploy/helm/opserve/Chart.yaml", r"^version: "),
+    ("deploy/helm/opserve/Chart.yaml", r'^appVersion: "'),
+    ("client/python/pyproject.toml", r'^version = "'),
+    ("client/python/src/opserve/__init__.py", r'^__version__ = "'),
+]
+
+
+def main():
+    wanted = (ROOT / "VERSION").read_text(encoding="utf-8").strip()
+    wrong = []
+    for name, before in PLACES:
+        found = re.search(before + r"([0-9][0-9.]*[0-9])", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)
+        got = found.group(1) if found else "none"
+        if got != wanted:
+            wrong.append(f"{name}: want the version {wanted} of VERSION, got {got}")
+    return "\n".join(wrong) or 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
