@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/hash/hash.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -91,6 +92,11 @@ std::string TokenTable::Entry::RoleNames() const {
     names.append(kRoleNames[i]);
   }
   return names;
+}
+
+ClientId TokenTable::Entry::client() const {
+  // 0 is ClientId::kNone; the first element tells a name from an address.
+  return ClientId{std::max<uint64_t>(1, absl::HashOf(std::string_view("token"), name))};
 }
 
 absl::StatusOr<TokenTable> TokenTable::Parse(std::string_view text) {

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/base/client_id.h"
 
 namespace opserve::server {
 
@@ -33,13 +34,15 @@ class TokenTable {
   static constexpr size_t kMaxTokens = 1000;
 
   struct Entry {
-    std::string name;  // of who has the token; several may have one name
+    std::string name;  // of the client that has the token; several may have one name
     std::array<bool, kNumRoles> roles = {};
     std::array<uint8_t, 32> digest = {};
 
     bool Has(Role role) const { return roles[static_cast<size_t>(role)]; }
     // "discover,execute"
     std::string RoleNames() const;
+    // Its work is charged to this: the same for all tokens of one name.
+    ClientId client() const;
   };
 
   // Of lines `name role[,role…] sha256:HEX`, blank ones, and ones that begin with '#'. Errors

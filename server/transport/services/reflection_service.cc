@@ -201,7 +201,8 @@ class ReflectionService final : public Methods {
  private:
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ServerReflectionInfo(
       grpc::CallbackServerContext* context) override {
-    return new ReflectionCall(*files_, max_inflated_bytes_, gate_.Admit(Role::kDiscover, *context));
+    return new ReflectionCall(*files_, max_inflated_bytes_,
+                              gate_.Admit(Role::kDiscover, *context).status());
   }
 
   const std::shared_ptr<const ServedFiles> files_;

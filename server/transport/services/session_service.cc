@@ -13,7 +13,6 @@
 #include "core/base/thread.h"
 #include "opserve/v1/session.grpc.pb.h"
 #include "server/codec/status_details.h"
-#include "server/connections/peer_address.h"
 #include "server/transport/messages/status.h"
 #include "server/transport/services/session_call.h"
 #include "server/transport/unary/call_metadata.h"
@@ -150,19 +149,18 @@ class SessionService final : public SessionMethods, public SessionServer {
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Session(
       grpc::CallbackServerContext* context) override {
     // Before anything is made: clients may open sessions only to take them back.
-    const std::string peer = context->peer();
-    const ClientId client = PeerAddress::Parse(peer).client();
-    const absl::Status status = Admit(*context, client);
-    if (!status.ok()) {
+    const absl::StatusOr<ClientId> admitted = Admit(*context);
+    if (!admitted.ok()) {
       options_.counters->SessionRefused();
-      options_.counters->Failed("Session", ReasonOf(status), status);
-      TellRefused(status, *context);
-      return new RefusedCall(status);
+      options_.counters->Failed("Session", ReasonOf(admitted.status()), admitted.status());
+      TellRefused(admitted.status(), *context);
+      return new RefusedCall(admitted.status());
     }
+    const ClientId client = *admitted;
     const std::shared_ptr<SessionCall> call =
         SessionCall::Start(engine_, options_,
                            {.client = client,
-                            .connection = options_.connections->Find(peer),
+                            .connection = options_.connections->Find(context->peer()),
                             .on_end = [this, client] { places_.Return(client); }},
                            *context);
     keeper_.Add(call);
@@ -171,10 +169,13 @@ class SessionService final : public SessionMethods, public SessionServer {
   }
 
  private:
-  // Takes a place.
-  absl::Status Admit(const grpc::CallbackServerContext& context, ClientId client) {
-    OPSERVE_RETURN_IF_ERROR(options_.gate->Admit(Role::kSession, context));
-    return draining_ ? MakeError({.reason = ErrorReason::kDraining}) : places_.Take(client);
+  // The client, for which a place is taken.
+  absl::StatusOr<ClientId> Admit(const grpc::CallbackServerContext& context) {
+    OPSERVE_ASSIGN_OR_RETURN(const Caller caller, options_.gate->Admit(Role::kSession, context));
+    if (draining_) return MakeError({.reason = ErrorReason::kDraining});
+    const ClientId client = caller.client();
+    OPSERVE_RETURN_IF_ERROR(places_.Take(client));
+    return client;
   }
 
   void TellRefused(const absl::Status& status, const grpc::CallbackServerContext& context) const {

@@ -76,21 +76,20 @@ void AnswerWatch::EndSmall(ClientId client, int64_t answers) {
 }
 
 absl::Status AnswerWatch::Begin(const CallSample& sample, grpc::CallbackServerContext& context,
-                                size_t bytes, size_t host_bytes, Watched& watched) {
-  if (bytes < kWatchedBytes) return BeginSmall(sample, watched);
-  const std::string peer = context.peer();
+                                const Size& size, Watched& watched) {
+  if (size.bytes < kWatchedBytes) return BeginSmall(sample, watched);
   Answer answer{.context = &context,
-                .connection = connections_.Find(peer),
+                .connection = connections_.Find(context.peer()),
                 .deadline = absl::InfiniteFuture()};
-  if (host_bytes > 0) {
-    answer.client = PeerAddress::Parse(peer).client();
-    answer.host_bytes = static_cast<int64_t>(host_bytes);
+  if (size.host_bytes > 0) {
+    answer.client = size.caller.client();
+    answer.host_bytes = static_cast<int64_t>(size.host_bytes);
     OPSERVE_RETURN_IF_ERROR(memory_.Take(answer.client, answer.host_bytes, "answer"));
   }
   if (timeout_ > absl::ZeroDuration()) {
     answer.deadline =
         clock_.Now() + timeout_ +
-        absl::Seconds(1) * (static_cast<double>(bytes) / static_cast<double>(kBytesPerSecond));
+        absl::Seconds(1) * (static_cast<double>(size.bytes) / static_cast<double>(kBytesPerSecond));
   }
   const MutexLock lock(mutex_);
   answers_.push_back(answer);

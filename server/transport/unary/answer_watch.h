@@ -19,6 +19,7 @@
 #include "server/connections/connection_table.h"
 #include "server/session/host_memory.h"
 #include "server/transport/unary/call_sample.h"
+#include "server/transport/unary/gate.h"
 
 namespace opserve::server {
 
@@ -61,11 +62,17 @@ class AnswerWatch {
   // Whether some client leaves many small answers: from now on every call is to be looked at.
   bool is_crowded() const { return crowds_.load(std::memory_order_relaxed) > 0; }
 
-  // From now on the call is answered with so many bytes. Those in `host_bytes` are no device's, and
-  // charged to the client as host memory: RESOURCE_EXHAUSTED when there is none for it, or when the
-  // client has not taken too many others yet. Once for each `watched`.
-  absl::Status Begin(const CallSample& sample, grpc::CallbackServerContext& context, size_t bytes,
-                     size_t host_bytes, Watched& watched);
+  // How large an answer is. Its `host_bytes` are no device's, and charged to the caller as host
+  // memory.
+  struct Size {
+    const Caller& caller;
+    size_t bytes;
+    size_t host_bytes;
+  };
+  // From now on the call is answered. RESOURCE_EXHAUSTED when there is no memory for that, or when
+  // the client has not taken too many others yet. Once for each `watched`.
+  absl::Status Begin(const CallSample& sample, grpc::CallbackServerContext& context,
+                     const Size& size, Watched& watched);
 
   // To be called now and then: cancels the calls whose clients take too long, and cuts the
   // connections of those that hold their answers even then.

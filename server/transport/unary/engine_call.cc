@@ -4,15 +4,14 @@
 
 #include "core/base/op_error.h"
 #include "server/calls/worker_task.h"
-#include "server/connections/peer_address.h"
 #include "server/transport/messages/inflate.h"
 #include "server/transport/messages/raw_message.h"
 
 namespace opserve::server {
 
-void ReadOnWorker(const ExecuteContext& with, const grpc::CallbackServerContext& context,
-                  size_t request_bytes, HostCharge& charge, Reading read) {
-  const ClientId client = PeerAddress::Parse(context.peer()).client();
+void ReadOnWorker(const ExecuteContext& with, ClientId client,
+                  const grpc::CallbackServerContext& context, size_t request_bytes,
+                  HostCharge& charge, Reading read) {
   const absl::Status status = charge.Add(client, static_cast<int64_t>(request_bytes), "message");
   if (!status.ok()) return read(status);
   RunOnWorker(with.engine, client, [&context, read = std::move(read)]() mutable {
@@ -28,16 +27,18 @@ EngineCall::EngineCall(const ExecuteContext& with, Method method,
       response_(response),
       meter_(with.sinks(), method, context, request_bytes),
       sample_(with.connections, context, request_bytes, with.answers.is_crowded()),
+      caller_(context),
       charge_(with.host_memory) {
   ++with_.executing;
 }
 
 void EngineCall::Start(const grpc::ByteBuffer& request, uint32_t raw_field,
                        size_t max_raw_entries) {
-  const absl::Status admitted = with_.gate.Admit(Role::kExecute, context_);
-  if (!admitted.ok()) return Refuse(admitted);
+  const absl::StatusOr<Caller> admitted = with_.gate.Admit(Role::kExecute, context_);
+  if (!admitted.ok()) return Refuse(admitted.status());
+  caller_ = *admitted;
   if (!TakesLongToRead(request, raw_field, max_raw_entries)) return Read(request);
-  ReadOnWorker(with_, context_, request.Length(), charge_,
+  ReadOnWorker(with_, client(), context_, request.Length(), charge_,
                [this, &request](const absl::Status& status) {
                  if (!status.ok()) return Refuse(status);
                  Read(request);
@@ -54,12 +55,11 @@ void EngineCall::Answer(WrittenMessage answer, Memory memory) {
   response_ = ToByteBuffer(std::move(answer));
   const size_t bytes = response_.Length();
   const size_t host_bytes = memory == Memory::kOfHost ? bytes : 0;
-  const absl::Status status = with_.answers.Begin(sample_, context_, bytes, host_bytes, leaving_);
+  const absl::Status status =
+      with_.answers.Begin(sample_, context_, {caller_, bytes, host_bytes}, leaving_);
   if (!status.ok()) response_.Clear();
   Finish(meter_.End(status, response_.Length()));
 }
-
-ClientId EngineCall::client() const { return PeerAddress::Parse(context_.peer()).client(); }
 
 void EngineCall::OnDone() {
   sample_.End();

@@ -11,6 +11,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "core/base/client_id.h"
 #include "core/engine/engine.h"
 #include "server/calls/plan_cache.h"
 #include "server/codec/raw_writer.h"
@@ -54,8 +55,9 @@ using Reading = absl::AnyInvocable<void(const absl::Status&)>;
 // Calls `read` on a worker, in the client's turn, and charges the request's bytes until `charge`
 // ends. With CANCELLED when the client has left meanwhile; here and now with RESOURCE_EXHAUSTED
 // when there is no memory for it.
-void ReadOnWorker(const ExecuteContext& with, const grpc::CallbackServerContext& context,
-                  size_t request_bytes, HostCharge& charge, Reading read);
+void ReadOnWorker(const ExecuteContext& with, ClientId client,
+                  const grpc::CallbackServerContext& context, size_t request_bytes,
+                  HostCharge& charge, Reading read);
 
 // One call: read here or, where that takes long, on a worker; counted, and its answer watched.
 // Owned by gRPC: lives until OnDone, which follows Refuse or Answer, which follow the engine's
@@ -82,7 +84,7 @@ class EngineCall : public grpc::ServerUnaryReactor {
 
   const ExecuteContext& with() const { return with_; }
   grpc::CallbackServerContext& context() const { return context_; }
-  ClientId client() const;
+  ClientId client() const { return caller_.client(); }
   CallMeter& meter() { return meter_; }
   // Of what came, until it is cleared.
   HostCharge& charge() { return charge_; }
@@ -99,6 +101,7 @@ class EngineCall : public grpc::ServerUnaryReactor {
   grpc::ByteBuffer& response_;
   CallMeter meter_;
   const CallSample sample_;
+  Caller caller_;  // once let in
   HostCharge charge_;
   AnswerWatch::Watched leaving_;
 };

@@ -32,7 +32,11 @@ absl::Status Unknown(std::string got) {
 
 }  // namespace
 
-absl::Status Gate::Ask(Role role, const grpc::CallbackServerContext& context) const {
+ClientId Caller::client() const {
+  return of_token_ != ClientId::kNone ? of_token_ : PeerAddress::Parse(context_->peer()).client();
+}
+
+absl::StatusOr<Caller> Gate::Ask(Role role, const grpc::CallbackServerContext& context) const {
   const auto [first, last] = context.client_metadata().equal_range(kAuthorization);
   if (first == last) return Unknown("nothing");
   if (std::next(first) != last) return Unknown("several");
@@ -41,18 +45,20 @@ absl::Status Gate::Ask(Role role, const grpc::CallbackServerContext& context) co
   const std::shared_ptr<const TokenTable> tokens = tokens_->current();
   const TokenTable::Entry* entry = tokens->Find(text.substr(kBearer.size()));
   if (entry == nullptr) return Unknown("another token");
-  if (entry->Has(role)) return absl::OkStatus();
+  if (entry->Has(role)) return Caller(context, entry->client());
   return Refusal(ErrorReason::kPermissionDenied,
                  absl::StrCat("a token with the role ", ToAbsl(RoleName(role))),
                  absl::StrCat("that of ", entry->name, ", which has ", entry->RoleNames()));
 }
 
-absl::Status Gate::Admit(Role role, const grpc::CallbackServerContext& context) const {
-  if (tokens_ == nullptr) return absl::OkStatus();
-  absl::Status status = Ask(role, context);
-  if (status.ok()) return status;
-  tokens_->TellRefused(PeerAddress::Parse(context.peer()).host(), role, ToStd(status.message()));
-  return status;
+absl::StatusOr<Caller> Gate::Admit(Role role, const grpc::CallbackServerContext& context) const {
+  if (tokens_ == nullptr) return Caller(context);
+  absl::StatusOr<Caller> caller = Ask(role, context);
+  if (!caller.ok()) {
+    tokens_->TellRefused(PeerAddress::Parse(context.peer()).host(), role,
+                         ToStd(caller.status().message()));
+  }
+  return caller;
 }
 
 }  // namespace opserve::server

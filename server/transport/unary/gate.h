@@ -1,12 +1,33 @@
-// Who may call what: asked of every call before anything is done with it.
+// Who may call what, and whose calls are whose: asked of every call before anything is done with
+// it.
 #pragma once
 
 #include <grpcpp/server_context.h>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/client_id.h"
 #include "server/identity/token_store.h"
 
 namespace opserve::server {
+
+// The client that a call is charged to. A value; the call's context must outlive it.
+class Caller {
+ public:
+  // The address that the call comes from.
+  explicit Caller(const grpc::CallbackServerContext& context) : context_(&context) {}
+  // The client that has the call's token.
+  Caller(const grpc::CallbackServerContext& context, ClientId of_token)
+      : context_(&context), of_token_(of_token) {}
+
+  // Of an address: takes as long as much of what small calls are for, and is not to be asked once
+  // the call is cancelled, as gRPC forgets its peer.
+  ClientId client() const;
+
+ private:
+  const grpc::CallbackServerContext* context_;
+  ClientId of_token_ = ClientId::kNone;
+};
 
 // Thread-safe.
 class Gate {
@@ -14,12 +35,13 @@ class Gate {
   // Without `tokens`, nullptr, everybody may call everything. They must outlive it.
   explicit Gate(const TokenStore* tokens) : tokens_(tokens) {}
 
-  // OK, or UNAUTHENTICATED without a token that the server knows, or PERMISSION_DENIED without the
-  // role; then the log tells of it, a few times a second.
-  absl::Status Admit(Role role, const grpc::CallbackServerContext& context) const;
+  // Who calls: the client that has the call's token, or, without `tokens`, an address.
+  // UNAUTHENTICATED without a token that the server knows, PERMISSION_DENIED without the role; then
+  // the log tells of it, a few times a second.
+  absl::StatusOr<Caller> Admit(Role role, const grpc::CallbackServerContext& context) const;
 
  private:
-  absl::Status Ask(Role role, const grpc::CallbackServerContext& context) const;
+  absl::StatusOr<Caller> Ask(Role role, const grpc::CallbackServerContext& context) const;
 
   const TokenStore* const tokens_;
 };

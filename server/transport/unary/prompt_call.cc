@@ -21,12 +21,15 @@ class PromptCall final : public grpc::ServerUnaryReactor {
         response_(response),
         answer_(std::move(answer)),
         sample_(with.connections, context, request.Length(), /*looks_at_all=*/true),
+        caller_(context),
         charge_(with.host_memory) {}
 
   void Start(Role role) {
-    const absl::Status admitted = with_.gate.Admit(role, context_);
-    if (!admitted.ok() || request_.Length() <= kReadHereHeaderBytes) return End(admitted);
-    ReadOnWorker(with_, context_, request_.Length(), charge_,
+    const absl::StatusOr<Caller> admitted = with_.gate.Admit(role, context_);
+    if (!admitted.ok()) return End(admitted.status());
+    caller_ = *admitted;
+    if (request_.Length() <= kReadHereHeaderBytes) return End(absl::OkStatus());
+    ReadOnWorker(with_, caller_.client(), context_, request_.Length(), charge_,
                  [this](const absl::Status& status) { End(status); });
   }
 
@@ -43,7 +46,7 @@ class PromptCall final : public grpc::ServerUnaryReactor {
     if (status.ok()) status = answer_(plain.bytes(), response_);
     if (!status.ok()) return status;
     const size_t bytes = response_.Length();
-    status = with_.answers.Begin(sample_, context_, bytes, bytes, leaving_);
+    status = with_.answers.Begin(sample_, context_, {caller_, bytes, bytes}, leaving_);
     if (!status.ok()) response_.Clear();
     return status;
   }
@@ -62,6 +65,7 @@ class PromptCall final : public grpc::ServerUnaryReactor {
   grpc::ByteBuffer& response_;
   PromptAnswer answer_;
   const CallSample sample_;
+  Caller caller_;  // once let in
   HostCharge charge_;
   AnswerWatch::Watched leaving_;
 };

@@ -5,6 +5,7 @@ Usage: tokens_test.py [unittest's arguments]
 
 import hashlib
 import pathlib
+import queue
 import subprocess
 import sys
 import tempfile
@@ -161,6 +162,43 @@ class Refusals(TokensTest):
         for _ in range(5):
             self.assertEqual(remote.session(), "UNAUTHENTICATED")
         self.assertEqual(remote.session(metadata=(bearer("right"),)), "OK")
+
+
+class Shares(TokensTest):
+    def test_a_share_is_a_token_s_and_not_an_address_s(self):
+        remote = self.serve(line("greedy", ALL, "one"), line("greedy", ALL, "another"), line("modest", ALL, "third"),
+                            flags=("--max-sessions", "4", "--client-share", "50%"))
+        held = [self.hold_session(remote, token) for token in ("one", "another")]
+        for token in ("one", "another"):
+            self.assertEqual(remote.session(metadata=(bearer(token),)), "RESOURCE_EXHAUSTED")
+        # From the same address, by the same connection.
+        held.append(self.hold_session(remote, "third"))
+        self.assertEqual(remote.session(metadata=(bearer("third"),)), "RESOURCE_EXHAUSTED")
+
+    def test_memory_is_charged_to_the_token(self):
+        remote = self.serve(line("greedy", ALL, "one"), line("modest", ALL, "third"),
+                            flags=("--memory-limit", "64MiB", "--client-share", "50%"))
+        greedy, modest = self.hold_session(remote, "one"), self.hold_session(remote, "third")
+        self.assertIsNone(self.error_of_allocation(greedy, 30))
+        self.assertIn(b"RESOURCE_LIMIT", self.error_of_allocation(greedy, 31))
+        self.assertIsNone(self.error_of_allocation(modest, 16))
+
+    def error_of_allocation(self, session, mebibytes):
+        requests, answers = session
+        allocate = field(1, mebibytes) + field(2, 1) + field(3, mebibytes << 20)
+        requests.put(field(1, field(1, mebibytes) + field(15, allocate)))
+        return first(next(answers), 1, 3)
+
+    def hold_session(self, remote, token):
+        """Opens a session with the context 1, which stays as long as what this gives: the queue of its messages, and its answers."""
+        requests = queue.SimpleQueue()
+        call = remote.channel.stream_stream("/opserve.v1.SessionService/Session")
+        answers = call(iter(requests.get, None), timeout=remote_calls.TIMEOUT_SECONDS, metadata=(bearer(token),))
+        self.addCleanup(requests.put, None)
+        self.assertIsNotNone(first(next(answers), 1, 5))
+        requests.put(field(1, field(1, 1) + field(3, field(1, 1))))
+        self.assertIsNone(first(next(answers), 1, 3))
+        return requests, answers
 
 
 class Changes(TokensTest):

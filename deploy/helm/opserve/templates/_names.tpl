@@ -56,7 +56,9 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if .Values.proxy.enabled }}
 {{- $_ := set $flags "listen" (list "unix:/run/opserve/grpc") }}
 {{- $_ := set $flags "unix-socket-mode" "0660" }}
+{{- if not (hasKey .Values.flags "token-file") }}
 {{- $_ := set $flags "client-share" "100%" }}
+{{- end }}
 {{- $_ := set $flags "max-resets-per-second" "0" }}
 {{- else }}
 {{- $_ := set $flags "listen" (list (printf "0.0.0.0:%v" .Values.ports.grpc)) }}
