@@ -2,12 +2,14 @@
 
 #include <CLI/CLI.hpp>
 #include <cstring>
+#include <memory>
 #include <string_view>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/cli/commands/contexts.h"
 #include "client/cli/output/report.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
@@ -281,6 +283,8 @@ std::variant<Arguments, Notice, Mistake> ParseArguments(int argc, const char* co
   CLI::App app("Runs operator gradients on an opserve server.", "opserve");
   app.footer(kFooter);
   const CLI::Option* const target = AddGlobalOptions(app, words);
+  const auto contexts = std::make_shared<Contexts>(app);
+  app.config_formatter(contexts);
   AddCommands(app, words);
   try {
     app.parse(argc, argv);
@@ -291,6 +295,7 @@ std::variant<Arguments, Notice, Mistake> ParseArguments(int argc, const char* co
   } catch (const CLI::ParseError& error) {
     return Mistake{UsageError(Explain(app, error)), format};
   }
+  if (const absl::Status status = contexts->status(); !status.ok()) return Mistake{status, format};
   words.arguments.target_given = target->count() > 0;
   absl::StatusOr<Arguments> arguments = Finish(std::move(words));
   if (!arguments.ok()) return Mistake{arguments.status(), format};

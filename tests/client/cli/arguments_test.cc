@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,88 @@ TEST(ArgumentsTest, ReadsACall) {
   EXPECT_EQ(arguments->target, "unix:/s");
   EXPECT_EQ(arguments->timeout, absl::Milliseconds(500));
   EXPECT_EQ(arguments->format, OutputFormat::kJson);
+}
+
+// A file of contexts, in a folder of its own.
+class ContextsTest : public ::testing::Test {
+ protected:
+  ContextsTest() {
+    std::ofstream(file_) << R"(
+# two servers
+[gpu]
+target = "gpu.example.org:8500"
+cacert = "ca.pem"
+token-file = "/run/token"
+server-name = gpu
+timeout = "5s"
+
+[local.socket]
+target = "unix:/run/opserve"
+
+[wrong]
+taget = "host:1"
+
+[long]
+target = ["a:1", "b:1"]
+)";
+  }
+  ~ContextsTest() override {
+    unsetenv("OPSERVE_CONTEXT");
+    unsetenv("OPSERVE_TARGET");
+  }
+
+  Arguments Read(std::vector<const char*> words) {
+    words.insert(words.begin(), {"info", "--contexts", file_.c_str()});
+    auto parsed = Parse(words);
+    EXPECT_TRUE(std::holds_alternative<Arguments>(parsed));
+    return std::holds_alternative<Arguments>(parsed) ? std::get<Arguments>(std::move(parsed))
+                                                     : Arguments();
+  }
+  std::string Mistake(const char* name) {
+    return MistakeOf({"info", "--contexts", file_.c_str(), "--context", name});
+  }
+
+  const std::string folder_ = ::testing::TempDir();
+  const std::string file_ = folder_ + "contexts.toml";
+};
+
+TEST_F(ContextsTest, SaysHowToConnect) {
+  const Arguments arguments = Read({"--context", "gpu"});
+  EXPECT_EQ(arguments.target, "gpu.example.org:8500");
+  EXPECT_TRUE(arguments.target_given);
+  EXPECT_EQ(arguments.connect.root_ca, folder_ + "ca.pem");
+  EXPECT_EQ(arguments.connect.token_file, "/run/token");
+  EXPECT_EQ(arguments.connect.server_name, "gpu");
+  EXPECT_EQ(arguments.timeout, absl::Seconds(5));
+  EXPECT_EQ(Read({"--context=local.socket"}).target, "unix:/run/opserve");
+  EXPECT_EQ(Read({}).target, "localhost:8500");
+}
+
+TEST_F(ContextsTest, ComesBehindTheCommandLineAndBeforeVariables) {
+  ASSERT_EQ(setenv("OPSERVE_TARGET", "variable:1", 1), 0);
+  EXPECT_EQ(Read({"--context", "gpu"}).target, "gpu.example.org:8500");
+  EXPECT_EQ(Read({"--context", "gpu", "--target", "given:1"}).target, "given:1");
+  EXPECT_EQ(Read({}).target, "variable:1");
+  ASSERT_EQ(setenv("OPSERVE_CONTEXT", "local.socket", 1), 0);
+  EXPECT_EQ(Read({}).target, "unix:/run/opserve");
+  EXPECT_EQ(Read({"--context", "gpu"}).target, "gpu.example.org:8500");
+}
+
+TEST_F(ContextsTest, MistakesNameTheFileAndWhatWasWanted) {
+  EXPECT_EQ(Mistake("gpo"),
+            "--context: want one of " + file_ + " (gpu, local.socket, wrong, long), got 'gpo'");
+  EXPECT_EQ(Mistake("wrong"),
+            file_ +
+                ": context wrong: want one of target, tls, cacert, cert, key, server-name, "
+                "token-file, timeout, got 'taget'");
+  EXPECT_EQ(Mistake("long"), file_ + ": context long: target: want one value, got 2");
+  EXPECT_THAT(MistakeOf({"info", "--contexts", "/nowhere", "--context", "gpu"}),
+              HasSubstr("/nowhere"));
+  ASSERT_EQ(setenv("XDG_CONFIG_HOME", "/nowhere", 1), 0);
+  EXPECT_EQ(MistakeOf({"info", "--context", "gpu"}),
+            "--context: want a file of contexts, got none at /nowhere/opserve/contexts.toml "
+            "(--contexts and $OPSERVE_CONTEXTS name another)");
+  ASSERT_EQ(unsetenv("XDG_CONFIG_HOME"), 0);
 }
 
 TEST(ArgumentsTest, ListOptionsLeaveTheOperatorAlone) {
