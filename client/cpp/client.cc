@@ -131,10 +131,13 @@ std::shared_ptr<const KeptCalls> Keep(std::span<const Call> calls) {
 absl::Status CheckOptions(const ConnectOptions& options) {
   constexpr int64_t kLeast = 4096;
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  if (options.max_answer_bytes >= kLeast && options.max_answer_bytes <= kMost)
-    return absl::OkStatus();
-  return InvalidParameter("max_answer_bytes", absl::StrCat(kLeast, " to ", kMost),
-                          absl::StrCat(options.max_answer_bytes));
+  constexpr int kMostTries = 100;
+  if (options.max_answer_bytes < kLeast || options.max_answer_bytes > kMost) {
+    return InvalidParameter("max_answer_bytes", absl::StrCat(kLeast, " to ", kMost),
+                            absl::StrCat(options.max_answer_bytes));
+  }
+  if (options.tries >= 1 && options.tries <= kMostTries) return absl::OkStatus();
+  return InvalidParameter("tries", absl::StrCat("1 to ", kMostTries), absl::StrCat(options.tries));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "client/cpp/transport/credentials.h"
 #include "client/cpp/transport/grpc_values.h"
 #include "client/cpp/transport/message_stream.h"
+#include "client/cpp/transport/retried_call.h"
 #include "core/base/op_error.h"
 
 namespace opserve::client {
@@ -188,6 +189,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target, const Conn
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  if (options.round_robin) arguments.SetLoadBalancingPolicyName("round_robin");
   // A proxy from the environment is not meant for a server on this machine.
   if (IsLoopback(target)) arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   const std::shared_ptr<grpc::ChannelCredentials> credentials = MakeCredentials(options, arguments);
@@ -215,7 +217,8 @@ Connection::Connection(std::string_view target, const ConnectOptions& options)
     : target_(target),
       token_(options.token),
       encryption_(options.tls.has_value() ? Encryption::kTls : Encryption::kNone),
-      channel_(std::make_unique<Channel>(target_, options)) {}
+      tries_(options.tries),
+      channel_(std::make_shared<Channel>(target_, options)) {}
 
 Connection::~Connection() = default;
 
@@ -227,10 +230,23 @@ void Connection::Complete(RpcOptions& options) const {
 std::shared_ptr<RunningCall> Connection::Start(const std::string& method, const Request& request,
                                                RpcOptions options, Ended ended) {
   Complete(options);
-  auto call = std::make_shared<GrpcCall>(target_, std::move(options), channel_->memory->Reserve(),
-                                         std::move(ended));
-  call->Start(channel_->grpc, method, request);
-  return call;
+  auto start = [channel = channel_, target = target_](
+                   const std::string& called, const Request& sent, RpcOptions with, Ended then) {
+    auto call = std::make_shared<GrpcCall>(target, std::move(with), channel->memory->Reserve(),
+                                           std::move(then));
+    call->Start(channel->grpc, called, sent);
+    return call;
+  };
+  if (tries_ == 1) return start(method, request, std::move(options), std::move(ended));
+  const absl::Duration timeout = options.timeout;
+  return StartRetriedCall(
+      tries_, timeout,
+      [start, method, request, options = std::move(options)](absl::Duration left, Ended then) {
+        RpcOptions with = options;
+        with.timeout = left;
+        return start(method, request, std::move(with), std::move(then));
+      },
+      std::move(ended));
 }
 
 std::shared_ptr<MessageStream> Connection::NewStream(

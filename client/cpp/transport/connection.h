@@ -69,7 +69,8 @@ class Connection {
   const std::string target_;
   const std::string token_;
   const Encryption encryption_;
-  const std::unique_ptr<Channel> channel_;
+  const int tries_;
+  const std::shared_ptr<Channel> channel_;
 };
 
 }  // namespace opserve::client

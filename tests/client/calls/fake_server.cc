@@ -22,10 +22,13 @@ class FakeServer::Service final : public v1::OperatorService::Service {
   void Listen(const std::string& target) {
     grpc::ServerBuilder builder;
     builder.AddListeningPort(target, grpc::InsecureServerCredentials());
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
     builder.RegisterService(this);
     builder.SetMaxReceiveMessageSize(max_message_bytes_);
     server_ = builder.BuildAndStart();
   }
+
+  int port() const { return port_; }
 
   void Stop() { server_->Shutdown(std::chrono::system_clock::now()); }
 
@@ -157,15 +160,20 @@ class FakeServer::Service final : public v1::OperatorService::Service {
   const std::function<Reply(const v1::ExecuteRequest&)> execute_;
   const int max_message_bytes_;
   std::unique_ptr<grpc::Server> server_;
+  int port_ = 0;
 };
 
 FakeServer::FakeServer(std::function<Reply(const v1::ExecuteRequest&)> execute,
-                       int max_message_bytes)
-    : service_(std::make_unique<Service>(std::move(execute), max_message_bytes)) {
+                       int max_message_bytes, std::string target)
+    : target_(std::move(target)),
+      service_(std::make_unique<Service>(std::move(execute), max_message_bytes)) {
   static std::atomic<int> number = 0;
-  target_ = absl::StrCat("unix:/tmp/opserve-fake-", getpid(), "-", number.fetch_add(1));
+  if (target_.empty())
+    target_ = absl::StrCat("unix:/tmp/opserve-fake-", getpid(), "-", number.fetch_add(1));
   service_->Listen(target_);
 }
+
+std::string FakeServer::address() const { return absl::StrCat("127.0.0.1:", service_->port()); }
 
 FakeServer::~FakeServer() { service_->Stop(); }
 

@@ -1,5 +1,5 @@
-// A server of the real API whose answers a test scripts: in process, on a unix socket. The only
-// gRPC of these tests.
+// A server of the real API whose answers a test scripts: in process, on a unix socket and a port.
+// The only gRPC of these tests.
 #pragma once
 
 #include <functional>
@@ -24,13 +24,15 @@ struct Reply {
 
 class FakeServer {
  public:
-  // `execute` is called from several threads.
+  // `execute` is called from several threads. `target`: a unix socket; empty: one of its own.
   explicit FakeServer(std::function<Reply(const v1::ExecuteRequest&)> execute,
-                      int max_message_bytes = 64 << 20);
+                      int max_message_bytes = 64 << 20, std::string target = "");
   // Cancels what is held.
   ~FakeServer();
 
   const std::string& target() const { return target_; }
+  // "127.0.0.1:40000"
+  std::string address() const;
 
  private:
   class Service;

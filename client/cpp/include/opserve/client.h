@@ -78,6 +78,16 @@ struct ConnectOptions {
   // A bearer token, which says who calls, with each call. Not without TLS, except to a unix socket
   // or this machine. Empty: none.
   std::string token = {};
+  // How often a call is tried that no server answers (UNAVAILABLE), or that is refused with word of
+  // when there will be room (ErrorDetail::retry_after), 1 to 100, all within the call's timeout.
+  // Calls keep nothing on a server, so each may be tried again. Between two tries a call waits as
+  // long as the server says, or 100 ms and twice as long each time. Sessions are opened once.
+  int tries = 1;
+  // Whether calls go to the addresses of the target in turn, to those that can be reached: for
+  // "dns:///name:port" where the name has an address for each server, and for
+  // "ipv4:10.0.0.1:8500,10.0.0.2:8500". Otherwise all go to the first that can be reached. A
+  // session stays with its server.
+  bool round_robin = false;
 };
 
 struct CallOptions {
