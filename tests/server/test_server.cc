@@ -131,21 +131,21 @@ std::string Client::Health(const std::string& service) {
   return answer.ok() ? HealthStatus(answer.response) : answer.code;
 }
 
-ServerTest::ServerTest() {
+TestServer::TestServer() {
   std::string name = (std::filesystem::temp_directory_path() / "opserveXXXXXX").string();
   EXPECT_NE(::mkdtemp(name.data()), nullptr);
-  folder_ = name;
-  config_.listen = {"localhost:0", "unix:" + (folder_ / "socket").string()};
-  config_.devices[0].threads = 2;
+  folder = name;
+  config.listen = {"localhost:0", "unix:" + (folder / "socket").string()};
+  config.devices[0].threads = 2;
 }
 
-ServerTest::~ServerTest() {
+TestServer::~TestServer() {
   server_.reset();
-  std::filesystem::remove_all(folder_);
+  std::filesystem::remove_all(folder);
 }
 
-void ServerTest::SetUp() {
-  absl::StatusOr<std::unique_ptr<server::Server>> started = server::Server::Start(config_);
+void TestServer::Start() {
+  absl::StatusOr<std::unique_ptr<server::Server>> started = server::Server::Start(config);
   ASSERT_THAT(started, IsOk());
   server_ = *std::move(started);
   ASSERT_EQ(server_->addresses().size(), 2u);
@@ -153,7 +153,7 @@ void ServerTest::SetUp() {
   unix_ = std::make_unique<Client>(server_->addresses()[1]);
 }
 
-int64_t ServerTest::used_bytes() {
+int64_t TestServer::used_bytes() {
   int64_t bytes = 0;
   for (const auto& device : server_->engine().devices())
     bytes += device->memory().stats().used_bytes;

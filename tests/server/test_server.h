@@ -63,31 +63,50 @@ class Client {
   std::unique_ptr<Stubs> stubs_;
 };
 
-// Starts a server for each test, with config_ as it is by then.
-class ServerTest : public ::testing::Test {
+// A server in this process, with a folder of its own.
+class TestServer {
  public:
-  ~ServerTest() override;
+  TestServer();
+  ~TestServer();
+  TestServer(const TestServer&) = delete;
+  TestServer& operator=(const TestServer&) = delete;
 
- protected:
-  ServerTest();
-  void SetUp() override;
+  // With `config` as it is by then. The test fails when the server does not start.
+  void Start();
 
   Client& tcp() { return *tcp_; }
   Client& unix_socket() { return *unix_; }
   server::Server& server() { return *server_; }
-
   // Bytes that the devices' pools have lent now.
   int64_t used_bytes();
-  // The server works and holds nothing.
-  void ExpectAliveAndEmpty();
 
-  server::ServerConfig config_;
-  std::filesystem::path folder_;
+  std::filesystem::path folder;
+  server::ServerConfig config;
 
  private:
   std::unique_ptr<server::Server> server_;
   std::unique_ptr<Client> tcp_;
   std::unique_ptr<Client> unix_;
+};
+
+// Starts a server for each test, with config_ as it is by then.
+class ServerTest : public ::testing::Test {
+ protected:
+  void SetUp() override { running_.Start(); }
+
+  Client& tcp() { return running_.tcp(); }
+  Client& unix_socket() { return running_.unix_socket(); }
+  server::Server& server() { return running_.server(); }
+  int64_t used_bytes() { return running_.used_bytes(); }
+  // The server works and holds nothing.
+  void ExpectAliveAndEmpty();
+
+ private:
+  TestServer running_;
+
+ protected:
+  server::ServerConfig& config_ = running_.config;
+  std::filesystem::path& folder_ = running_.folder;
 };
 
 }  // namespace opserve::testing

@@ -23,7 +23,7 @@ class BatchConformanceTest : public ServerTest {
     const auto together = tcp().ExecuteBatch(batch);
     ASSERT_THAT(together, IsOk()) << together.message;
     for (size_t i = 0; i < singles.size(); ++i) {
-      SCOPED_TRACE(singles[i].ShortDebugString().substr(0, 300));
+      SCOPED_TRACE(singles[i].call().ShortDebugString().substr(0, 300));
       const auto alone = unix_socket().Execute(singles[i]);
       const int index = static_cast<int>(i);
       const google::rpc::Status& error = together.response.results(index).error();

@@ -13,13 +13,20 @@
 namespace opserve::testing {
 namespace {
 
-class MalformedCallsTest : public ServerTest,
-                           public ::testing::WithParamInterface<const Operator*> {
+// All tests share one server.
+class MalformedCallsTest : public ::testing::TestWithParam<const Operator*> {
  protected:
+  static void SetUpTestSuite() {
+    running_ = std::make_unique<TestServer>();
+    running_->Start();
+  }
+  static void TearDownTestSuite() { running_ = nullptr; }
+
+  static Client& tcp() { return running_->tcp(); }
+  static int64_t used_bytes() { return running_->used_bytes(); }
   const Operator& op() const { return *GetParam(); }
 
   void SetUp() override {
-    ServerTest::SetUp();
     good_ = GoodCall(op());
     good_.set_output_encoding(v1::TENSOR_ENCODING_VALUES);  // leases end before the answer leaves
   }
@@ -58,7 +65,8 @@ class MalformedCallsTest : public ServerTest,
   // The same call as a command of a session, which goes on unless the message itself is at fault.
   Outcome InSession(const v1::ExecuteRequest& request) {
     if (session_ == nullptr)
-      session_ = std::make_unique<SessionClient>(server().addresses()[0], absl::Minutes(4));
+      session_ =
+          std::make_unique<SessionClient>(running_->server().addresses()[0], absl::Minutes(4));
     v1::Command command;
     *command.mutable_execute()->mutable_call() = request.call();
     command.mutable_execute()->set_output_encoding(request.output_encoding());
@@ -89,6 +97,9 @@ class MalformedCallsTest : public ServerTest,
 
   v1::ExecuteRequest good_;
   std::unique_ptr<SessionClient> session_;
+
+ private:
+  static inline std::unique_ptr<TestServer> running_;
 };
 
 // Bytes as a field of a message.
