@@ -24,6 +24,9 @@ DTYPES = {
     "DATA_TYPE_FLOAT32": np.dtype("<f4"), "DATA_TYPE_FLOAT16": np.dtype("<f2"), "DATA_TYPE_BFLOAT16": calls.BFLOAT16,
     "DATA_TYPE_INT32": np.dtype("<i4"),
 }
+NODE_DTYPES = {
+    "DATA_TYPE_FLOAT32": "float32", "DATA_TYPE_FLOAT16": "float16", "DATA_TYPE_BFLOAT16": "bfloat16", "DATA_TYPE_INT32": "int32",
+}
 
 
 def dtype_name(array):
@@ -117,17 +120,17 @@ class Python(Route):
 
 
 class Node(Route):
-    """client/node/gradient.mjs in a copy of its folder, where npm puts what it needs; raw bytes."""
+    """The package of client/node, built in a copy of its folder, where npm puts what it needs."""
 
     def __init__(self, address, folder):
         for tool in ("node", "npm"):
             shutil.which(tool) or toolchains.lacking(tool)
-        shutil.copytree(ROOT / "proto", folder / "proto", dirs_exist_ok=True)
         self._folder = folder / "client/node"
         shutil.copytree(ROOT / "client/node", self._folder, dirs_exist_ok=True,
-                        ignore=shutil.ignore_patterns("node_modules"))
+                        ignore=shutil.ignore_patterns("node_modules", "dist"))
         self._address = address
         self._install()
+        output_of(["npm", "run", "build", "--prefix", self._folder])
 
     def _install(self):
         lock = (self._folder / "package-lock.json").read_bytes()
@@ -141,18 +144,18 @@ class Node(Route):
         installed.write_bytes(lock)
 
     def _results(self, call):
-        encoded = {
-            name: {"dtype": dtype_name(array), "shape": array.shape, "data": base64.b64encode(array.tobytes()).decode()}
+        inputs = {
+            name: {"dtype": NODE_DTYPES[dtype_name(array)], "shape": array.shape, "data": base64.b64encode(array.tobytes()).decode()}
             for name, array in call.inputs.items()
         }
-        attributes = {attribute.pop("name"): attribute for attribute in json_attributes(call)}
-        text = json.dumps([{"operator": call.operator, "inputs": encoded, "attributes": attributes}])
+        text = json.dumps([{"operator": call.operator, "inputs": inputs, "attributes": call.attributes}])
         driver = ROOT / "tests/conformance/node_route.mjs"
-        return json.loads(output_of(["node", driver, self._folder / "gradient.mjs", self._address], text))[0]
+        return json.loads(output_of(["node", driver, self._folder / "dist/index.js", self._address], text))[0]
 
     def run(self, call):
+        dtypes = {name: DTYPES[data_type] for data_type, name in NODE_DTYPES.items()}
         return {
-            name: np.frombuffer(base64.b64decode(output["data"]), DTYPES[output["dtype"]]).reshape(output["shape"])
+            name: np.frombuffer(base64.b64decode(output["data"]), dtypes[output["dtype"]]).reshape(output["shape"])
             for name, output in self._results(call).items()
         }
 
@@ -160,7 +163,7 @@ class Node(Route):
         return self._results(call)
 
     def program(self, target):
-        return run_program(["node", self._folder / "gradient.mjs", target])
+        return run_program(["node", self._folder / "examples/gradient.mjs", target])
 
 
 def json_attributes(call):

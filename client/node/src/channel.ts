@@ -1,0 +1,156 @@
+// How calls travel: connections, deadlines, retries.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { Client as Connection, Metadata } from '@grpc/grpc-js';
+import type { ClientDuplexStream } from '@grpc/grpc-js';
+
+import { abortError, errorOf, errorOfRpc, OpserveError } from './errors.js';
+import type { RpcFailure } from './errors.js';
+import { channelOptionsOf, checkTarget, checkToken, credentialsOf, DEFAULT_TIMEOUT_MS } from './target.js';
+import type { ConnectOptions } from './target.js';
+
+/** What any call takes. */
+export interface CallOptions {
+  /** Milliseconds that the call may take, those of its retries included; Infinity for any. */
+  timeoutMs?: number | undefined;
+  /** Cancels the call when it is aborted. */
+  signal?: AbortSignal | undefined;
+}
+
+/** A unary call: its method, its message, and what reads the answer. */
+export interface Request<T> {
+  readonly method: string;
+  readonly message: Buffer;
+  readonly read: (answer: Buffer) => T;
+}
+
+export type SessionStream = ClientDuplexStream<Buffer, Buffer>;
+
+const SERVICE = '/opserve.v1.OperatorService/';
+const SESSION = '/opserve.v1.SessionService/Session';
+// A call is tried this often; the waits between double from the first, unless the server says how long.
+const TRIES = 4;
+const FIRST_WAIT_MS = 100;
+
+/** Connections to the servers of a client, one for each target, of which one is used until it is not available. */
+export class Channel {
+  readonly targets: readonly string[];
+  readonly #connections: readonly Connection[];
+  readonly #metadata = new Metadata();
+  readonly #timeoutMs: number;
+  #current = 0;
+  #isClosed = false;
+
+  constructor(targets: readonly string[], options: ConnectOptions) {
+    targets.forEach(checkTarget);
+    if (targets.length === 0) throw new RangeError('target: want one or more, got none');
+    checkToken(targets, options);
+    this.targets = targets;
+    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    if (options.token !== undefined) this.#metadata.set('authorization', `Bearer ${options.token}`);
+    const credentials = credentialsOf(options.tls);
+    this.#connections = targets.map((target) => new Connection(target, credentials, channelOptionsOf(options)));
+  }
+
+  /** Makes a call. Every unary method may be retried: UNAVAILABLE is, RESOURCE_EXHAUSTED is where the server says when. */
+  async call<T>(request: Request<T>, options: CallOptions = {}): Promise<T> {
+    const deadline = this.deadlineOf(options);
+    const unary = (connection: Connection) => this.#unary(connection, request, deadline, options.signal);
+    return request.read(await this.#retried(deadline, options.signal, unary));
+  }
+
+  /** When a call that begins now must have ended, on Date.now()'s clock. */
+  deadlineOf({ timeoutMs = this.#timeoutMs }: CallOptions): number {
+    if (Number.isNaN(timeoutMs) || timeoutMs <= 0) throw new RangeError(`timeoutMs: want > 0, got ${timeoutMs}`);
+    return Date.now() + timeoutMs;
+  }
+
+  /** Opens the RPC of a session, which `opened` waits for. */
+  async openSession<T>(options: CallOptions, opened: (rpc: SessionStream) => Promise<T>): Promise<T> {
+    const deadline = this.deadlineOf(options);
+    return this.#retried(deadline, options.signal, (connection) =>
+      opened(connection.makeBidiStreamRequest(SESSION, same, same, this.#metadata.clone(), { deadline })),
+    );
+  }
+
+  /** Ends the connections. Later calls are rejected. */
+  close(): void {
+    this.#isClosed = true;
+    for (const connection of this.#connections) connection.close();
+  }
+
+  async #retried<T>(
+    deadline: number,
+    signal: AbortSignal | undefined,
+    attempt: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    for (let tries = 1, backoffMs = FIRST_WAIT_MS; ; tries++, backoffMs *= 2) {
+      try {
+        return await this.#tryTargets(signal, attempt);
+      } catch (error) {
+        const waitMs = tries < TRIES ? waitBefore(error, backoffMs) : undefined;
+        if (waitMs === undefined || Date.now() + waitMs >= deadline) throw error;
+        await pause(waitMs, signal);
+      }
+    }
+  }
+
+  /** Each target once, beginning with the one that answered last, until one is available. */
+  async #tryTargets<T>(signal: AbortSignal | undefined, attempt: (connection: Connection) => Promise<T>): Promise<T> {
+    for (let left = this.#connections.length - 1; ; left--) {
+      if (this.#isClosed) throw errorOf('the client is closed', 'CANCELLED');
+      if (signal?.aborted) throw abortError(signal);
+      const tried = this.#current;
+      try {
+        return await attempt(this.#connections[tried]!);
+      } catch (error) {
+        if (!isUnavailable(error)) throw error;
+        if (tried === this.#current) this.#current = (tried + 1) % this.#connections.length;
+        if (left === 0) throw error;
+      }
+    }
+  }
+
+  #unary(
+    connection: Connection,
+    { method, message }: Request<unknown>,
+    deadline: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      const cancel = () => call.cancel();
+      const done = (error: RpcFailure | null, answer?: Buffer) => {
+        signal?.removeEventListener('abort', cancel);
+        if (signal?.aborted) reject(abortError(signal));
+        else if (error !== null) reject(errorOfRpc(error));
+        else resolve(answer!);
+      };
+      const path = SERVICE + method;
+      const call = connection.makeUnaryRequest(path, same, same, message, this.#metadata, { deadline }, done);
+      signal?.addEventListener('abort', cancel);
+    });
+  }
+}
+
+function same(bytes: Buffer): Buffer {
+  return bytes;
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof OpserveError && error.code === 'UNAVAILABLE';
+}
+
+/** Milliseconds before another try of a call that failed; undefined where that is of no use. */
+function waitBefore(error: unknown, backoffMs: number): number | undefined {
+  if (!(error instanceof OpserveError)) return undefined;
+  return error.retryAfterMs ?? (isUnavailable(error) ? backoffMs * (0.8 + 0.4 * Math.random()) : undefined);
+}
+
+async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  try {
+    await sleep(milliseconds, undefined, signal === undefined ? {} : { signal });
+  } catch (error) {
+    throw signal?.aborted ? abortError(signal) : error;
+  }
+}
