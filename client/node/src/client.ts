@@ -162,6 +162,6 @@ function specsOf(inputs: Readonly<Record<string, Input | Spec | undefined>>): Ma
     if (isSpec(value)) specs.set(name, { dtype: value.dtype ?? 'float32', shape: value.shape });
     else values[name] = value;
   }
-  for (const [name, { dtype, shape }] of tensorsOf(values)) specs.set(name, { dtype, shape });
+  for (const [name, { dtype, shape }] of tensorsOf(values, specs.values())) specs.set(name, { dtype, shape });
   return specs;
 }

@@ -151,10 +151,7 @@ export class Session implements AsyncDisposable {
       if (value instanceof DeviceTensor) here[name] = value;
       else if (value !== undefined) others[name] = value;
     }
-    // Numbers take the dtype of the tensors, too: an empty one stands for each.
-    const standIns = Object.entries(here).map(([name, { dtype }]) => [name, tensor([], [0], dtype)] as const);
-    const made = tensorsOf({ ...Object.fromEntries(standIns), ...others });
-    for (const name of Object.keys(others)) here[name] = await this.tensor(made.get(name)!);
+    for (const [name, value] of tensorsOf(others, Object.values(here))) here[name] = await this.tensor(value);
     return here;
   }
 

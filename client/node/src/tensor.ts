@@ -100,10 +100,17 @@ export function tensor(values: Input, shape?: readonly number[], dtype?: DType, 
   return ofNumbers(values as Scalar | Nested<Scalar>, shape, dtype);
 }
 
-/** Inputs by name as tensors. What is undefined is left out. TypeError or RangeError, with the input's name, for what is no input. */
-export function tensorsOf(inputs: Readonly<Record<string, Input | undefined>>): Map<string, Tensor> {
+/**
+ * Inputs by name as tensors; `others` are beside them. What is undefined is left out. TypeError or RangeError, with the input's name, for
+ * what is no input.
+ */
+export function tensorsOf(
+  inputs: Readonly<Record<string, Input | undefined>>,
+  others: Iterable<{ readonly dtype: DType }> = [],
+): Map<string, Tensor> {
   const given = Object.entries(inputs).filter((entry): entry is [string, Input] => entry[1] !== undefined);
-  const dtypes = given.flatMap(([, value]) => floatingDtype(value));
+  const beside = [...others].map(({ dtype }) => dtype).filter(isFloating);
+  const dtypes = beside.concat(given.flatMap(([name, value]) => named(name, () => floatingDtype(value))));
   const promoted = dtypes.every((dtype) => dtype === dtypes[0]) ? dtypes[0] : promotedDtype(dtypes);
   return new Map(given.map(([name, value]) => [name, named(name, () => tensorOf(value, promoted ?? 'float32'))]));
 }
