@@ -29,7 +29,7 @@ export async function startServer(flags = [], listen = 'localhost:0') {
   const stop = async () => {
     server.kill('SIGTERM');
     const status = await ended;
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
     if (status !== 0) throw new Error(`the server stopped with status ${status}:\n${log}`);
   };
   return { address, folder, stop };
