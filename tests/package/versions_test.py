@@ -16,6 +16,8 @@ PLACES = [
     ("deploy/helm/opserve/Chart.yaml", r'^appVersion: "'),
     ("client/python/pyproject.toml", r'^version = "'),
     ("client/python/src/opserve/__init__.py", r'^__version__ = "'),
+    ("client/node/package.json", r'^  "version": "'),
+    ("client/node/package-lock.json", r'^  "version": "'),
 ]
 
 

@@ -21,6 +21,12 @@ export interface ConnectOptions {
   tls?: boolean | TlsOptions;
   /** Sent as `authorization: Bearer …` with each call; over a network only with `tls`. */
   token?: string;
+  /**
+   * Whether calls go to the addresses of a target in turn, to those that can be reached: for "dns:///name:port" where the name has an
+   * address for each server, and for "ipv4:10.0.0.1:8500,10.0.0.2:8500". Otherwise all go to the first that can be reached. A session
+   * stays with its server.
+   */
+  roundRobin?: boolean;
   /** The largest answer that is taken; 1 GiB unless given. */
   maxAnswerBytes?: number;
 }
@@ -60,7 +66,8 @@ export function credentialsOf(tls: ConnectOptions['tls']): ChannelCredentials {
   return credentials.createSsl(pem(ca), pem(key), pem(cert));
 }
 
-export function channelOptionsOf({ tls, maxAnswerBytes = MAX_ANSWER_BYTES }: ConnectOptions): ChannelOptions {
+export function channelOptionsOf(options: ConnectOptions): ChannelOptions {
+  const { tls, roundRobin = false, maxAnswerBytes = MAX_ANSWER_BYTES } = options;
   const servername = typeof tls === 'object' ? tls.servername : undefined;
   return {
     'grpc.max_receive_message_length': maxAnswerBytes,
@@ -69,6 +76,10 @@ export function channelOptionsOf({ tls, maxAnswerBytes = MAX_ANSWER_BYTES }: Con
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': 2000,
     'grpc.use_local_subchannel_pool': 1,
+    'grpc.service_config_disable_resolution': 1,
+    'grpc.service_config': JSON.stringify({
+      loadBalancingConfig: [{ [roundRobin ? 'round_robin' : 'pick_first']: {} }],
+    }),
     ...(servername === undefined
       ? {}
       : { 'grpc.ssl_target_name_override': servername, 'grpc.default_authority': servername }),

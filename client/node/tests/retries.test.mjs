@@ -108,6 +108,19 @@ test('a list of targets: the next one answers where one is unavailable', () =>
     }),
   ));
 
+test('round robin goes to all addresses of a target', () => {
+  const steps = Array(20).fill(info());
+  return serving({ steps }, (first, firstCalls) =>
+    serving({ steps }, async (second, secondCalls) => {
+      const addresses = [first, second].map((address) => address.replace('localhost', '127.0.0.1')).join();
+      const client = await connect(`ipv4:${addresses}`, { roundRobin: true });
+      for (let calls = 0; calls < 16; calls++) await client.info();
+      assert.ok(firstCalls.length >= 4 && secondCalls.length >= 4, `${firstCalls.length} and ${secondCalls.length}`);
+      client.close();
+    }),
+  );
+});
+
 const output = (fields) => ({
   outputs: [{ name: 'out', dtype: 1, shape: [2n], data: { case: 'rawIndex', value: 0 }, ...fields }],
 });
