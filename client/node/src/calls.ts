@@ -153,12 +153,50 @@ function readPlan(answer: Buffer): Plan {
 }
 
 /** The Call of a message, whose tensors' bytes become entries of `raw`. */
-function callBytes({ op, inputs, attributes, options }: Call, raw: Uint8Array[]): Uint8Array {
+function callBytes(made: Call, raw: Uint8Array[]): Uint8Array {
+  const tensors = tensorsOf(made.inputs);
+  const first = raw.length;
+  for (const value of tensors.values()) raw.push(wireBytes(value));
+  const key = first === 0 ? keyOf(made, tensors) : undefined;
+  const known = key === undefined ? undefined : written.get(key);
+  if (known !== undefined) return known;
+  const bytes = writtenCall(made, tensors, first);
+  if (key !== undefined) {
+    if (written.size >= MAX_WRITTEN) written.clear();
+    written.set(key, bytes);
+  }
+  return bytes;
+}
+
+// Calls that were written before, but for tensors' bytes: a program makes the same ones again and again.
+const written = new Map<string, Uint8Array>();
+const MAX_WRITTEN = 512;
+
+/** What decides about a Call's bytes; undefined where that cannot be told in short. */
+function keyOf({ op, attributes, options }: Call, tensors: ReadonlyMap<string, Tensor>): string | undefined {
+  if (options.outputDtypes !== undefined) return undefined;
+  const parts: unknown[] = [op, options.device, options.onExecution !== undefined];
+  for (const [name, { dtype, shape, view }] of tensors) {
+    if (view.strides !== undefined || view.offset !== undefined) return undefined;
+    parts.push(name, dtype, shape);
+  }
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === 'object') return undefined;
+    parts.push(name, typeof value, Object.is(value, -0) ? '-0' : String(value));
+  }
+  return JSON.stringify(parts);
+}
+
+function writtenCall(
+  { op, attributes, options }: Call,
+  tensors: ReadonlyMap<string, Tensor>,
+  first: number,
+): Uint8Array {
   const message: CallInit = {
     op,
     device: options.device ?? '',
     reportExecution: options.onExecution !== undefined,
-    inputs: [...tensorsOf(inputs)].map(([name, value]) => inputMessage(name, value, raw.push(wireBytes(value)) - 1)),
+    inputs: [...tensors].map(([name, value], i) => inputMessage(name, value, first + i)),
     attributes: attributesOf(attributes),
     outputs: wantedOutputs(options.outputDtypes ?? {}),
   };

@@ -4,9 +4,10 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import { fromBfloat16, fromFloat16, Tensor, tensor, toBfloat16, toFloat16 } from '@opserve/client';
+import { call, fromBfloat16, fromFloat16, Tensor, tensor, toBfloat16, toFloat16 } from '@opserve/client';
 
 import { attributesOf } from '../dist/attributes.js';
+import { executeRequest } from '../dist/calls.js';
 import { swapped } from '../dist/bytes.js';
 import { ExecuteRequestSchema } from '../dist/generated/opserve/v1/operator_service_pb.js';
 import { AttributeSchema } from '../dist/generated/opserve/v1/types_pb.js';
@@ -158,4 +159,32 @@ test('a message has the bytes that protobuf writes', () => {
   assert.deepEqual(new Uint8Array(message), toBinary(ExecuteRequestSchema, whole));
   for (const entry of parsed(ExecuteRequestSchema, message).raw) assert.equal(entry.buffer, message.buffer);
   assert.equal(fromBinary(ExecuteRequestSchema, message).call.op, 'Relu');
+});
+
+test('calls that are almost alike keep their differences', () => {
+  const message = (inputs, attributes, options) =>
+    executeRequest(call('Relu', inputs, attributes, options), Infinity).message;
+  const variants = [
+    ...[1, 1.5, 1n, true, '1', 0, -0, false, Infinity].map((beta) => [{ self: 1 }, { beta }]),
+    ...['float32', 'int32'].flatMap((dtype) =>
+      [[2, 3], [3, 2], [6]].map((shape) => [{ self: tensor(Array(6).fill(1), shape, dtype) }]),
+    ),
+    [{ self: 1 }, {}, { device: 'cpu:1' }],
+    [{ self: 1 }, {}, { outputDtypes: { out: 'float16' } }],
+    [{ self: 1 }, {}, { onExecution: () => undefined }],
+    [{ other: 1 }, {}],
+    [{ self: tensor(new Float32Array(6), [2, 3], undefined, { strides: [0, 1] }) }],
+  ];
+  const first = variants.map((variant) => message(...variant));
+  assert.deepEqual(
+    variants.map((variant) => message(...variant)),
+    first,
+  );
+  // A whole number and the bigint are the same int.
+  assert.equal(new Set(first.map((bytes) => bytes.toString('latin1'))).size, variants.length - 1);
+  for (let beta = 0; beta < 2000; beta++) message({ self: 1 }, { beta });
+  assert.deepEqual(
+    fromBinary(ExecuteRequestSchema, message({ self: 1 }, { beta: 7 })).call.attributes[0].value.value,
+    7n,
+  );
 });
