@@ -10,6 +10,14 @@
 #include "gtest/gtest.h"
 
 namespace opserve::testing {
+namespace {
+
+// A matcher would cost more than all else that is done for an element.
+void ExpectStored(const absl::Status& status) {
+  if (!status.ok()) ADD_FAILURE() << status;
+}
+
+}  // namespace
 
 int64_t OffsetOf(const Dims& shape, const Dims& strides, int64_t position) {
   int64_t offset = 0;
@@ -28,9 +36,13 @@ TestTensor::TestTensor(const TensorDesc& desc)
 TestTensor TestTensor::Of(DType dtype, const Dims& shape, const std::vector<double>& values) {
   TestTensor tensor(TensorDesc::Dense(dtype, shape));
   EXPECT_EQ(static_cast<size_t>(tensor.count()), values.size());
-  for (int64_t i = 0; i < tensor.count(); ++i) {
-    const double value = values[static_cast<size_t>(i)];
-    tensor.Set(i, IsFloating(dtype) ? Number(value) : Number(static_cast<int64_t>(value)));
+  const bool is_floating = IsFloating(dtype);
+  const size_t size = DTypeSize(dtype);
+  std::byte* to = tensor.data();
+  for (const double value : values) {
+    const Number number = is_floating ? Number(value) : Number(static_cast<int64_t>(value));
+    ExpectStored(StoreElement(dtype, number, to));
+    to += size;
   }
   return tensor;
 }
@@ -100,9 +112,7 @@ double TestTensor::At(int64_t i) const {
 }
 
 void TestTensor::Set(int64_t i, const Number& number) {
-  const absl::Status status = StoreElement(desc_.dtype, number, bytes_.data() + ByteOffset(i));
-  // A matcher would cost more than all else that is done for an element.
-  if (!status.ok()) ADD_FAILURE() << status;
+  ExpectStored(StoreElement(desc_.dtype, number, bytes_.data() + ByteOffset(i)));
 }
 
 std::vector<double> TestTensor::Values() const {
