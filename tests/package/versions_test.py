@@ -14,6 +14,7 @@ PLACES = [
     ("deploy/debian/changelog", r"^opserve \("),
     ("deploy/helm/opserve/Chart.yaml", r"^version: "),
     ("deploy/helm/opserve/Chart.yaml", r'^appVersion: "'),
+    ("client/go/opserve/connect.go", r'^\tVersion = "'),
     ("client/python/pyproject.toml", r'^version = "'),
     ("client/python/src/opserve/__init__.py", r'^__version__ = "'),
     ("client/node/package.json", r'^  "version": "'),
