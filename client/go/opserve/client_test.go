@@ -49,61 +49,82 @@ func checkError(t *testing.T, err error, want string) *opserve.Error {
 	return failed
 }
 
+// sample is the first call of the README.
+func sample() (opserve.Inputs, opserve.Attrs) {
+	ones := opserve.TensorOf([]float32{1, 1, 1, 1, 1, 1, 1, 1}, 4, 2)
+	return opserve.Inputs{"grad_out": opserve.Scalar(float32(1)), "self": opserve.TensorOf(counted(8), 4, 2), "target": ones},
+		opserve.Attrs{"reduction": "none", "beta": 1.0}
+}
+
 func TestExecute(t *testing.T) {
 	client := connected(t)
-	ones := opserve.TensorOf([]float32{1, 1, 1, 1, 1, 1, 1, 1}, 4, 2)
-	inputs := opserve.Inputs{"grad_out": opserve.Scalar(float32(1)), "self": opserve.TensorOf(counted(8), 4, 2), "target": ones}
-	attrs := opserve.Attrs{"reduction": "none", "beta": 1.0}
-	t.Run("a gradient", func(t *testing.T) {
-		result, err := client.Execute(t.Context(), "SmoothL1LossBackward", inputs, attrs, opserve.WithReport(), opserve.OnDevice("cpu:0"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		checkValues(t, result.Outputs["grad_input"], float32(-1), 0, 1, 1, 1, 1, 1, 1)
-		if !slices.Equal(result.Outputs["grad_input"].Shape(), []int{4, 2}) || !slices.Equal(result.Names, []string{"grad_input"}) {
-			t.Errorf("got %v", result)
-		}
-		if result.Execution.GetDevice() != "cpu:0" {
-			t.Errorf("executed as %v", result.Execution)
-		}
-	})
-	t.Run("in another dtype, into memory of the caller", func(t *testing.T) {
-		into := make([]opserve.BFloat16, 8)
-		result, err := client.Execute(t.Context(), "SmoothL1LossBackward", inputs, attrs, opserve.Into("grad_input", into))
-		if err != nil || into[0].Float32() != -1 || into[7].Float32() != 1 {
-			t.Fatalf("got %v, %v", into, err)
-		}
-		if values, err := opserve.Values[opserve.BFloat16](result.Outputs["grad_input"]); err != nil || &values[0] != &into[0] {
-			t.Errorf("got %v, %v", values, err)
-		}
-		_, err = client.Execute(t.Context(), "SmoothL1LossBackward", inputs, attrs, opserve.Into("grad_input", into[1:]))
-		checkError(t, err, "opserve: SHAPE_MISMATCH 161002: SmoothL1LossBackward: grad_input: want 8 elements for the output, got 7")
-	})
-	t.Run("float16, a view, an optional input that is left out", func(t *testing.T) {
-		half := []opserve.Float16{opserve.NewFloat16(0.25), opserve.NewFloat16(-3), opserve.NewFloat16(2)}
-		result, err := client.Execute(t.Context(), "Hardshrink", opserve.Inputs{"self": opserve.View(half, []int{2}, []int{2}, 0),
-			"nothing": {}}, opserve.Attrs{"lambd": 0.5}, opserve.OutputAs("out", opserve.F32))
-		if err != nil {
-			t.Fatal(err)
-		}
-		checkValues(t, result.Outputs["out"], float32(0), 2)
-	})
-	t.Run("an error", func(t *testing.T) {
-		_, err := client.Execute(t.Context(), "SmoothL1LossBackward", inputs, opserve.Attrs{"beta": -1})
-		failed := checkError(t, err, "opserve: OUT_OF_RANGE 161002: SmoothL1LossBackward: beta: want >= 0, got -1")
-		if failed.Code != codes.InvalidArgument || failed.Reason != "OUT_OF_RANGE" || failed.AclnnCode != 161002 ||
-			failed.Operator != "SmoothL1LossBackward" || failed.Parameter != "beta" || failed.Want != ">= 0" || failed.Got != "-1" {
-			t.Errorf("got %+v", failed)
-		}
-	})
-	t.Run("mistakes that are not sent", func(t *testing.T) {
-		_, err := client.Execute(t.Context(), "Relu", opserve.Inputs{"self": opserve.TensorOf(counted(3), 4)}, nil)
-		checkError(t, err, "opserve: SHAPE_MISMATCH 161002: Relu: self: want 4 elements for the shape [4], got 3")
-		_, err = client.Execute(t.Context(), "Relu", opserve.Inputs{"self": opserve.Spec(opserve.F32, 4)}, nil)
-		checkError(t, err, "opserve: MISSING_PARAMETER 161001: Relu: self: want a tensor with elements, got the Spec f32[4]")
-		_, err = client.Execute(t.Context(), "Relu\xff", nil, nil)
-		checkError(t, err, `opserve: INVALID_PARAMETER 161002: operator: want a text in UTF-8, got Relu\xff`)
-	})
+	for name, test := range map[string]func(*testing.T, *opserve.Client){
+		"a gradient": gradient,
+		"in another dtype, into memory of the caller":         gradientInAnotherDType,
+		"float16, a view, an optional input that is left out": halfFloatsAndViews,
+		"an error":                   refusedCall,
+		"mistakes that are not sent": mistakesOfCalls,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, client) })
+	}
+}
+
+func gradient(t *testing.T, client *opserve.Client) {
+	inputs, attrs := sample()
+	result, err := client.Execute(t.Context(), "SmoothL1LossBackward", inputs, attrs, opserve.WithReport(), opserve.OnDevice("cpu:0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkValues(t, result.Outputs["grad_input"], float32(-1), 0, 1, 1, 1, 1, 1, 1)
+	if !slices.Equal(result.Outputs["grad_input"].Shape(), []int{4, 2}) || !slices.Equal(result.Names, []string{"grad_input"}) {
+		t.Errorf("got %v", result)
+	}
+	if result.Execution.GetDevice() != "cpu:0" {
+		t.Errorf("executed as %v", result.Execution)
+	}
+}
+
+func gradientInAnotherDType(t *testing.T, client *opserve.Client) {
+	inputs, attrs := sample()
+	into := make([]opserve.BFloat16, 8)
+	result, err := client.Execute(t.Context(), "SmoothL1LossBackward", inputs, attrs, opserve.Into("grad_input", into))
+	if err != nil || into[0].Float32() != -1 || into[7].Float32() != 1 {
+		t.Fatalf("got %v, %v", into, err)
+	}
+	if values, err := opserve.Values[opserve.BFloat16](result.Outputs["grad_input"]); err != nil || &values[0] != &into[0] {
+		t.Errorf("got %v, %v", values, err)
+	}
+	_, err = client.Execute(t.Context(), "SmoothL1LossBackward", inputs, attrs, opserve.Into("grad_input", into[1:]))
+	checkError(t, err, "opserve: SHAPE_MISMATCH 161002: SmoothL1LossBackward: grad_input: want 8 elements for the output, got 7")
+}
+
+func halfFloatsAndViews(t *testing.T, client *opserve.Client) {
+	half := []opserve.Float16{opserve.NewFloat16(0.25), opserve.NewFloat16(-3), opserve.NewFloat16(2)}
+	result, err := client.Execute(t.Context(), "Hardshrink", opserve.Inputs{"self": opserve.View(half, []int{2}, []int{2}, 0),
+		"nothing": {}}, opserve.Attrs{"lambd": 0.5}, opserve.OutputAs("out", opserve.F32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkValues(t, result.Outputs["out"], float32(0), 2)
+}
+
+func refusedCall(t *testing.T, client *opserve.Client) {
+	inputs, _ := sample()
+	_, err := client.Execute(t.Context(), "SmoothL1LossBackward", inputs, opserve.Attrs{"beta": -1})
+	failed := checkError(t, err, "opserve: OUT_OF_RANGE 161002: SmoothL1LossBackward: beta: want >= 0, got -1")
+	if failed.Code != codes.InvalidArgument || failed.Reason != "OUT_OF_RANGE" || failed.AclnnCode != 161002 ||
+		failed.Operator != "SmoothL1LossBackward" || failed.Parameter != "beta" || failed.Want != ">= 0" || failed.Got != "-1" {
+		t.Errorf("got %+v", failed)
+	}
+}
+
+func mistakesOfCalls(t *testing.T, client *opserve.Client) {
+	_, err := client.Execute(t.Context(), "Relu", opserve.Inputs{"self": opserve.TensorOf(counted(3), 4)}, nil)
+	checkError(t, err, "opserve: SHAPE_MISMATCH 161002: Relu: self: want 4 elements for the shape [4], got 3")
+	_, err = client.Execute(t.Context(), "Relu", opserve.Inputs{"self": opserve.Spec(opserve.F32, 4)}, nil)
+	checkError(t, err, "opserve: MISSING_PARAMETER 161001: Relu: self: want a tensor with elements, got the Spec f32[4]")
+	_, err = client.Execute(t.Context(), "Relu\xff", nil, nil)
+	checkError(t, err, `opserve: INVALID_PARAMETER 161002: operator: want a text in UTF-8, got Relu\xff`)
 }
 
 func TestExecuteBatch(t *testing.T) {

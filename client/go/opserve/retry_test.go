@@ -94,26 +94,31 @@ func full(delay time.Duration) func(context.Context) error {
 	}
 }
 
+// A tried call: what its server does, and what comes of it.
+type tried struct {
+	steps  []func(context.Context) error
+	calls  int
+	atMost time.Duration // of the context; 0 = none
+	code   codes.Code
+	after  time.Duration
+}
+
+var triedCalls = map[string]tried{
+	"unavailable is tried again":            {steps: []func(context.Context) error{gone, gone, gone, fine}, calls: 4},
+	"four tries":                            {steps: []func(context.Context) error{gone, gone, gone, gone, fine}, calls: 4, code: codes.Unavailable},
+	"the server says when":                  {steps: []func(context.Context) error{busy("20"), full(20 * time.Millisecond), fine}, calls: 3},
+	"what no waiting changes":               {steps: []func(context.Context) error{full(0), fine}, calls: 1, code: codes.ResourceExhausted},
+	"a pushback that says no":               {steps: []func(context.Context) error{busy("-1"), fine}, calls: 1, code: codes.ResourceExhausted},
+	"a pushback that is none":               {steps: []func(context.Context) error{busy("soon"), fine}, calls: 1, code: codes.ResourceExhausted},
+	"no try behind the deadline":            {steps: []func(context.Context) error{busy("30000"), fine}, calls: 1, atMost: 20 * time.Second, code: codes.ResourceExhausted, after: 30 * time.Second},
+	"nobody waits for hours":                {steps: []func(context.Context) error{full(5 * time.Hour), fine}, calls: 1, code: codes.ResourceExhausted, after: 5 * time.Hour},
+	"a delay below zero is none":            {steps: []func(context.Context) error{full(-time.Hour), fine}, calls: 1, code: codes.ResourceExhausted},
+	"what another try would not change":     {steps: []func(context.Context) error{func(context.Context) error { return status.Error(codes.Internal, "") }, fine}, calls: 1, code: codes.Internal},
+	"a deadline that passes while it waits": {steps: []func(context.Context) error{late}, calls: 1, atMost: 300 * time.Millisecond, code: codes.DeadlineExceeded},
+}
+
 func TestTries(t *testing.T) {
-	for name, test := range map[string]struct {
-		steps  []func(context.Context) error
-		calls  int
-		atMost time.Duration // of the context; 0 = none
-		code   codes.Code
-		after  time.Duration
-	}{
-		"unavailable is tried again":            {steps: []func(context.Context) error{gone, gone, gone, fine}, calls: 4},
-		"four tries":                            {steps: []func(context.Context) error{gone, gone, gone, gone, fine}, calls: 4, code: codes.Unavailable},
-		"the server says when":                  {steps: []func(context.Context) error{busy("20"), full(20 * time.Millisecond), fine}, calls: 3},
-		"what no waiting changes":               {steps: []func(context.Context) error{full(0), fine}, calls: 1, code: codes.ResourceExhausted},
-		"a pushback that says no":               {steps: []func(context.Context) error{busy("-1"), fine}, calls: 1, code: codes.ResourceExhausted},
-		"a pushback that is none":               {steps: []func(context.Context) error{busy("soon"), fine}, calls: 1, code: codes.ResourceExhausted},
-		"no try behind the deadline":            {steps: []func(context.Context) error{busy("30000"), fine}, calls: 1, atMost: 20 * time.Second, code: codes.ResourceExhausted, after: 30 * time.Second},
-		"nobody waits for hours":                {steps: []func(context.Context) error{full(5 * time.Hour), fine}, calls: 1, code: codes.ResourceExhausted, after: 5 * time.Hour},
-		"a delay below zero is none":            {steps: []func(context.Context) error{full(-time.Hour), fine}, calls: 1, code: codes.ResourceExhausted},
-		"what another try would not change":     {steps: []func(context.Context) error{func(context.Context) error { return status.Error(codes.Internal, "") }, fine}, calls: 1, code: codes.Internal},
-		"a deadline that passes while it waits": {steps: []func(context.Context) error{late}, calls: 1, atMost: 300 * time.Millisecond, code: codes.DeadlineExceeded},
-	} {
+	for name, test := range triedCalls {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			script := &script{steps: test.steps}
