@@ -26,6 +26,7 @@ const (
 	DefaultTarget = "localhost:8500"
 
 	defaultMaxAnswerBytes = 1 << 30
+	maxMetadataBytes      = 1 << 20 // of an answer, with the details of an error
 )
 
 type settings struct {
@@ -132,6 +133,7 @@ func (s *settings) dialOptions() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithTransportCredentials(security),
 		grpc.WithUserAgent("opserve-go/" + Version),
+		grpc.WithMaxHeaderListSize(maxMetadataBytes),
 		grpc.WithDisableRetry(), // Client.call tries again itself
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: again, MinConnectTimeout: 5 * time.Second}),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(s.maxAnswerBytes)),

@@ -32,6 +32,7 @@ type command struct {
 	answer  *pb.Answer
 	err     *Error
 	told    bool // its failure is nobody's concern any more
+	alone   bool // it waits for no other command, and tells of none
 }
 
 // A conversation is the RPC below a session: commands out, answers in, and which failure is told where. Every command is

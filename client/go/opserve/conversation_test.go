@@ -236,3 +236,27 @@ func TestMessagesAreFilled(t *testing.T) {
 		t.Error("the end was not seen")
 	}
 }
+
+func TestQueriesWaitForNoOtherCommand(t *testing.T) {
+	session := withSession(t, &pb.SessionInfo{}, func(stream sessionStream, c *pb.Command) ([]*pb.Answer, [][]byte, error) {
+		switch {
+		case c.GetCopy() != nil:
+			return nil, nil, nil
+		case c.GetQueryStream() != nil:
+			return []*pb.Answer{{Id: c.GetId(), Answer: &pb.Answer_Stream{Stream: &pb.StreamState{}}}}, nil, nil
+		}
+		return fineReply(stream, c)
+	})
+	tensor, err := session.NewTensor(t.Context(), F32, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := session.Copy(t.Context(), tensor, tensor); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if idle, err := session.Idle(ctx); err != nil || idle {
+		t.Errorf("idle %v, %v", idle, err)
+	}
+}

@@ -43,7 +43,8 @@ func (c *Client) openSession(ctx context.Context, device string) (*Session, *Err
 	return session, nil
 }
 
-// Close finishes what was given, ends the session and frees all of it. It tells the first failure that was not told before.
+// Close finishes what was given, ends the session and frees all of it. It tells the first failure that was not told before. It
+// waits for the server as long as the context of OpenSession allows.
 func (s *Session) Close() error { return orNil(s.talk.close()) }
 
 // Cancel drops what waits, ends the session and frees all of it. After Close it does nothing: defer it.
@@ -100,7 +101,7 @@ func (c *DeviceContext) Destroy(ctx context.Context) error {
 // SynchronizeAll waits until what was given to all of the context's streams is done.
 func (c *DeviceContext) SynchronizeAll(ctx context.Context) error {
 	target := &pb.SynchronizeCommand{Target: &pb.SynchronizeCommand_Context{Context: c.id}}
-	_, err := c.session.ask(ctx, &pb.Command{Command: &pb.Command_Synchronize{Synchronize: target}})
+	_, err := c.session.talk.ask(ctx, &command{message: &pb.Command{Command: &pb.Command_Synchronize{Synchronize: target}}})
 	return orNil(err)
 }
 
@@ -119,9 +120,9 @@ func (s *Session) give(ctx context.Context, message *pb.Command) *Error {
 	return s.talk.give(ctx, &command{message: message})
 }
 
-// ask sends a command of no stream and waits for its answer.
+// ask sends a command of no stream and waits for its answer alone.
 func (s *Session) ask(ctx context.Context, message *pb.Command) (*pb.Answer, *Error) {
-	return s.talk.ask(ctx, &command{message: message})
+	return s.talk.ask(ctx, &command{message: message, alone: true})
 }
 
 // A planCache knows the plans of calls that a session made before.

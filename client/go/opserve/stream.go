@@ -105,7 +105,7 @@ func (e *Event) Reached(ctx context.Context) (bool, error) {
 	return answer.GetEvent().GetReached(), orNil(err)
 }
 
-// Synchronize waits until the latest recording was reached.
+// Synchronize waits until the latest recording was reached. What failed before is told elsewhere.
 func (e *Event) Synchronize(ctx context.Context) error {
 	target := &pb.SynchronizeCommand{Target: &pb.SynchronizeCommand_Event{Event: e.id}}
 	_, err := e.session.ask(ctx, &pb.Command{Command: &pb.Command_Synchronize{Synchronize: target}})

@@ -80,7 +80,7 @@ func (t *conversation) wait(ctx context.Context, c *command) *Error {
 
 // before tells whether a command's failure is told where another one is waited for.
 func (c *command) before(other *command) bool {
-	return c.message.GetId() < other.message.GetId() && (c.stream == 0 || other.stream == 0 || c.stream == other.stream)
+	return !other.alone && c.message.GetId() < other.message.GetId() && (c.stream == 0 || other.stream == 0 || c.stream == other.stream)
 }
 
 // giveUp has the server drop a command that nobody waits for any more.

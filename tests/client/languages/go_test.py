@@ -17,6 +17,7 @@ import toolchains
 
 MODULE = ROOT / "client/go"
 GO = (1, 26)
+NO_PLUGINS = 75
 GRADIENT = "grad_input -1 0 1 1 1 1 1 1\n"
 SESSION = """out -1.342 -0.447 0.447 1.342 -1.342 -0.447 0.447 1.342
 grad_input 0.268 -0.358 -0.089 0.179 -0.716 1.252 -0.358 -0.179
@@ -62,7 +63,11 @@ def check_stubs(folder):
     if not shutil.which("protoc") or not run("protoc", "--version").startswith("libprotoc 3.21."):
         print("not checked: the stubs, which are made by protoc 3.21")
         return
-    run("./generate_messages", folder)
+    made = subprocess.run(["./generate_messages", folder], cwd=MODULE, check=False).returncode
+    if made == NO_PLUGINS:
+        toolchains.lacking("the plugins that client/go/generate_messages names, and a way to fetch them")
+    if made != 0:
+        sys.exit(f"client/go/generate_messages ended with status {made}")
     for made in sorted((folder / "opserve/v1").iterdir()):
         if made.read_bytes() != (MODULE / "opserve/v1" / made.name).read_bytes():
             sys.exit(f"client/go/opserve/v1/{made.name} is not what client/go/generate_messages writes")
@@ -99,10 +104,10 @@ def main():
     check_toolchain()
     check_format()
     with tempfile.TemporaryDirectory() as folder:
-        check_stubs(pathlib.Path(folder))
         print(go("test", "-race", "./..."), end="")
         print(go("test", "-run", "^$", "-fuzz", "FuzzAnswer", "-fuzztime", "5s", "-fuzzminimizetime", "1x", "./opserve"), end="")
         check_examples(pathlib.Path(folder))
+        check_stubs(pathlib.Path(folder))
 
 
 if __name__ == "__main__":
