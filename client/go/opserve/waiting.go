@@ -87,7 +87,7 @@ func (c *command) before(other *command) bool {
 func (t *conversation) giveUp(c *command) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	c.told, c.onChunk = true, nil
+	c.told = true
 	if c.answer != nil {
 		delete(t.pending, c.message.GetId())
 	} else if t.ended == nil && !t.finishing {
