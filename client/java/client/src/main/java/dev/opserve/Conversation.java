@@ -72,15 +72,15 @@ final class Conversation {
     String place = Place.ofCaller();
     lock.lock();
     try {
+      if (closing) {
+        throw new IllegalStateException("the session is closed");
+      }
       for (Command.Builder left = discarded.poll(); left != null; left = discarded.poll()) {
         put(new Pending(last + 1, 0, "a cleaner", null), left, null);
       }
       waitUntil(() -> !outbox.isFull() && unanswered < limit());
       if (ended != null) {
         throw ended.again();
-      }
-      if (closing) {
-        throw new IllegalStateException("the session is closed");
       }
       Pending sent = new Pending(last + 1, stream, place, chunks);
       put(sent, command, data);

@@ -7,6 +7,7 @@ import com.google.rpc.RetryInfo;
 import dev.opserve.OpserveException.Failure;
 import io.grpc.Metadata;
 import io.grpc.Status;
+import java.io.IOException;
 import java.time.Duration;
 
 /** What became of a call, as exceptions. */
@@ -50,10 +51,16 @@ final class Errors {
     }
     if (failure == null || failure.code() == Status.Code.OK) {
       String message = status.getDescription() == null ? "" : status.getDescription();
-      failure = Failure.of(status.getCode(), message, status.getCause());
+      failure = Failure.of(codeOf(status), message, status.getCause());
     }
     Duration pushback = failure.retryAfter() == null ? pushbackOf(trailers) : null;
     return of(pushback == null ? failure : failure.after(pushback));
+  }
+
+  /** gRPC's code; a connection that broke while the call was written is UNKNOWN to gRPC's transport, to callers UNAVAILABLE. */
+  private static Status.Code codeOf(Status status) {
+    boolean broken = status.getCode() == Status.Code.UNKNOWN && status.getCause() instanceof IOException;
+    return broken ? Status.Code.UNAVAILABLE : status.getCode();
   }
 
   private static Duration pushbackOf(Metadata trailers) {
