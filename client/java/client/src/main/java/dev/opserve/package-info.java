@@ -10,7 +10,7 @@
  * }</pre>
  *
  * <p>A {@link dev.opserve.Call} is an operator with its inputs and attributes; a {@link dev.opserve.Client} runs it, and a {@link
- * dev.opserve.Session} runs it on tensors that stay on the server. {@code dev.opserve.ops} has a typed call for each operator of the
+ * dev.opserve.Session} runs it on tensors that stay on the server. {@link dev.opserve.ops} has a typed call for each operator of the
  * catalogue. Every failure is an {@link dev.opserve.OpserveException}.
  */
 package dev.opserve;
