@@ -1,0 +1,2 @@
+/** The client beside bare gRPC. */
+package dev.opserve.benchmark;

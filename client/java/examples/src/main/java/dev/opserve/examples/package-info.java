@@ -1,0 +1,2 @@
+/** Programs that show how the client is used. */
+package dev.opserve.examples;
