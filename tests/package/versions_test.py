@@ -19,6 +19,10 @@ PLACES = [
     ("client/python/src/opserve/__init__.py", r'^__version__ = "'),
     ("client/node/package.json", r'^  "version": "'),
     ("client/node/package-lock.json", r'^  "version": "'),
+    ("docs/java.md", r"opserve-bom:"),
+    ("docs/java.md", r"<artifactId>opserve-bom</artifactId>\s*<version>"),
+    *((path.relative_to(ROOT).as_posix(), r"<artifactId>opserve-parent</artifactId>\s*<version>")
+      for path in sorted(ROOT.glob("client/java/**/pom.xml"))),
 ]
 
 

@@ -14,6 +14,7 @@ import java.util.OptionalLong;
 public class OpserveException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
+  /** What is known of it. */
   private final Failure failure;
 
   OpserveException(Failure failure) {

@@ -1,0 +1,82 @@
+"""Builds and tests client/java with Maven: its own tests (vectors, sessions, the guide), javadoc, the examples, and what is generated.
+
+Usage: java_test.py
+
+Maven takes what it needs from this machine's repository, and fetches only what that lacks.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests/support"))
+
+import running_server
+import toolchains
+
+PROJECT = ROOT / "client/java"
+LEAST_JAVA = 17
+LACKING = re.compile(r"in offline mode|Could not transfer|Could not resolve dependencies|could not be resolved")
+GRADIENT = "grad_input -1 0 1 1 1 1 1 1\n"
+PROGRAMS = {  # module and class: what it prints first
+    ("examples", "dev.opserve.examples.Gradient"): GRADIENT,
+    ("examples", "dev.opserve.examples.Resident"): "out -1.342 -0.447 0.447 1.342 -1.342 -0.447 0.447 1.342\n",
+    ("kotlin", "GradientKt"): GRADIENT + "beta: want >= 0, got -1\n",
+}
+
+
+def check_tools():
+    for tool in ("mvn", "java", "javac"):
+        if not shutil.which(tool):
+            toolchains.lacking(tool)
+    told = subprocess.run(["javac", "-version"], capture_output=True, text=True, check=True).stdout
+    if int(re.search(r"(\d+)", told).group(1)) < LEAST_JAVA:
+        toolchains.lacking(f"Java {LEAST_JAVA} (it has {told.strip()})")
+
+
+def maven(*words):
+    """Runs Maven; gives its output and whether it ended well."""
+    ended = subprocess.run(["mvn", "-B", "-ntp", *words], cwd=PROJECT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                           check=False)
+    return ended.stdout, ended.returncode == 0
+
+
+def build():
+    """All of it: the jars, the tests, the documentation."""
+    goals = ["-Prelease", "-Dproto.javadoc.skip=true", "package"]
+    told, well = maven("-o", *goals)
+    if not well and LACKING.search(told):
+        told, well = maven(*goals)
+        if not well and LACKING.search(told):
+            print(told)
+            toolchains.lacking("what client/java needs from Maven Central, and cannot fetch it: is it offline?")
+    if not well:
+        sys.exit(told)
+    print(*re.findall(r"Tests run: .*", told), sep="\n")
+
+
+def run_programs():
+    with tempfile.TemporaryDirectory() as folder, running_server.running_server(pathlib.Path(folder)) as address:
+        for (module, program), wanted in PROGRAMS.items():
+            target = PROJECT / module / "target"
+            path = f"{target / 'classes'}:{(target / 'classpath').read_text(encoding='utf-8')}"
+            printed = subprocess.run(["java", "-cp", path, program, address], text=True, stdout=subprocess.PIPE, check=True).stdout
+            if not printed.startswith(wanted):
+                sys.exit(f"{program}: want {wanted!r}, got {printed!r}")
+
+
+def main():
+    check_tools()
+    build()
+    run_programs()
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run([sys.executable, PROJECT / "proto/generate.py", "--check"], env=environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
