@@ -4,7 +4,10 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.Duration;
 import com.google.rpc.ErrorInfo;
 import com.google.rpc.RetryInfo;
+import dev.opserve.v1.Answer;
 import dev.opserve.v1.GetServerInfoResponse;
+import dev.opserve.v1.SessionInfo;
+import dev.opserve.v1.SessionResponse;
 import io.grpc.Grpc;
 import io.grpc.HandlerRegistry;
 import io.grpc.InsecureServerCredentials;
@@ -29,6 +32,11 @@ final class FakeServer implements AutoCloseable {
   /** Ends a call. */
   interface Step {
     void answer(ServerCall<byte[], byte[]> call);
+
+    /** The same, of a message that is looked at. */
+    default void answer(ServerCall<byte[], byte[]> call, byte[] message) {
+      answer(call);
+    }
   }
 
   private static final MethodDescriptor.Marshaller<byte[]> BYTES = new MethodDescriptor.Marshaller<>() {
@@ -67,6 +75,10 @@ final class FakeServer implements AutoCloseable {
     return (call, headers) -> {
       calls.add(headers);
       call.request(1);
+      if (call.getMethodDescriptor().getType() == MethodDescriptor.MethodType.BIDI_STREAMING) {
+        call.sendHeaders(new Metadata());
+        call.sendMessage(SESSION_INFO);
+      }
       return new ServerCall.Listener<>() {
         @Override
         public void onMessage(byte[] message) {
@@ -74,7 +86,7 @@ final class FakeServer implements AutoCloseable {
           synchronized (steps) {
             step = steps.remove();
           }
-          step.answer(call);
+          step.answer(call, message);
         }
       };
     };
@@ -89,6 +101,11 @@ final class FakeServer implements AutoCloseable {
   }
 
   static final Step FINE = message(GetServerInfoResponse.newBuilder().setVersion("7").build().toByteArray());
+  /** What a session begins with. */
+  private static final byte[] SESSION_INFO = SessionResponse.newBuilder().addAnswers(Answer.newBuilder().setInfo(
+      SessionInfo.newBuilder().setMaxQueuedCommands(100).setRecommendedChunkBytes(1 << 20).setMaxMessageBytes(4 << 20)))
+      .build().toByteArray();
+
   static final Step UNAVAILABLE = call -> call.close(Status.UNAVAILABLE.withDescription("draining"), new Metadata());
   static final Step SILENT = call -> {};
 
