@@ -10,12 +10,8 @@ import io.grpc.Metadata;
 import io.grpc.Status;
 import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
-import java.util.NavigableMap;
 import java.util.Queue;
-import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
@@ -28,8 +24,6 @@ import java.util.function.BooleanSupplier;
  * waits for is kept until the wait for a later command tells it. Any number of threads may use it.
  */
 final class Conversation {
-  private record Waiter(Pending command, boolean forgiving, CompletableFuture<Answer> future) {}
-
   private final Connection connection;
   private final ChunkPlaces places = new ChunkPlaces(this::chunksOf);
   private final ClientCall<Message, Wire.Answer> call;
@@ -39,11 +33,8 @@ final class Conversation {
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   // Guarded by lock:
-  private final NavigableMap<Long, Pending> pending = new TreeMap<>();
-  private final List<Waiter> waiters = new ArrayList<>();
+  private final Commands commands = new Commands();
   private final Outbox outbox = new Outbox();
-  private long last;
-  private int unanswered;
   private boolean sending;
   private boolean closing;
   private boolean draining;
@@ -76,13 +67,13 @@ final class Conversation {
         throw new IllegalStateException("the session is closed");
       }
       for (Command.Builder left = discarded.poll(); left != null; left = discarded.poll()) {
-        put(new Pending(last + 1, 0, "a cleaner", null), left, null);
+        put(new Pending(commands.next(), 0, "a cleaner", null), left, null);
       }
-      waitUntil(() -> !outbox.isFull() && unanswered < limit());
+      waitUntil(() -> !outbox.isFull() && commands.unanswered() < limit());
       if (ended != null) {
         throw ended.again();
       }
-      Pending sent = new Pending(last + 1, stream, place, chunks);
+      Pending sent = new Pending(commands.next(), stream, place, chunks);
       put(sent, command, data);
       return sent;
     } finally {
@@ -95,9 +86,7 @@ final class Conversation {
   }
 
   private void put(Pending command, Command.Builder message, Elements data) {
-    last = command.number;
-    pending.put(command.number, command);
-    unanswered++;
+    commands.add(command);
     outbox.add(message.setId(command.number), data);
     wakeSender();
   }
@@ -179,8 +168,7 @@ final class Conversation {
   private Chunks chunksOf(long command) {
     lock.lock();
     try {
-      Pending found = pending.get(command);
-      return found == null || found.over ? null : found.chunks;
+      return commands.chunksOf(command);
     } finally {
       lock.unlock();
     }
@@ -194,7 +182,7 @@ final class Conversation {
       for (Answer answer : response.getAnswersList()) {
         take(answer, parts);
       }
-      told = settled();
+      told = commands.settled(ended);
       changed.signalAll();
     } finally {
       lock.unlock();
@@ -208,10 +196,7 @@ final class Conversation {
       draining |= answer.hasDraining();
       return;
     }
-    Pending command = pending.get(answer.getId());
-    if (command == null || command.over) {
-      throw Errors.badAnswer("command " + answer.getId() + " is not under way");
-    }
+    Pending command = commands.underWay(answer.getId());
     if (answer.hasChunk()) {
       if (command.chunks == null) {
         throw Errors.badAnswer("a chunk for command " + answer.getId());
@@ -220,20 +205,8 @@ final class Conversation {
       command.chunks.take(answer.getChunk(), bytes, places.filled(bytes, answer));
     }
     if (!answer.getMore()) {
-      over(command, answer);
+      commands.over(command, answer);
     }
-  }
-
-  private void over(Pending command, Answer answer) {
-    command.over = true;
-    command.answer = answer;
-    unanswered--;
-    if (!answer.hasError()) {
-      pending.remove(command.number);
-      return;
-    }
-    Pending failed = answer.getFailedCommand() == 0 ? command : pending.getOrDefault(answer.getFailedCommand(), command);
-    command.error = Errors.of(answer.getError(), failed.number, failed.place);
   }
 
   private void end(OpserveException error) {
@@ -244,7 +217,7 @@ final class Conversation {
         ended = error;
       }
       outbox.clear();
-      told = settled();
+      told = commands.settled(ended);
       changed.signalAll();
     } finally {
       lock.unlock();
@@ -256,70 +229,28 @@ final class Conversation {
 
   /** A command's last answer, or the first failure among it and what came before it, on its stream or on none. */
   CompletableFuture<Answer> whenOver(Pending command) {
-    return waitFor(new Waiter(command, false, new CompletableFuture<>()));
+    return waitFor(command, false);
   }
 
   /**
    * When a command is over that tells the server that failures were told. Those that only followed from them are dropped then.
    */
   CompletableFuture<Answer> whenForgiven(Pending command) {
-    return waitFor(new Waiter(command, true, new CompletableFuture<>()));
+    return waitFor(command, true);
   }
 
-  private CompletableFuture<Answer> waitFor(Waiter waiter) {
+  private CompletableFuture<Answer> waitFor(Pending command, boolean forgiving) {
+    CompletableFuture<Answer> future = new CompletableFuture<>();
     List<Runnable> told;
     lock.lock();
     try {
-      waiters.add(waiter);
-      told = settled();
+      commands.await(command, forgiving, future);
+      told = commands.settled(ended);
     } finally {
       lock.unlock();
     }
     told.forEach(Runnable::run);
-    return waiter.future;
-  }
-
-  /** Takes those waiters out whose wait is over; what is given back tells them, once the lock is free. */
-  private List<Runnable> settled() {
-    List<Runnable> told = new ArrayList<>();
-    for (Iterator<Waiter> each = waiters.iterator(); each.hasNext(); ) {
-      Waiter waiter = each.next();
-      Pending command = waiter.command;
-      boolean over = command.over && (waiter.forgiving || !anyUnderWayBefore(command));
-      if (!over && ended == null) {
-        continue;
-      }
-      each.remove();
-      OpserveException error = !over ? ended.again() : waiter.forgiving ? forgiven(command) : firstFailure(command);
-      told.add(error == null ? () -> waiter.future.complete(command.answer) : () -> waiter.future.completeExceptionally(error));
-    }
-    return told;
-  }
-
-  private boolean anyUnderWayBefore(Pending command) {
-    return pending.headMap(command.number).values().stream().anyMatch(other -> !other.over && other.precedes(command));
-  }
-
-  /** The failure that came first, all of which are told with it; null where all went well. */
-  private OpserveException firstFailure(Pending command) {
-    OpserveException first = command.error;
-    for (Iterator<Pending> each = pending.headMap(command.number, true).values().iterator(); each.hasNext(); ) {
-      Pending other = each.next();
-      if (other.error == null || (other != command && !other.precedes(command))) {
-        continue;
-      }
-      each.remove();
-      if (first == null || other.error.failure().command() < first.failure().command()) {
-        first = other.error;
-      }
-    }
-    return first;
-  }
-
-  private OpserveException forgiven(Pending command) {
-    pending.headMap(command.number, true).values().removeIf(
-        other -> other == command || (other.error != null && other.error.reason().equals("STREAM_FAILED")));
-    return null;
+    return future;
   }
 
   /** Under the lock: until something is so, or the RPC has ended; then, unless it is so, throws what ended it. */
@@ -371,15 +302,9 @@ final class Conversation {
       closing = true;
       wakeSender();
       awaitEnd();
-      List<Pending> untold = new ArrayList<>(pending.values());
-      pending.clear();
-      for (Pending command : untold) {
-        if (command.error != null) {
-          throw command.error.again();
-        }
-      }
-      if (!untold.isEmpty()) {
-        throw ended.again();
+      OpserveException untold = commands.untold(ended);
+      if (untold != null) {
+        throw untold.again();
       }
     } finally {
       lock.unlock();

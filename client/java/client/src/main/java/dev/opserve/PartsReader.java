@@ -20,6 +20,9 @@ final class PartsReader {
   private static final int FIXED64 = 1;
   private static final int DELIMITED = 2;
   private static final int FIXED32 = 5;
+  /** More than any answer has: 4096 calls of a batch with 32 outputs each, and what describes them. */
+  private static final int MAX_ENTRIES = 1 << 17;
+  private static final int MAX_HEADER_BYTES = 64 << 20;
 
   private final InputStream in;
   private final Places places;
@@ -71,6 +74,9 @@ final class PartsReader {
   }
 
   private void takeEntry(int size) throws IOException {
+    if (raw.size() == MAX_ENTRIES) {
+      throw Errors.badAnswer("more than " + MAX_ENTRIES + " entries of raw");
+    }
     if (header.size() != taken.length) {
       taken = header.toByteArray();
     }
@@ -110,6 +116,9 @@ final class PartsReader {
   private void copy(int count) throws IOException {
     if (count > left) {
       throw shortened();
+    }
+    if (count > MAX_HEADER_BYTES - header.size()) {
+      throw Errors.badAnswer("more than " + MAX_HEADER_BYTES + " bytes besides raw");
     }
     byte[] bytes = in.readNBytes(count);
     if (bytes.length != count) {

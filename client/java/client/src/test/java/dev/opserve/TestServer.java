@@ -8,14 +8,14 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /** An opserve-server on a free port: the program of $OPSERVE_BIN_DIR. */
-final class TestServer implements AutoCloseable {
+public final class TestServer implements AutoCloseable {
   private static final int START_SECONDS = 60;
 
   private final Path folder;
   private final Process process;
   private final String address;
 
-  TestServer(String... flags) throws IOException, InterruptedException {
+  public TestServer(String... flags) throws IOException, InterruptedException {
     this(List.of("--listen", "localhost:0"), flags);
   }
 
@@ -45,7 +45,7 @@ final class TestServer implements AutoCloseable {
     return Path.of(folder, "opserve-server").toString();
   }
 
-  String address() {
+  public String address() {
     return address;
   }
 

@@ -38,6 +38,7 @@ import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /** The vectors of proto/conformance, sent and read as the client sends and reads. */
@@ -192,7 +193,7 @@ class VectorsTest {
       call.sendMessage(messageOf(Json.read(message, SessionRequest.newBuilder())));
     }
     call.halfClose();
-    return new Came(answers, end.get(LIMIT.toSeconds(), TimeUnit.SECONDS)) ;
+    return new Came(answers, end.get(LIMIT.toSeconds(), TimeUnit.SECONDS));
   }
 
   /** An answer as JSON with the entries that it names, numbered anew in the order in which it first names them. */
@@ -223,12 +224,14 @@ class VectorsTest {
     return named.indexOf(index);
   }
 
-  @org.junit.jupiter.api.Test
-  void anAnswerMayBeReadIntoTheProgramsMemory() {
-    ByteBuffer direct = ByteBuffer.allocateDirect(12);
-    Tensor into = Tensor.of(DataType.FLOAT32, direct);
+  @Test
+  void theServerSendsAnAnswerSoThatItIsReadIntoTheProgramsMemory() {
+    Tensor into = Tensor.of(DataType.FLOAT32, ByteBuffer.allocateDirect(12));
     Call call = Call.of("Relu").input("self", Tensor.of(new float[] {-1, 2, 3})).output("out", into);
-    Result result = connection.call(Requests.execute(call), LIMIT);
-    assertArrayEquals(new float[] {0, 2, 3}, result.get("out").toFloats());
+    Placement placement = new Placement(call);
+    Request<Boolean> request = new Request<>(
+        "Execute", Requests.execute(call).message(), placement, parts -> placement.filled(parts.raw().get(0), "out"));
+    assertTrue(connection.call(request, LIMIT));
+    assertArrayEquals(new float[] {0, 2, 3}, into.toFloats());
   }
 }

@@ -103,6 +103,19 @@ class WireTest {
     assertTrue(refused > 1000, "seed " + SEED);
   }
 
+  @Test
+  void anAnswerHasNoMoreEntriesAndSmallFieldsThanThereMayBe() throws IOException {
+    byte[] entries = new byte[2 * ((1 << 17) + 1)];
+    for (int i = 0; i < entries.length; i += 2) {
+      entries[i] = 0x7A;
+    }
+    assertTrue(assertThrows(InternalException.class, () -> taken(entries)).getMessage().contains("131072 entries"));
+    assertEquals(1 << 17, taken(java.util.Arrays.copyOf(entries, entries.length - 2)).raw().size());
+    byte[] header = new byte[(64 << 20) + 16];
+    System.arraycopy(new byte[] {0x0A, (byte) 0x8A, (byte) 0x80, (byte) 0x80, 0x20}, 0, header, 0, 5); // a field of 64 MiB + 10
+    assertTrue(assertThrows(InternalException.class, () -> taken(header)).getMessage().contains("besides raw"));
+  }
+
   private static void refused(dev.opserve.v1.Tensor.Builder output, String... raw) throws IOException {
     ExecuteResponse.Builder response = ExecuteResponse.newBuilder().addOutputs(output.setName("out"));
     for (String entry : raw) {
