@@ -17,6 +17,7 @@ PLACES = [
     ("client/go/opserve/connect.go", r'^\tVersion = "'),
     ("client/python/pyproject.toml", r'^version = "'),
     ("client/python/src/opserve/__init__.py", r'^__version__ = "'),
+    ("client/rust/Cargo.toml", r'^version = "'),
     ("client/node/package.json", r'^  "version": "'),
     ("client/node/package-lock.json", r'^  "version": "'),
     ("docs/java.md", r"opserve-bom:"),
