@@ -9,6 +9,7 @@
 #include <span>
 
 #include "absl/hash/hash.h"
+#include "absl/strings/str_cat.h"
 
 namespace opserve::server {
 namespace {
@@ -98,6 +99,12 @@ std::string PeerAddress::host() const {
   const void* start = is_ipv4() ? bytes_.data() + kMappedPrefix : bytes_.data();
   ::inet_ntop(is_ipv4() ? AF_INET : AF_INET6, start, text.data(), text.size());
   return text.data();
+}
+
+std::string PeerAddress::text() const {
+  if (!is_ip_) return "unix:";
+  return is_ipv4() ? absl::StrCat("ipv4:", host(), ":", port_)
+                   : absl::StrCat("ipv6:%5B", host(), "%5D:", port_);
 }
 
 }  // namespace opserve::server

@@ -28,6 +28,8 @@ class PeerAddress {
   ClientId client() const;
   // For people, without the port: "127.0.0.1", "::1", "unix".
   std::string host() const;
+  // As Parse reads it.
+  std::string text() const;
 
   friend bool operator==(const PeerAddress&, const PeerAddress&) = default;
   template <typename H>

@@ -66,6 +66,16 @@ std::vector<int64_t> VariableShape(std::string_view words) {
       static_cast<size_t>(1 + std::count(extents.begin(), extents.end(), ',')), -1);
 }
 
+inference::ServerMetadataResponse EncodeServerMetadata() {
+  inference::ServerMetadataResponse out;
+  out.set_name(kPlatform);
+  out.set_version(OPSERVE_VERSION);
+  for (const char* extension :
+       {"binary_tensor_data", "parameters", "model_configuration", "statistics"})
+    out.add_extensions(extension);
+  return out;
+}
+
 inference::ModelMetadataResponse EncodeModelMetadata(const Operator& op) {
   inference::ModelMetadataResponse out;
   out.set_name(std::string(op.name));

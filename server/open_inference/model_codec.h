@@ -23,6 +23,9 @@ absl::StatusOr<const Operator*> FindModel(std::string_view name, std::string_vie
 // any rank has one.
 std::vector<int64_t> VariableShape(std::string_view words);
 
+// The server's name, version and extensions.
+inference::ServerMetadataResponse EncodeServerMetadata();
+
 inference::ModelMetadataResponse EncodeModelMetadata(const Operator& op);
 inference::ModelConfig EncodeModelConfig(const Operator& op);
 

@@ -35,11 +35,12 @@ MAY_INCLUDE = {
     "server/connections": ["core/base", "server/log"],
     "server/codec": BELOW_SERVER + ["proto", "server/counters"],
     "server/open_inference": BELOW_SERVER + ["proto", "server/codec"],
-    "server/tracing": ["core/base", "server/codec", "server/log"],
+    "server/tracing": ["core/base", "server/codec", "server/counters", "server/log"],
     "server/shared_memory": ["core/base", "proto", "server/codec"],
     "server/calls": BELOW_SERVER
     + ["proto", "server/codec", "server/counters", "server/open_inference", "server/shared_memory"],
     "server/session": BELOW_SERVER + ["proto", "server/calls", "server/codec"],
+    "server/rest": BELOW_SERVER + ["proto", "server/calls", "server/codec", "server/open_inference"],
     "server/transport/messages": ["core/base", "server/codec", "server/session"],
     "server/transport/unary": BELOW_SERVER
     + ["proto", "server/calls", "server/codec", "server/connections", "server/counters", "server/identity"]
@@ -56,10 +57,13 @@ MAY_INCLUDE = {
     + ["server/calls", "server/connections", "server/counters", "server/flags", "server/session"]
     + ["server/shared_memory"],
     "server/http/playground": BELOW_SERVER + ["server/http/port", "server/http/views"],
+    "server/http/inference": BELOW_SERVER
+    + ["proto", "server/calls", "server/codec", "server/connections", "server/counters", "server/http/port", "server/identity"]
+    + ["server/open_inference", "server/rest", "server/session", "server/tracing"],
     "server/http": ["core/base", "server/connections", "server/http/playground", "server/http/port"]
     + ["server/http/views"],
     "server": ["core/base"]
-    + ["server/connections", "server/counters", "server/flags", "server/http", "server/http/port"]
+    + ["server/connections", "server/counters", "server/flags", "server/http", "server/http/inference", "server/http/port"]
     + ["server/http/views", "server/identity", "server/log", "server/shared_memory"]
     + ["server/tracing", "server/transport/process", "server/transport/services", "server/transport/unary"],
     "client/cpp/include": BELOW_CLIENT,
@@ -107,7 +111,7 @@ RESTRICTED = [
     (
         "protobuf",
         r"google/protobuf/|.*\.pb\.h$",
-        r"server/(calls|codec|open_inference|session|shared_memory|transport)/|client/cli/main\.|client/cpp/(session|wire)/|client/loadtest/calls/",
+        r"server/(calls|codec|http/inference|open_inference|rest|session|shared_memory|transport)/|client/cli/main\.|client/cpp/(session|wire)/|client/loadtest/calls/",
     ),
     ("OpenSSL", r"openssl/", r"server/identity/"),
     ("oneTBB", r"(tbb|oneapi)/", r"core/workers/thread_arena\.cc"),

@@ -90,13 +90,7 @@ class GrpcInferenceService final : public InferenceService,
                                     ByteBuffer& response_bytes) const {
     inference::ServerMetadataRequest request;
     OPSERVE_RETURN_IF_ERROR(ReadMessage(request_bytes, request));
-    inference::ServerMetadataResponse response;
-    response.set_name("opserve");
-    response.set_version(OPSERVE_VERSION);
-    for (const char* extension :
-         {"binary_tensor_data", "parameters", "model_configuration", "statistics"})
-      response.add_extensions(extension);
-    response_bytes = WriteMessage(response);
+    response_bytes = WriteMessage(EncodeServerMetadata());
     return absl::OkStatus();
   }
 

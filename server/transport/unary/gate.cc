@@ -1,34 +1,17 @@
 #include "server/transport/unary/gate.h"
 
-#include <iterator>
-#include <optional>
-#include <string>
 #include <string_view>
+#include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "core/base/op_error.h"
+#include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "server/connections/peer_address.h"
+#include "server/identity/bearer.h"
 
 namespace opserve::server {
 namespace {
 
 constexpr char kAuthorization[] = "authorization";
-constexpr std::string_view kBearer = "Bearer ";
-
-absl::Status Refusal(ErrorReason reason, std::string want, std::string got) {
-  return MakeError({.reason = reason,
-                    .op = {},
-                    .parameter = kAuthorization,
-                    .want = std::move(want),
-                    .got = std::move(got)});
-}
-
-absl::Status Unknown(std::string got) {
-  return Refusal(ErrorReason::kUnauthenticated,
-                 "'Bearer ' and a token that the server knows (--token-file)", std::move(got));
-}
 
 }  // namespace
 
@@ -38,17 +21,10 @@ ClientId Caller::client() const {
 
 absl::StatusOr<Caller> Gate::Ask(Role role, const grpc::CallbackServerContext& context) const {
   const auto [first, last] = context.client_metadata().equal_range(kAuthorization);
-  if (first == last) return Unknown("nothing");
-  if (std::next(first) != last) return Unknown("several");
-  const std::string_view text(first->second.data(), first->second.size());
-  if (!absl::StartsWithIgnoreCase(ToAbsl(text), ToAbsl(kBearer))) return Unknown("something else");
-  const std::shared_ptr<const TokenTable> tokens = tokens_->current();
-  const TokenTable::Entry* entry = tokens->Find(text.substr(kBearer.size()));
-  if (entry == nullptr) return Unknown("another token");
-  if (entry->Has(role)) return Caller(context, entry->client());
-  return Refusal(ErrorReason::kPermissionDenied,
-                 absl::StrCat("a token with the role ", ToAbsl(RoleName(role))),
-                 absl::StrCat("that of ", entry->name, ", which has ", entry->RoleNames()));
+  std::vector<std::string_view> values;
+  for (auto at = first; at != last; ++at) values.emplace_back(at->second.data(), at->second.size());
+  OPSERVE_ASSIGN_OR_RETURN(const ClientId client, CheckBearer(*tokens_, role, values));
+  return Caller(context, client);
 }
 
 absl::StatusOr<Caller> Gate::Admit(Role role, const grpc::CallbackServerContext& context) const {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/status_macros.h"
-#include "server/codec/message_scanner.h"
+#include "server/calls/infer_plan.h"
 #include "server/open_inference/infer_request.h"
 #include "server/transport/unary/one_shot_call.h"
 
@@ -13,9 +13,6 @@ namespace opserve::server {
 namespace {
 
 using inference::ModelInferRequest;
-
-// Before the header in a plan's key: neither a message nor a session's key begins so.
-constexpr char kKeyMark = 7;
 
 class InferCall final : public OneShotCall {
  public:
@@ -25,18 +22,7 @@ class InferCall final : public OneShotCall {
   absl::StatusOr<std::shared_ptr<const PlannedCall>> FindPlan(SplitMessage& message) override {
     OPSERVE_ASSIGN_OR_RETURN(InferHeader header, SplitInferHeader(message.header));
     id_ = std::move(header.id);
-    std::string key(1, kKeyMark);
-    key.append(header.call);
-    const size_t entries = message.raw.size();
-    std::shared_ptr<const PlannedCall> known = with().plans.Find(key, entries);
-    if (known != nullptr) return known;
-    ModelInferRequest request;
-    OPSERVE_RETURN_IF_ERROR(ParseHeader(header.call, request));
-    OPSERVE_ASSIGN_OR_RETURN(const DecodedInfer decoded, DecodeInferRequest(request, entries));
-    OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<const PlannedCall> planned,
-                             PlannedCall::MakeInfer(with().engine, decoded, message.raw));
-    with().plans.Put(std::move(key), entries, planned);
-    return planned;
+    return FindInferPlan(with().engine, with().plans, header.call, message.raw);
   }
 
   size_t MaxResponseBytes(const PlannedCall& planned) const override {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/status_macros.h"
-#include "server/codec/output_codec.h"
+#include "server/calls/infer_plan.h"
 #include "server/transport/unary/deadline.h"
 
 namespace opserve::server {
@@ -20,7 +20,7 @@ absl::Status OneShotCall::Begin(const grpc::ByteBuffer& request) {
   OneShot shot;
   OPSERVE_RETURN_IF_ERROR(
       planned_->Assemble(std::move(message_.raw), with().regions, shot, regions_));
-  OPSERVE_RETURN_IF_ERROR(CheckAnswer(shot));
+  OPSERVE_RETURN_IF_ERROR(CheckAnswer(shot, MaxResponseBytes(*planned_), with().max_message_bytes));
   // What is small and quick is not worth finding out whose it is.
   if (!RunsInline(*shot.plan) || MaxResponseBytes(*planned_) > kSmallAnswerBytes)
     shot.client = client();
@@ -32,14 +32,6 @@ absl::Status OneShotCall::Begin(const grpc::ByteBuffer& request) {
   meter().HandOver(shot.plan->call.op->name);
   with().engine.Submit(std::move(shot));
   return absl::OkStatus();
-}
-
-absl::Status OneShotCall::CheckAnswer(const OneShot& shot) const {
-  const size_t bytes = MaxResponseBytes(*planned_);
-  if (bytes <= static_cast<size_t>(with().max_message_bytes)) return absl::OkStatus();
-  // A shape without bytes behind it is what it is, not a large answer.
-  OPSERVE_RETURN_IF_ERROR(CheckStorages(*shot.plan, shot.storages, shot.output_storages));
-  return CheckAnswerSize(shot.plan->call, bytes, with().max_message_bytes);
 }
 
 void OneShotCall::End(absl::StatusOr<Outputs> outputs) {

@@ -38,7 +38,6 @@ class OneShotCall : public EngineCall {
 
  private:
   absl::Status Begin(const grpc::ByteBuffer& request) final;
-  absl::Status CheckAnswer(const OneShot& shot) const;
   void End(absl::StatusOr<Outputs> outputs);
 
   const uint32_t raw_field_;
