@@ -20,6 +20,8 @@ class Access {
   void Reload();
 
   const Gate& gate() const { return *gate_; }
+  // nullptr where nobody is asked.
+  const TokenStore* tokens() const { return tokens_.get(); }
   // nullptr where there is no TLS.
   const CertificateStore* certificates() const { return certificates_.get(); }
 

@@ -13,6 +13,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/clock.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
@@ -22,7 +23,7 @@
 #include "server/connections/listener.h"
 #include "server/connections/unix_socket.h"
 #include "server/descriptors.h"
-#include "server/http/monitor.h"
+#include "server/http_side.h"
 #include "server/observing.h"
 #include "server/open_addresses.h"
 #include "server/shared_memory/memory_socket.h"
@@ -100,19 +101,19 @@ class GrpcServer final : public Server {
     if (config.channelz) OPSERVE_RETURN_IF_ERROR(CheckChannelz(addresses_));
     if (!config.tls.is_on() && !config.insecure)
       OPSERVE_RETURN_IF_ERROR(CheckNoneIsOpen(addresses_));
-    OPSERVE_ASSIGN_OR_RETURN(std::vector<Listener> http, ListenForHttp(config));
+    OPSERVE_RETURN_IF_ERROR(http_.Listen(config));
     RehearseThreads(kThreadsOfGrpc, "for gRPC");  // it has none yet
     SetUpGrpc();
     OPSERVE_RETURN_IF_ERROR(StartGrpc(config));
     OPSERVE_RETURN_IF_ERROR(StartAccepting(std::move(listeners), config.connections));
-    OPSERVE_RETURN_IF_ERROR(ServeHttp(std::move(http), config.flags));
+    OPSERVE_RETURN_IF_ERROR(ServeHttp(config));
     health_->SetServing(true);
     readiness_.SetReady();
-    return WritePortFile(config.port_file, addresses_, http_address_);
+    return WritePortFile(config.port_file, addresses_, http_.address());
   }
 
   const std::vector<std::string>& addresses() const override { return addresses_; }
-  const std::string& http_address() const override { return http_address_; }
+  const std::string& http_address() const override { return http_.address(); }
   Engine& engine() override { return *engine_; }
 
   void TrimIdleMemory(absl::Duration age) override {
@@ -158,8 +159,10 @@ class GrpcServer final : public Server {
   void AnnounceStop() override { StopServing("the server is about to stop (--grace-period)"); }
 
   void Shutdown(absl::Duration drain) override {
+    const absl::Time start = Clock::Real().Now();
+    http_.RefuseCalls();
     if (server_ != nullptr) ShutDownGrpc(drain);
-    http_.reset();
+    http_.End(start + drain - Clock::Real().Now());
     StopTracing();
     memory_socket_.reset();
     for (const std::string& path : sockets_) RemoveSocket(path);
@@ -175,6 +178,7 @@ class GrpcServer final : public Server {
   void StopServing(std::string why) {
     StopBeingReady(std::move(why));
     if (inference_ != nullptr) inference_->SetDraining();
+    http_.SetNotReady();
   }
 
   void ShutDownGrpc(absl::Duration drain) {
@@ -262,26 +266,24 @@ class GrpcServer final : public Server {
     return listeners;
   }
 
-  absl::StatusOr<std::vector<Listener>> ListenForHttp(const ServerConfig& config) {
-    if (config.http.empty()) return std::vector<Listener>();
-    OPSERVE_ASSIGN_OR_RETURN(Listening listening,
-                             Listen(config.http, config.unix_socket_mode, "--http"));
-    http_address_ = std::move(listening.address);
-    return std::move(listening.listeners);
-  }
-
-  absl::Status ServeHttp(std::vector<Listener> listeners, const std::vector<FlagValue>& flags) {
-    if (listeners.empty()) return absl::OkStatus();
-    OPSERVE_ASSIGN_OR_RETURN(http_, StartMonitor(std::move(listeners),
-                                                 {.engine = *engine_,
-                                                  .counters = counters_,
-                                                  .connections = watches_.connections(),
-                                                  .plans = plans_,
-                                                  .host_memory = *watches_.host_memory(),
-                                                  .regions = regions_.get(),
-                                                  .readiness = readiness_},
-                                                 {.addresses = addresses_, .flags = flags}));
-    return absl::OkStatus();
+  absl::Status ServeHttp(const ServerConfig& config) {
+    const ViewSources sources = {.engine = *engine_,
+                                 .counters = counters_,
+                                 .connections = watches_.connections(),
+                                 .plans = plans_,
+                                 .host_memory = *watches_.host_memory(),
+                                 .regions = regions_.get(),
+                                 .readiness = readiness_};
+    return http_.Serve(config, sources,
+                       {.engine = *engine_,
+                        .counters = counters_,
+                        .observer = observer_,
+                        .plans = plans_,
+                        .host_memory = *watches_.host_memory(),
+                        .tokens = access_.tokens(),
+                        .max_message_bytes = config.max_message_bytes,
+                        .client_share = config.clients.share},
+                       addresses_);
   }
 
   absl::Status StartGrpc(const ServerConfig& config) {
@@ -369,8 +371,7 @@ class GrpcServer final : public Server {
   bool tracing_stopped_ = false;
   std::set<std::string> lost_devices_;  // that were told of
   Readiness readiness_;
-  std::string http_address_;
-  std::unique_ptr<HttpPort> http_;  // none where it is not wanted; reads of all that is above
+  HttpSide http_;  // reads of all that is above
 };
 
 }  // namespace

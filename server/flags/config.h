@@ -61,6 +61,7 @@ struct ServerConfig {
   std::vector<std::string> listen = {"localhost:8500"};  // host:port or unix:path
   std::string port_file;                                 // empty = none
   std::string http;                                      // host:port; empty = none
+  std::string http_allowed_origin;                       // of web pages; "*" = all, empty = none
   mode_t unix_socket_mode = 0600;                        // of those, and of shared memory's
   TlsConfig tls;                                         // of host:port, not of unix:path
   bool insecure = false;                                 // other machines need no TLS

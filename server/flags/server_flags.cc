@@ -31,6 +31,16 @@ constexpr Bounds kCountOrNone = {.least = 0, .most = kCount.most};
 constexpr Bounds kCalls = {.least = 1, .most = 1 << 24};
 constexpr Bounds kStreams = {.least = 1, .most = 1 << 20};
 
+// As browsers send it: a scheme, a host, perhaps a port, and nothing behind.
+absl::Status CheckOrigin(const std::string& text) {
+  const size_t host = text.find("://");
+  const bool is_origin = host != std::string::npos && host > 0 && host + 3 < text.size() &&
+                         text.find_first_of("/ \r\n\t", host + 3) == std::string::npos;
+  if (text == "*" || is_origin) return absl::OkStatus();
+  return InvalidParameter("--http-allow-origin", "an origin (https://example.org) or *",
+                          Quoted(text));
+}
+
 void AddListenFlags(FlagSet& flags, ServerConfig& config) {
   flags.SetGroup("Network");
   flags.AddList("--listen", "ADDRESS", config.listen.front(),
@@ -54,8 +64,17 @@ void AddListenFlags(FlagSet& flags, ServerConfig& config) {
   flags.Add(
       "--http", "ADDRESS", config.http,
       "Answer HTTP there, for people and for what watches the server: /, /metrics,\n"
-      "/livez, /readyz. A port of localhost, or host:port. Default: none.",
+      "/livez, /readyz; and the Open Inference Protocol, /v2 (--open-inference), where other\n"
+      "machines can connect only with --insecure. A port of localhost, or host:port. Default: "
+      "none.",
       [&http = config.http](const std::string& text) { return Set(http, ParseHttpAddress(text)); });
+  flags.Add("--http-allow-origin", "ORIGIN", config.http_allowed_origin,
+            "Let web pages of this origin (https://example.org), or * for all, call /v2.\n"
+            "Default: none but the port's own.",
+            [&origin = config.http_allowed_origin](const std::string& text) {
+              origin = text;
+              return CheckOrigin(text);
+            });
 }
 
 void AddPath(FlagSet& flags, const char* flag, std::string& path, const char* help) {
@@ -278,7 +297,7 @@ void AddClientFlags(FlagSet& flags, ClientConfig& config) {
   flags.Add(
       "--open-inference", "on|off", "on",
       "Serve the Open Inference Protocol (KServe v2, as Triton's clients speak it) beside our\n"
-      "own: gRPC's inference.GRPCInferenceService, on the same addresses.",
+      "own: gRPC's inference.GRPCInferenceService, on the same addresses, and by HTTP on --http.",
       [&open_inference = config.open_inference](const std::string& text) {
         open_inference = text == "on";
         return text == "on" || text == "off"

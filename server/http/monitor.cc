@@ -82,12 +82,20 @@ std::vector<HttpRoute> RoutesOf(const ViewSources& sources,
 
 }  // namespace
 
+HttpLimits LimitsWithApi() {
+  HttpLimits limits;
+  limits.max_connections = 256;
+  limits.idle_time = absl::Seconds(50);
+  return limits;
+}
+
 absl::StatusOr<std::unique_ptr<HttpPort>> StartMonitor(std::vector<Listener> listeners,
-                                                       const ViewSources& sources,
-                                                       PageOptions page) {
+                                                       const ViewSources& sources, PageOptions page,
+                                                       HttpApi* api) {
   const auto monitor = std::make_shared<Monitor>(sources, std::move(page));
-  return HttpPort::Start(std::move(listeners), RoutesOf(sources, monitor),
-                         [monitor] { monitor->Tick(); });
+  return HttpPort::Start(
+      std::move(listeners), RoutesOf(sources, monitor), [monitor] { monitor->Tick(); },
+      api == nullptr ? HttpLimits() : LimitsWithApi(), api);
 }
 
 }  // namespace opserve::server

@@ -19,9 +19,12 @@ namespace opserve::server {
 //   /        the page for people; it loads itself anew every few seconds, unless with ?refresh=0
 //   /playground, /playground.js
 //            operators to play with: see Playground
-// until the port is destroyed; `sources` must outlive it. HttpPort::Start's errors.
+// until the port is destroyed; `sources` must outlive it, and `api`, which answers besides where it
+// is not nullptr, and with LimitsWithApi. HttpPort::Start's errors.
 absl::StatusOr<std::unique_ptr<HttpPort>> StartMonitor(std::vector<Listener> listeners,
-                                                       const ViewSources& sources,
-                                                       PageOptions page);
+                                                       const ViewSources& sources, PageOptions page,
+                                                       HttpApi* api = nullptr);
+// Of a port that has an API: more connections, which may rest longer.
+HttpLimits LimitsWithApi();
 
 }  // namespace opserve::server

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,9 @@ class InferForm {
 
   // Large outputs are not copied.
   WrittenMessage Write(std::string_view id, Outputs outputs) const;
+
+  // The outputs that the answer has, in its order.
+  std::span<const size_t> entries() const { return entries_; }
 
   // How long the client waits, from when the call came.
   absl::Duration timeout() const { return timeout_; }

@@ -32,10 +32,6 @@ constexpr uint32_t kOfInputTag = BytesTag(InputTensor::kParametersFieldNumber);
 constexpr uint32_t kOfOutputTag =
     BytesTag(ModelInferRequest::InferRequestedOutputTensor::kParametersFieldNumber);
 
-// Of a request and its tensors together. A parameter takes seven bytes, an object of it twenty
-// times as many.
-constexpr size_t kMaxInferParameters = 256;
-
 constexpr std::string_view kDevice = "opserve_device";
 constexpr std::string_view kRegion = "shared_memory_region";
 constexpr std::string_view kOutputMask = "output_mask";

@@ -14,6 +14,9 @@ namespace opserve::server {
 
 // More inputs or outputs than this no operator has.
 inline constexpr size_t kMaxInferTensors = 64;
+// Of a request and its tensors together. A parameter takes seven bytes, an object of it twenty
+// times as many.
+inline constexpr size_t kMaxInferParameters = 256;
 
 // What a request has besides its raw entries, in two parts.
 struct InferHeader {

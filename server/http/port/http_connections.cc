@@ -40,7 +40,7 @@ void HttpConnections::CutOne() {
   Connection* chosen = nullptr;
   size_t most = 0;
   for (Connection& each : connections_) {
-    if (each.is_cut) continue;
+    if (each.is_cut || each.is_waiting) continue;
     const size_t count = CountOf(each.client);
     if (count < most || (count == most && each.since >= chosen->since)) continue;
     chosen = &each;
@@ -51,13 +51,14 @@ void HttpConnections::CutOne() {
 
 void HttpConnections::CutThoseSince(absl::Time before) {
   for (Connection& each : connections_) {
-    if (!each.is_cut && each.since <= before) CutConnection(each);
+    if (!each.is_cut && !each.is_waiting && each.since + each.extra <= before) CutConnection(each);
   }
 }
 
 void HttpConnections::CutThoseLeftSince(absl::Time before) {
   for (Connection& each : connections_) {
-    if (!each.is_cut && each.since <= before && HasLeft(each)) CutConnection(each);
+    if (!each.is_cut && !each.is_waiting && each.since <= before && HasLeft(each))
+      CutConnection(each);
   }
 }
 

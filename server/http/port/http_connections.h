@@ -15,7 +15,9 @@ class HttpConnections {
   struct Connection {
     int socket = -1;  // somebody else's; open as long as this is in the table
     ClientId client = ClientId::kNone;
-    absl::Time since;  // it came, or its last request was over
+    absl::Time since;  // it came, or its last request was over, or the answer to one began to leave
+    absl::Duration extra;     // time for bytes that its request or its answer has
+    bool is_waiting = false;  // for an answer that is not known yet
     bool is_cut = false;
   };
 
@@ -26,9 +28,10 @@ class HttpConnections {
   size_t size() const { return connections_.size(); }
 
   // Shuts the one down that has gone longest without a whole request, of the client that has most:
-  // so that one client that holds many keeps out nobody else.
+  // so that one client that holds many keeps out nobody else. Never one that waits.
   void CutOne();
-  // Shuts those down that have gone without a whole request since `before`.
+  // Shuts those down that have gone without a whole request since `before` and their extra time,
+  // and do not wait.
   void CutThoseSince(absl::Time before);
   // Likewise, those whose clients send nothing more: an answer that is still on its way is lost.
   void CutThoseLeftSince(absl::Time before);

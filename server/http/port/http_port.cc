@@ -1,55 +1,42 @@
 #include "server/http/port/http_port.h"
 
 #include <microhttpd.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/base/thread.h"
 #include "core/base/unique_fd.h"
-#include "server/connections/peer_address.h"
 #include "server/http/port/cpu_budget.h"
 #include "server/http/port/host_name.h"
+#include "server/http/port/http_answer.h"
 #include "server/http/port/http_connections.h"
+#include "server/http/port/http_head.h"
 #include "server/http/port/request_rate.h"
+#include "server/http/port/socket_ends.h"
+#include "server/http/port/waiting_call.h"
 
 namespace opserve::server {
 namespace {
 
 constexpr absl::Duration kHttpTick = absl::Seconds(1);
+constexpr double kBytesPerSecond = 1 << 20;  // of bodies, that a client must bring or take
+// Bodies of refused requests that are read all the same.
+constexpr uint64_t kDroppedBody = uint64_t{64} << 10;
 // Accepted before what is there is served.
 constexpr int kAcceptedAtOnce = 8;
-
-// A browser runs, loads and shows nothing that the page does not hold itself.
-#define OPSERVE_CONTENT_POLICY                                                           \
-  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; " \
-  "frame-ancestors 'none'"
-constexpr char kPolicy[] = OPSERVE_CONTENT_POLICY;
-constexpr char kScriptPolicy[] = OPSERVE_CONTENT_POLICY "; script-src 'self'; connect-src 'self'";
-#undef OPSERVE_CONTENT_POLICY
-
-// Of every answer. No other page may show or read it.
-constexpr std::array<std::array<const char*, 2>, 5> kHeaders = {{
-    {"Cache-Control", "no-store"},
-    {"Cross-Origin-Resource-Policy", "same-origin"},
-    {"Referrer-Policy", "no-referrer"},
-    {"X-Content-Type-Options", "nosniff"},
-    {"X-Frame-Options", "DENY"},
-}};
 
 absl::Duration ThreadCpuTime() {
   timespec time = {};
@@ -57,32 +44,9 @@ absl::Duration ThreadCpuTime() {
   return absl::DurationFromTimespec(time);
 }
 
-bool IsOnLoopback(int listener) {
-  sockaddr_storage address = {};
-  socklen_t size = sizeof(address);
-  if (::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) != 0) return false;
-  if (address.ss_family == AF_INET) {
-    const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
-    return ntohl(v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
-  }
-  if (address.ss_family != AF_INET6) return false;
-  return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
-}
-
-ClientId ClientOf(int socket) {
-  sockaddr_storage address = {};
-  socklen_t size = sizeof(address);
-  ::getpeername(socket, reinterpret_cast<sockaddr*>(&address), &size);
-  return PeerAddress::Of(address).client();
-}
-
 struct StopDaemon {
   void operator()(MHD_Daemon* daemon) const { ::MHD_stop_daemon(daemon); }
 };
-struct DestroyResponse {
-  void operator()(MHD_Response* response) const { ::MHD_destroy_response(response); }
-};
-
 HttpResponse PlainAnswer(int status, std::string text) {
   return {.status = status, .body = std::move(text)};
 }
@@ -90,11 +54,12 @@ HttpResponse PlainAnswer(int status, std::string text) {
 class MicroHttpPort final : public HttpPort {
  public:
   MicroHttpPort(std::vector<Listener> listeners, std::vector<HttpRoute> routes, Tick tick,
-                const HttpLimits& limits, const Clock& clock)
+                const HttpLimits& limits, HttpApi* api, const Clock& clock)
       : listeners_(std::move(listeners)),
         routes_(std::move(routes)),
         tick_(std::move(tick)),
         limits_(limits),
+        api_(api),
         clock_(clock),
         loopback_only_(
             std::all_of(listeners_.begin(), listeners_.end(),
@@ -114,7 +79,8 @@ class MicroHttpPort final : public HttpPort {
     if (!wake_.is_open()) return CannotServe(std::strerror(errno));
     // The loop is ours, and so are the sockets that it listens on; one thread does everything.
     daemon_.reset(::MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, nullptr, nullptr,                //
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr,
+        nullptr,                                                                      //
         &MicroHttpPort::OnRequest, this,                                              //
         MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(limits_.max_connections),  //
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, limits_.connection_bytes,                 //
@@ -127,6 +93,7 @@ class MicroHttpPort final : public HttpPort {
     const MHD_DaemonInfo* info = ::MHD_get_daemon_info(daemon_.get(), MHD_DAEMON_INFO_EPOLL_FD);
     if (info == nullptr || info->epoll_fd < 0) return CannotServe("no epoll");
     epoll_ = info->epoll_fd;
+    waiting_.emplace(wake_.get());
     thread_ = StartThread("the thread of the HTTP port", [this] { Serve(); });
     return absl::OkStatus();
   }
@@ -151,11 +118,36 @@ class MicroHttpPort final : public HttpPort {
         if (tick_) tick_();
       }
       Accept();
+      ResumeAnswered();
       ::MHD_run(daemon_.get());
-      budget_.Spend(ThreadCpuTime() - before);
+      budget_.Spend((ThreadCpuTime() - before) * std::exchange(events_, {}).part_of_others());
       Wait(next_tick);
     }
+    EndWaiting();
     daemon_.reset();
+  }
+
+  void EndWaiting() {  // before the library, which must not end while connections are suspended
+    waiting_->CancelAll();
+    while (!waiting_->empty()) {
+      std::vector<pollfd> woken = {{.fd = wake_.get(), .events = POLLIN, .revents = 0}};
+      Poll(woken, kHttpTick);
+      ResumeAnswered();
+    }
+  }
+
+  void ResumeAnswered() {
+    for (const std::shared_ptr<WaitingCall>& call : waiting_->TakeAnswered()) {
+      HttpConnections::Connection& connection = *ConnectionOf(call->connection());
+      connection.is_waiting = false;
+      connection.since = clock_.Now();
+      connection.extra = TimeFor(call->answer_bytes());
+      ::MHD_resume_connection(call->connection());
+    }
+  }
+
+  static absl::Duration TimeFor(uint64_t bytes) {
+    return absl::Seconds(static_cast<double>(bytes) / kBytesPerSecond);
   }
 
   // Until there is something to do that may be done now.
@@ -163,13 +155,18 @@ class MicroHttpPort final : public HttpPort {
     while (!stop_) {
       const absl::Duration rest = budget_.Rest(clock_.Now());
       if (rest <= absl::ZeroDuration()) break;
-      Poll({pollfd{.fd = wake_.get(), .events = POLLIN, .revents = 0}}, rest);
+      std::vector<pollfd> woken = {{.fd = wake_.get(), .events = POLLIN, .revents = 0}};
+      Poll(woken, rest);
     }
     std::vector<pollfd> polled = {{.fd = wake_.get(), .events = POLLIN, .revents = 0},
                                   {.fd = epoll_, .events = POLLIN, .revents = 0}};
     for (const Listener& listener : listeners_)
       polled.push_back({.fd = listener.socket.get(), .events = POLLIN, .revents = 0});
-    Poll(std::move(polled), TimeToWait(next_tick));
+    // The library does not look at those.
+    const size_t first = polled.size();
+    waiting_->AddTo(polled);
+    Poll(polled, TimeToWait(next_tick));
+    waiting_->CancelThoseThatLeft(std::span(polled).subspan(first));
   }
 
   absl::Duration TimeToWait(absl::Time next_tick) const {
@@ -180,10 +177,13 @@ class MicroHttpPort final : public HttpPort {
     return std::min(time, kHttpTick);
   }
 
-  static void Poll(std::vector<pollfd> polled, absl::Duration time) {
+  // The first of `polled` is wake_.
+  static void Poll(std::vector<pollfd>& polled, absl::Duration time) {
     const auto milliseconds =
         static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(time, absl::Milliseconds(1))));
     ::poll(polled.data(), polled.size(), milliseconds);
+    eventfd_t woken = 0;
+    ::eventfd_read(polled.front().fd, &woken);
   }
 
   void Accept() {
@@ -220,64 +220,138 @@ class MicroHttpPort final : public HttpPort {
                            : static_cast<HttpConnections::Connection*>(info->socket_context);
   }
 
+  // What the library told of requests since the loop's last turn.
+  struct Events {
+    size_t of_work = 0;
+    size_t of_others = 0;
+    // Of the time that the turn took: all of it where there was no work.
+    double part_of_others() const {
+      return of_work == 0
+                 ? 1
+                 : static_cast<double>(of_others) / static_cast<double>(of_work + of_others);
+    }
+  };
+
+  // What is known of one request between the library's calls.
+  struct Exchange {
+    std::optional<HttpResponse> refusal;  // to be sent once the body has come
+    std::shared_ptr<HttpBody> body;       // of the API's requests
+    std::shared_ptr<WaitingCall> call;    // once the body is there
+  };
+
   static void OnConnection(void* self, MHD_Connection* connection, void** context,
                            MHD_ConnectionNotificationCode code) {
     auto& port = *static_cast<MicroHttpPort*>(self);
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
       const MHD_ConnectionInfo* info =
           ::MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-      *context =
-          &port.connections_.Add(info->connect_fd, ClientOf(info->connect_fd), port.clock_.Now());
+      *context = &port.connections_.Add(info->connect_fd, PeerOf(info->connect_fd).client(),
+                                        port.clock_.Now());
     } else if (*context != nullptr) {
       port.connections_.Remove(*static_cast<HttpConnections::Connection*>(*context));
       *context = nullptr;
     }
   }
 
-  static void OnRequestEnd(void* self, MHD_Connection* connection, void** /*request*/,
+  static void OnRequestEnd(void* self, MHD_Connection* connection, void** request,
                            MHD_RequestTerminationCode code) {
+    delete static_cast<Exchange*>(std::exchange(*request, nullptr));
     HttpConnections::Connection* known = ConnectionOf(connection);
     if (known == nullptr || code != MHD_REQUEST_TERMINATED_COMPLETED_OK) return;
-    known->since = static_cast<MicroHttpPort*>(self)->clock_.Now();
+    auto& port = *static_cast<MicroHttpPort*>(self);
+    known->since = port.clock_.Now();
+    known->extra = port.limits_.idle_time;
   }
 
-  // Is called when the headers are there, and again when the request is whole. An answer to the
-  // first call is the connection's last: what is left of the request is not read.
+  // Is called when the headers are there, with each piece of a body, and again when the request is
+  // whole or its answer known. An answer to the first call is the connection's last: what is left
+  // of the request is not read.
   static MHD_Result OnRequest(void* self, MHD_Connection* connection, const char* url,
-                              const char* method, const char* /*version*/, const char* /*upload*/,
-                              size_t* /*upload_bytes*/, void** request) try {
+                              const char* method, const char* /*version*/, const char* upload,
+                              size_t* upload_bytes, void** request) try {
     auto& port = *static_cast<MicroHttpPort*>(self);
-    if (*request != nullptr) return Send(connection, port.Answer(connection, url));
-    *request = self;
-    if (const std::optional<HttpResponse> refusal = Refuse(connection, method))
-      return Send(connection, *refusal);
+    if (*request == nullptr) {
+      auto exchange = std::make_unique<Exchange>();
+      const std::optional<HttpResponse> refusal = port.Begin(connection, url, method, *exchange);
+      *request = exchange.release();
+      return refusal.has_value() ? SendAnswer(connection, *refusal) : MHD_YES;
+    }
+    auto& exchange = *static_cast<Exchange*>(*request);
+    ++(exchange.body != nullptr && exchange.body->IsWork() ? port.events_.of_work
+                                                           : port.events_.of_others);
+    if (*upload_bytes == 0) return port.Answer(connection, url, exchange);
+    if (!exchange.refusal.has_value())
+      exchange.refusal = exchange.body->Take(std::as_bytes(std::span(upload, *upload_bytes)));
+    *upload_bytes = 0;
     return MHD_YES;
   } catch (const std::exception&) {
     return MHD_NO;  // no memory: the connection is closed
   }
 
-  static std::string_view Header(MHD_Connection* connection, const char* name) {
-    const char* value = ::MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
-    return value == nullptr ? std::string_view() : std::string_view(value);
-  }
-
-  static std::optional<HttpResponse> Refuse(MHD_Connection* connection, std::string_view method) {
-    if (method != "GET" && method != "HEAD") return PlainAnswer(405, "want GET or HEAD\n");
-    const std::string_view length = Header(connection, "Content-Length");
-    if ((length.empty() || length == "0") && Header(connection, "Transfer-Encoding").empty())
+  // With an answer, the connection's last.
+  std::optional<HttpResponse> Begin(MHD_Connection* connection, std::string_view path,
+                                    std::string_view method, Exchange& exchange) {
+    if (loopback_only_ && !IsLocalHostHeader(HeaderOf(connection, "Host")))
+      exchange.refusal = PlainAnswer(421, "want this machine's name: localhost, or its address\n");
+    const BodySize body = BodySizeOf(connection);
+    if (api_ == nullptr || !api_->Has(path)) {
+      if (method != "GET" && method != "HEAD") {
+        HttpResponse refusal = PlainAnswer(405, "want GET or HEAD\n");
+        refusal.headers.emplace_back("Allow", "GET, HEAD");
+        return refusal;
+      }
+      if (body.has_body) return PlainAnswer(413, "want a request without a body\n");
       return std::nullopt;
-    return PlainAnswer(413, "want a request without a body\n");
+    }
+    BeginWithApi(connection, path, method, body.bytes, exchange);
+    // What is short is read, so that the connection may go on.
+    if (exchange.refusal.has_value() && body.has_body &&
+        (!body.has_length || body.bytes > kDroppedBody))
+      return std::exchange(exchange.refusal, std::nullopt);
+    return std::nullopt;
   }
 
-  HttpResponse Answer(MHD_Connection* connection, std::string_view path) {
-    if (loopback_only_ && !IsLocalHostHeader(Header(connection, "Host")))
-      return PlainAnswer(421, "want this machine's name: localhost, or its address\n");
+  void BeginWithApi(MHD_Connection* connection, std::string_view path, std::string_view method,
+                    uint64_t length, Exchange& exchange) {
+    HttpConnections::Connection& known = *ConnectionOf(connection);
+    known.since = clock_.Now();
+    known.extra = TimeFor(length);
+    if (exchange.refusal.has_value()) return;
+    HttpHead head{.method = method, .path = path, .headers = {}, .client = known.client};
+    head.peer = PeerOf(known.socket).text();
+    ReadHeaders(connection, head);
+    HttpApi::Begun begun = api_->Begin(head);
+    if (auto* refusal = std::get_if<HttpResponse>(&begun)) {
+      exchange.refusal = std::move(*refusal);
+    } else {
+      exchange.body = std::get<std::shared_ptr<HttpBody>>(std::move(begun));
+    }
+  }
+
+  MHD_Result Answer(MHD_Connection* connection, std::string_view path, Exchange& exchange) {
+    if (exchange.refusal.has_value()) return SendAnswer(connection, *std::move(exchange.refusal));
+    if (exchange.body == nullptr) return SendAnswer(connection, AnswerOfRoute(connection, path));
+    if (exchange.call == nullptr) {
+      HttpConnections::Connection& known = *ConnectionOf(connection);
+      exchange.call = std::make_shared<WaitingCall>(*waiting_, connection, known.socket);
+      exchange.body->End(exchange.call);
+    }
+    std::optional<HttpResponse> answer = exchange.call->TakeAnswerOrWait();
+    if (answer.has_value()) return SendAnswer(connection, *std::move(answer));
+    ConnectionOf(connection)->is_waiting = true;
+    ::MHD_suspend_connection(connection);
+    return MHD_YES;
+  }
+
+  HttpResponse AnswerOfRoute(MHD_Connection* connection, std::string_view path) {
     const auto route = std::find_if(routes_.begin(), routes_.end(),
                                     [path](const HttpRoute& each) { return each.path == path; });
     if (route == routes_.end()) return PlainAnswer(404, "there is nothing here\n");
     if (route->weight == HttpRoute::Weight::kHeavy &&
         !rate_.Admit(ConnectionOf(connection)->client, clock_.Now())) {
-      return PlainAnswer(429, "too many requests; try again in a second\n");
+      HttpResponse refusal = PlainAnswer(429, "too many requests; try again in a second\n");
+      refusal.headers.emplace_back("Retry-After", "1");
+      return refusal;
     }
     HttpRequest request;
     ::MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &MicroHttpPort::OnArgument,
@@ -291,32 +365,20 @@ class MicroHttpPort final : public HttpPort {
     return MHD_YES;
   }
 
-  static MHD_Result Send(MHD_Connection* connection, const HttpResponse& answer) {
-    const std::unique_ptr<MHD_Response, DestroyResponse> response(::MHD_create_response_from_buffer(
-        answer.body.size(), const_cast<char*>(answer.body.data()), MHD_RESPMEM_MUST_COPY));
-    if (response == nullptr) return MHD_NO;
-    const auto add = [&response](const char* name, const char* value) {
-      ::MHD_add_response_header(response.get(), name, value);
-    };
-    for (const auto& [name, value] : kHeaders) add(name, value);
-    add("Content-Security-Policy", answer.runs_script ? kScriptPolicy : kPolicy);
-    add("Content-Type", std::string(answer.content_type).c_str());
-    if (answer.status == 405) add("Allow", "GET, HEAD");
-    if (answer.status == 429) add("Retry-After", "1");
-    return ::MHD_queue_response(connection, static_cast<unsigned>(answer.status), response.get());
-  }
-
   const std::vector<Listener> listeners_;
   const std::vector<HttpRoute> routes_;
   const Tick tick_;
   const HttpLimits limits_;
+  HttpApi* const api_;  // nullptr where there is none
   const Clock& clock_;
   const bool loopback_only_;
   UniqueFd wake_;
   std::atomic<bool> stop_ = false;
+  std::optional<WaitingCalls> waiting_;
   // The thread's.
   int epoll_ = -1;  // the daemon's
   CpuBudget budget_;
+  Events events_;
   RequestRate rate_;
   HttpConnections connections_;
   std::unique_ptr<MHD_Daemon, StopDaemon> daemon_;
@@ -325,18 +387,12 @@ class MicroHttpPort final : public HttpPort {
 
 }  // namespace
 
-std::string_view HttpRequest::Argument(std::string_view name) const {
-  const auto found = std::find_if(arguments.begin(), arguments.end(),
-                                  [name](const auto& each) { return each.first == name; });
-  return found == arguments.end() ? std::string_view() : found->second;
-}
-
 absl::StatusOr<std::unique_ptr<HttpPort>> HttpPort::Start(std::vector<Listener> listeners,
                                                           std::vector<HttpRoute> routes, Tick tick,
-                                                          const HttpLimits& limits,
+                                                          const HttpLimits& limits, HttpApi* api,
                                                           const Clock& clock) {
   auto port = std::make_unique<MicroHttpPort>(std::move(listeners), std::move(routes),
-                                              std::move(tick), limits, clock);
+                                              std::move(tick), limits, api, clock);
   OPSERVE_RETURN_IF_ERROR(port->Prepare());
   return port;
 }

@@ -1,9 +1,9 @@
 """Clients of the Open Inference Protocol, unchanged, against the server under test.
 
-Usage: clients_test.py triton|perf_analyzer
+Usage: clients_test.py triton|triton_http|perf_analyzer
 
-`triton` runs triton_grpc.py with NVIDIA's tritonclient, `perf_analyzer` some loads with the perf_analyzer of an older
-one. Both come from PyPI into a folder of the build; the test is skipped where they cannot be had.
+`triton` runs triton_grpc.py with NVIDIA's tritonclient, `triton_http` triton_http.py, `perf_analyzer` some loads with the
+perf_analyzer of an older one. Both come from PyPI into a folder of the build; the test is skipped where they cannot be had.
 """
 
 import os
@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 import running_server
 import toolchains
 
-TRITON_CLIENT = ("tritonclient[grpc]==2.73.0", "ml-dtypes==0.5.4")
+TRITON_CLIENT = ("tritonclient[grpc,http]==2.73.0", "ml-dtypes==0.5.4")
 # The last wheel with the program in it, and the library of NVIDIA's that it is linked with.
 PERF_ANALYZER = ("tritonclient==2.41.0", "nvidia-cuda-runtime-cu12==12.9.79")
 INSTALL_SECONDS = 240
@@ -73,6 +73,15 @@ def run_triton():
             return subprocess.run([python, "-B", HERE / "triton_grpc.py", address], check=False).returncode
 
 
+def run_triton_http():
+    python = python_with_client()
+    with tempfile.TemporaryDirectory() as folder:
+        with running_server.running_server(pathlib.Path(folder), "--http", "0"):
+            http = (pathlib.Path(folder) / "address").read_text(encoding="utf-8").split()[-1]
+            command = [python, "-B", HERE / "triton_http.py", http.removeprefix("http://")]
+            return subprocess.run(command, check=False).returncode
+
+
 # Loads, each of a few short windows; what they measure on a busy machine says nothing, so any spread is stable.
 SHAPES = ["--shape", "grad_out:8", "--shape", "self:8", "--shape", "target:8"]
 WINDOWS = ["--measurement-mode", "count_windows", "--measurement-request-count", "20", "-s", "100000"]
@@ -102,7 +111,7 @@ def run_perf_analyzer():
 
 
 def main():
-    return {"triton": run_triton, "perf_analyzer": run_perf_analyzer}[sys.argv[1]]()
+    return {"triton": run_triton, "triton_http": run_triton_http, "perf_analyzer": run_perf_analyzer}[sys.argv[1]]()
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ sockaddr_in AddressOf(const char* host, uint16_t port) {
 }
 
 size_t ContentLength(std::string_view head) {
-  constexpr std::string_view kName = "content-length:";
+  constexpr std::string_view kName = "\r\ncontent-length:";
   const std::string lower = absl::AsciiStrToLower(ToAbsl(head));
   const size_t at = lower.find(kName);
   size_t length = 0;

@@ -47,7 +47,7 @@ class HttpPortTest : public ::testing::Test {
                         return HttpResponse{.body = std::string(request.Argument("a"))};
                       }});
     auto port = HttpPort::Start(std::move(listening->listeners), std::move(routes), nullptr, limits,
-                                clock_);
+                                /*api=*/nullptr, clock_);
     ASSERT_THAT(port, IsOk());
     port_ = *std::move(port);
   }

@@ -12,6 +12,8 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.error
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/server/tracing")]
@@ -110,6 +112,31 @@ class Refusals(TokensTest):
                     wanted = admitted if asking == role else "PERMISSION_DENIED"
                     self.assertEqual(self.infer(remote, method, request, bearer(f"token-{asking}")), wanted)
             self.assertEqual(self.infer(remote, method, request), "UNAUTHENTICATED")
+
+    def test_calls_by_http_go_by_the_same_roles(self):
+        self.serve(*[line(f"only-{role}", role, f"token-{role}") for role in ALL.split(",")], flags=("--http", "0"))
+        base = (self.folder / "address").read_text(encoding="utf-8").split()[-1]
+        for path, body, role in (("/v2", None, "discover"), ("/v2/models/Relu", None, "discover"),
+                                 ("/v2/models/Relu/stats", None, "observe"), ("/v2/models/Nope/infer", b"{}", "execute")):
+            admitted = 200 if body is None else 400
+            for asking in ALL.split(","):
+                with self.subTest(path, asking=asking):
+                    wanted = admitted if asking == role else 403
+                    self.assertEqual(self.http_status(base + path, body, f"token-{asking}"), wanted)
+            self.assertEqual(self.http_status(base + path, body, None), 401)
+            self.assertEqual(self.http_status(base + path, body, "wrong"), 401)
+        for path in ("/v2/health/live", "/v2/health/ready", "/livez"):
+            self.assertEqual(self.http_status(base + path, None, None), 200)
+        self.await_line("access refused", "role=discover")
+
+    def http_status(self, url, body, token):
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        try:
+            asked = urllib.request.Request(url, body, headers)
+            with urllib.request.urlopen(asked, timeout=remote_calls.TIMEOUT_SECONDS) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            return error.code
 
     def infer(self, remote, method, request, *metadata):
         call = remote.channel.unary_unary(f"/inference.GRPCInferenceService/{method}")

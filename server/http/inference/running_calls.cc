@@ -1,0 +1,42 @@
+#include "server/http/inference/running_calls.h"
+
+#include "absl/strings/str_cat.h"
+#include "core/base/clock.h"
+#include "core/base/op_error.h"
+
+namespace opserve::server {
+namespace {
+
+constexpr absl::Duration kTryAgain = absl::Milliseconds(100);
+
+}  // namespace
+
+absl::StatusOr<RunningCalls::Place> RunningCalls::Begin(ClientId client) {
+  const MutexLock lock(mutex_);
+  if (limit_.Take(client, 1) == SharedLimit::Verdict::kGranted) return Place(*this, client);
+  return MakeError({.reason = ErrorReason::kResourceLimit,
+                    .op = {},
+                    .parameter = "calls by HTTP",
+                    .want = absl::StrCat("at most ", limit_.limit(), " at one time, and of them ",
+                                         limit_.MostOf(client), " of one client"),
+                    .got = "one more",
+                    .retry_after = kTryAgain});
+}
+
+void RunningCalls::End(ClientId client) {
+  const MutexLock lock(mutex_);
+  limit_.Return(client, 1);
+  if (limit_.used() == 0) ended_.NotifyAll();
+}
+
+void RunningCalls::AwaitNone(absl::Duration most) {
+  const absl::Time end = Clock::Real().Now() + most;
+  const MutexLock lock(mutex_);
+  while (limit_.used() > 0) {
+    const absl::Duration left = end - Clock::Real().Now();
+    if (left <= absl::ZeroDuration()) return;
+    ended_.WaitFor(mutex_, absl::ToChronoNanoseconds(left));
+  }
+}
+
+}  // namespace opserve::server

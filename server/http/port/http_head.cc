@@ -1,0 +1,34 @@
+#include "server/http/port/http_head.h"
+
+#include "absl/strings/numbers.h"
+#include "core/base/strings.h"
+
+namespace opserve::server {
+namespace {
+
+MHD_Result OnHeader(void* head, MHD_ValueKind /*kind*/, const char* name, const char* value) {
+  static_cast<HttpHead*>(head)->headers.emplace_back(name, value == nullptr ? "" : value);
+  return MHD_YES;
+}
+
+}  // namespace
+
+std::string_view HeaderOf(MHD_Connection* connection, const char* name) {
+  const char* value = ::MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
+void ReadHeaders(MHD_Connection* connection, HttpHead& head) {
+  ::MHD_get_connection_values(connection, MHD_HEADER_KIND, &OnHeader, &head);
+}
+
+BodySize BodySizeOf(MHD_Connection* connection) {
+  const std::string_view length = HeaderOf(connection, "Content-Length");
+  BodySize size{.has_length = !length.empty()};
+  // The library has refused what is no number.
+  if (size.has_length) (void)absl::SimpleAtoi(ToAbsl(length), &size.bytes);
+  size.has_body = size.bytes > 0 || !HeaderOf(connection, "Transfer-Encoding").empty();
+  return size;
+}
+
+}  // namespace opserve::server
