@@ -72,7 +72,8 @@ func (c *Client) Execute(ctx context.Context, op string, inputs Inputs, attrs At
 }
 
 // Run is Execute for the functions of the package ops: it gives the outputs alone.
-func (c *Client) Run(ctx context.Context, op string, inputs map[string]Tensor, attrs Attrs, options ...CallOption) (map[string]Tensor, error) {
+func (c *Client) Run(ctx context.Context, op string, inputs map[string]Tensor, attrs Attrs,
+	options ...CallOption) (map[string]Tensor, error) {
 	result, err := c.Execute(ctx, op, inputs, attrs, options...)
 	if err != nil {
 		return nil, err

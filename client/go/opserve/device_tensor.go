@@ -114,7 +114,8 @@ func (s *Stream) write(ctx context.Context, to *DeviceTensor, data []byte, piece
 	chunk := s.context.session.chunkBytes()
 	for start := 0; start < len(data); start += chunk {
 		part := data[start:min(start+chunk, len(data))]
-		upload := &pb.UploadCommand{Stream: s.id, Destination: &pb.BufferRange{Buffer: to.id, OffsetBytes: int64(start), RowBytes: int64(len(part))}}
+		place := &pb.BufferRange{Buffer: to.id, OffsetBytes: int64(start), RowBytes: int64(len(part))}
+		upload := &pb.UploadCommand{Stream: s.id, Destination: place}
 		if err := s.give(ctx, &pb.Command{Command: &pb.Command_Upload{Upload: upload}}, piece(part)); err != nil {
 			return err
 		}
