@@ -178,7 +178,7 @@ test('what the program drops is freed on the server', () => {
   const options = {
     encoding: 'utf8',
     env: { ...process.env, OPSERVE_TARGET: server.address },
-    cwd: import.meta.dirname,
+    cwd: new URL('.', import.meta.url).pathname,
   };
   assert.equal(execFileSync(process.execPath, words, options), '0\n');
 });

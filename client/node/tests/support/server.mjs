@@ -26,7 +26,11 @@ export async function startServer(flags = [], listen = 'localhost:0') {
     if (state !== 'running' || Date.now() > deadline) throw new Error(`${PROGRAM} did not start:\n${log}`);
   }
   const [address] = readFileSync(portFile, 'utf8').split('\n'); // it appears whole
+  // Hooks of Node 18 run when nothing else keeps the process.
+  const held = [server, server.stdout, server.stderr];
+  held.forEach((handle) => handle.unref());
   const stop = async () => {
+    held.forEach((handle) => handle.ref());
     server.kill('SIGTERM');
     const status = await ended;
     rmSync(folder, { recursive: true, force: true });
