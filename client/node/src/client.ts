@@ -36,7 +36,7 @@ export async function connect(
   const channel = new Channel(typeof target === 'string' ? [target] : target, options);
   try {
     const info = await channel.call(serverInfoRequest(), options);
-    return new Client(channel, info.maxMessageBytes);
+    return new Client(channel, info.maxMessageBytes > 0 ? info.maxMessageBytes : Infinity);
   } catch (error) {
     channel.close();
     throw error;

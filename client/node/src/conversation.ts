@@ -132,7 +132,8 @@ export class Conversation {
   }
 
   #messageEnd(begin: number): number {
-    const full = Math.min(MESSAGE_BYTES, Number(this.#info?.maxMessageBytes ?? 0n) / 4 || MESSAGE_BYTES);
+    const taken = Number(this.#info?.maxMessageBytes ?? 0n);
+    const full = taken > 0 ? Math.min(MESSAGE_BYTES, taken / 4) : MESSAGE_BYTES;
     const commands = Math.min(MESSAGE_COMMANDS, Math.ceil(this.#limit() - this.#unanswered));
     const last = Math.min(this.#queue.length, begin + commands);
     let [end, size] = [begin, 0];

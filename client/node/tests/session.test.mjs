@@ -205,6 +205,9 @@ test('an abort drops one command, and the session goes on', async (t) => {
   setImmediate(() => controller.abort());
   await aborted;
   assert.equal((await self.download()).data[0], 0.5);
+  for (let i = 0; i < 20; i++) gelu.run();
+  await assert.rejects(gelu.outputs.out.download({ timeoutMs: 1 }), { code: 'DEADLINE_EXCEEDED' });
+  assert.equal((await self.download()).data[0], 0.5);
 });
 
 test('a draining server says so', async (t) => {
@@ -245,20 +248,24 @@ const WRONG = {
   'too few bytes': [{ answers: [1n, 2n, 3n, 4n].map((id) => ({ id })) }, /0 of 8 bytes came/],
 };
 
+const limitless = { answers: [{ answer: { case: 'info', value: { maxMessageBytes: -1n, maxQueuedCommands: -1n } } }] };
+
 for (const [name, [answer, message]] of Object.entries(WRONG)) {
-  test(`a session's answer that makes no sense: ${name}`, () => {
-    const session = (rpc) => {
-      rpc.write(responseOf(opening));
-      rpc.once('data', () => rpc.write(Buffer.isBuffer(answer) ? answer : responseOf(answer)));
-      rpc.on('error', () => undefined);
-    };
-    return serving({ steps: [info()], session }, async (address) => {
-      const other = await connect(address);
-      const talk = await other.session({ timeoutMs: 20_000 });
-      const wrong = talk.empty([2]).download();
-      await assert.rejects(wrong, (error) => error instanceof InternalError && message.test(error.message));
-      talk.cancel();
-      other.close();
+  for (const first of [opening, limitless]) {
+    test(`a session's answer that makes no sense: ${name}${first === opening ? '' : ', and so do its limits'}`, () => {
+      const session = (rpc) => {
+        rpc.write(responseOf(first));
+        rpc.once('data', () => rpc.write(Buffer.isBuffer(answer) ? answer : responseOf(answer)));
+        rpc.on('error', () => undefined);
+      };
+      return serving({ steps: [info()], session }, async (address) => {
+        const other = await connect(address);
+        const talk = await other.session({ timeoutMs: 20_000 });
+        const wrong = talk.empty([2]).download();
+        await assert.rejects(wrong, (error) => error instanceof InternalError && message.test(error.message));
+        talk.cancel();
+        other.close();
+      });
     });
-  });
+  }
 }
