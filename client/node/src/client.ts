@@ -55,7 +55,8 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * Runs an operator; gives its outputs by name. Typed arrays must not change before the function returns its promise.
+   * Runs an operator; gives its outputs by name. Typed arrays may change when the function has returned its promise; those of a call
+   * that is larger than a message may be, when the promise is settled.
    * `attributes` with a default may be left out.
    */
   async execute<Name extends AnyOperatorName>(
