@@ -108,17 +108,15 @@ class RestApi final : public InferenceApi {
   }
 
   Begun BeginExchange(const HttpHead& http, RestHead head) {
-    const RestResource resource = head.resource;
-    if (resource != RestResource::kInfer) {
+    absl::Status admitted = Admit(http, head);
+    if (head.resource != RestResource::kInfer) {
       auto exchange = std::make_shared<PromptExchange>(state_, std::move(head));
-      const absl::Status admitted = Admit(http, exchange->head());
       if (!admitted.ok()) return exchange->Refuse(admitted);
       return exchange;
     }
     std::optional<size_t> json_bytes;
     const absl::Status sized = ReadJsonBytes(http, json_bytes);
     auto exchange = std::make_shared<InferExchange>(state_, std::move(head), json_bytes);
-    absl::Status admitted = Admit(http, exchange->head());
     if (admitted.ok()) admitted = sized;
     if (!admitted.ok()) return exchange->Refuse(admitted);
     if (refuses_) return exchange->Refuse(MakeError({.reason = ErrorReason::kDraining}));
@@ -149,7 +147,8 @@ class RestApi final : public InferenceApi {
     return absl::OkStatus();
   }
 
-  absl::Status Admit(const HttpHead& http, const RestHead& head) const {
+  // A request with a token is its client's, wherever it comes from.
+  absl::Status Admit(const HttpHead& http, RestHead& head) const {
     if (!options_.why_not.empty() || IsForeign(http, head)) {
       return MakeError(
           {.reason = ErrorReason::kPermissionDenied,
@@ -162,10 +161,14 @@ class RestApi final : public InferenceApi {
     const std::optional<Role> role = RoleOf(head.resource);
     const TokenStore* tokens = state_.with.tokens;
     if (tokens == nullptr || !role.has_value()) return absl::OkStatus();
-    const absl::Status status = CheckBearer(*tokens, *role, http.All("Authorization"));
-    if (!status.ok())
-      tokens->TellRefused(PeerAddress::Parse(head.peer).host(), *role, ToStd(status.message()));
-    return status;
+    const absl::StatusOr<ClientId> client = CheckBearer(*tokens, *role, http.All("Authorization"));
+    if (client.ok()) {
+      head.client = *client;
+    } else {
+      tokens->TellRefused(PeerAddress::Parse(head.peer).host(), *role,
+                          ToStd(client.status().message()));
+    }
+    return client.status();
   }
 
   // What a browser asks before it lets a page call.
