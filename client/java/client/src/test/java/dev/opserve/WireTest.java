@@ -140,7 +140,8 @@ class WireTest {
 
   @Test
   void halvesAreRoundedToNearestEven() {
-    float[] values = {0, -0f, 1, -2, 65504, 65519.99f, 65520, 1e9f, 0x1p-14f, 0x1p-24f, 0x1p-25f, 0x1.8p-25f, 1 + 0x1p-11f, 1 + 0x1.8p-10f};
+    float[] values = {0, -0f, 1, -2, 65504, 65519.99f, 65520, 1e9f, 0x1p-14f, 0x1p-24f, 0x1p-25f, 0x1.8p-25f, 1 + 0x1p-11f,
+        1 + 0x1.8p-10f};
     float[] wanted = {0, -0f, 1, -2, 65504, 65504, Float.POSITIVE_INFINITY, Float.POSITIVE_INFINITY, 0x1p-14f, 0x1p-24f, 0, 0x1p-24f, 1,
         1 + 0x1p-9f};
     assertArrayEquals(wanted, Tensor.of(DataType.FLOAT16, values).toFloats());
