@@ -16,6 +16,7 @@
 #include "server/open_inference/model_codec.h"
 #include "server/open_inference/model_statistics.h"
 #include "server/transport/messages/raw_message.h"
+#include "server/transport/services/infer_stream.h"
 #include "server/transport/unary/infer_call.h"
 #include "server/transport/unary/missing_message.h"
 #include "server/transport/unary/prompt_call.h"
@@ -32,6 +33,7 @@ class GrpcInferenceService final : public InferenceService,
     // Requests are read by us, within our bounds: those of every method, as gRPC would read the
     // others whole, on threads of its own.
     for (const Row& row : kRows) Take(row);
+    TakeStream();
   }
 
   grpc::Service& service() override { return *this; }
@@ -48,8 +50,6 @@ class GrpcInferenceService final : public InferenceService,
   static const std::span<const Row> kRows;
 
   void Take(const Row& row) {
-    const google::protobuf::ServiceDescriptor* service =
-        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(kInferenceService);
     const auto start = [this, &row](grpc::CallbackServerContext* context, const ByteBuffer* request,
                                     ByteBuffer* response) -> grpc::ServerUnaryReactor* {
       if (row.answer == nullptr) return StartRun(row.method, *context, *request, *response);
@@ -57,8 +57,23 @@ class GrpcInferenceService final : public InferenceService,
       return StartPromptCall(calls_, row.method, role, *context, *request, *response,
                              std::bind_front(row.answer, this));
     };
-    MarkMethodRawCallback(service->FindMethodByName(row.name)->index(),
+    MarkMethodRawCallback(IndexOf(row.name),
                           new grpc::internal::CallbackUnaryHandler<ByteBuffer, ByteBuffer>(start));
+  }
+
+  static int IndexOf(const char* method) {
+    return google::protobuf::DescriptorPool::generated_pool()
+        ->FindServiceByName(kInferenceService)
+        ->FindMethodByName(method)
+        ->index();
+  }
+
+  void TakeStream() {
+    const auto start = [this](grpc::CallbackServerContext* context) {
+      return StartInferStream(calls_, *context);
+    };
+    MarkMethodRawCallback(IndexOf("ModelStreamInfer"),
+                          new grpc::internal::CallbackBidiHandler<ByteBuffer, ByteBuffer>(start));
   }
 
   grpc::ServerUnaryReactor* StartRun(Method method, grpc::CallbackServerContext& context,

@@ -88,6 +88,7 @@ WINDOWS = ["--measurement-mode", "count_windows", "--measurement-request-count",
 LOADS = {
     "concurrency": ["--concurrency-range", "1:2:1"],
     "asynchronous": ["--concurrency-range", "4", "--async"],
+    "streaming": ["--concurrency-range", "1:4:3", "--async", "--streaming"],
     "rate": ["--request-rate-range", "40"],
     "search": ["--concurrency-range", "1:4:1", "--binary-search", "--latency-threshold", "60000"],
     "parameters": ["--concurrency-range", "1", "--request-parameter", "reduction:mean:string"],

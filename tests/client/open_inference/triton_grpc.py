@@ -159,6 +159,37 @@ class TritonTest(unittest.TestCase):
             seen.add(result.get_response().id)
         self.assertEqual(seen, {str(number) for number in range(50)})
 
+    def test_stream(self):
+        answers = queue.Queue()
+        self.client.start_stream(lambda result, error: answers.put((result, error)))
+        for number in range(50):
+            model = "SmoothL1LosBackward" if number == 30 else "SmoothL1LossBackward"
+            self.client.async_stream_infer(model, sample(), request_id=str(number), parameters=NONE)
+        for number in range(50):
+            result, error = answers.get(timeout=60)
+            if number == 30:
+                self.assertIn("did you mean", error.message())
+                continue
+            self.assertIsNone(error)
+            np.testing.assert_array_equal(result.as_numpy("grad_input"), GRADIENT)
+            response = result.get_response()
+            self.assertEqual(response.id, str(number))
+            self.assertTrue(response.parameters["triton_final_response"].bool_param)
+        self.client.stop_stream()
+
+    def test_stream_by_asyncio(self):
+        async def requests():
+            for number in range(20):
+                yield {"model_name": "SmoothL1LossBackward", "inputs": sample(triton_aio), "request_id": str(number),
+                       "parameters": NONE}
+
+        async def call():
+            async with triton_aio.InferenceServerClient(ADDRESS) as client:
+                return [answer async for answer in client.stream_infer(requests())]
+
+        answers = asyncio.run(call())
+        self.assertEqual([result.get_response().id for result, _ in answers], [str(n) for n in range(20)])
+
     def test_asyncio(self):
         async def call():
             async with triton_aio.InferenceServerClient(ADDRESS) as client:
