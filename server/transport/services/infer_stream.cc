@@ -12,7 +12,6 @@
 #include "absl/base/thread_annotations.h"
 #include "core/base/mutex.h"
 #include "core/base/op_error.h"
-#include "server/connections/peer_address.h"
 #include "server/transport/messages/status.h"
 #include "server/transport/unary/call_metadata.h"
 #include "server/transport/unary/deadline.h"
@@ -45,8 +44,10 @@ class RefusedStream final : public Reactor {
 // Kept by itself until OnDone, and by the messages that run.
 class InferStream final : public Reactor, public std::enable_shared_from_this<InferStream> {
  public:
-  InferStream(const ExecuteContext& with, grpc::CallbackServerContext& context)
+  InferStream(const ExecuteContext& with, const Caller& caller,
+              grpc::CallbackServerContext& context)
       : with_(with),
+        caller_(caller),
         context_(context),
         origin_(std::make_shared<StreamOrigin>()),
         ends_with_status_(EndsWithStatus(context)),
@@ -54,7 +55,7 @@ class InferStream final : public Reactor, public std::enable_shared_from_this<In
         charge_(with.host_memory) {
     origin_->peer_text = context.peer();
     connection_ = with.connections.Find(origin_->peer_text);
-    origin_->client = PeerAddress::Parse(origin_->peer_text).client();
+    origin_->client = caller.client();
     origin_->trace_context = TraceOf(context);
     origin_->deadline = DeadlineOf(context, with.engine.clock());
   }
@@ -128,9 +129,11 @@ class InferStream final : public Reactor, public std::enable_shared_from_this<In
     StreamMessage& message = *places_.front()->message;
     if (ends_with_status_ && !message.status().ok()) return FinishWith(message.status());
     // Small answers, too, have their time: the stream would be held by them for ever.
-    const absl::Status watched = with_.answers.Begin(
-        sample_, context_, std::max(message.answer_bytes(), AnswerWatch::kWatchedBytes),
-        message.host_bytes(), leaving_.emplace());
+    const absl::Status watched =
+        with_.answers.Begin(sample_, context_,
+                            {caller_, std::max(message.answer_bytes(), AnswerWatch::kWatchedBytes),
+                             message.host_bytes()},
+                            leaving_.emplace());
     if (!watched.ok()) return FinishWith(watched);
     is_writing_ = true;
     out_ = message.TakeAnswer();
@@ -178,6 +181,7 @@ class InferStream final : public Reactor, public std::enable_shared_from_this<In
   }
 
   const ExecuteContext& with_;
+  const Caller caller_;
   grpc::CallbackServerContext& context_;
   const std::shared_ptr<StreamOrigin> origin_;
   const bool ends_with_status_;
@@ -201,9 +205,9 @@ class InferStream final : public Reactor, public std::enable_shared_from_this<In
 }  // namespace
 
 Reactor* StartInferStream(const ExecuteContext& with, grpc::CallbackServerContext& context) {
-  const absl::Status admitted = with.gate.Admit(Role::kExecute, context);
-  if (!admitted.ok()) return new RefusedStream(admitted);
-  const auto stream = std::make_shared<InferStream>(with, context);
+  const absl::StatusOr<Caller> caller = with.gate.Admit(Role::kExecute, context);
+  if (!caller.ok()) return new RefusedStream(caller.status());
+  const auto stream = std::make_shared<InferStream>(with, *caller, context);
   const absl::Status begun = stream->Begin();
   if (!begun.ok()) return new RefusedStream(begun);
   return stream.get();
