@@ -78,6 +78,20 @@ def test_streams_and_events(session):
     assert first.idle()
 
 
+def test_queries_wait_for_no_work(session):
+    first, second = session.stream(), session.stream()
+    x, y = session.full((1 << 22,), 2.0), session.empty((1 << 22,))
+    session.synchronize()
+    for _ in range(100):
+        y.copy_from(x, stream=first)
+        x.fill(3, stream=first)
+    done = session.event().record(first)
+    assert second.idle() and not first.idle() and not done.reached()
+    assert session.memory().used_bytes >= 2 << 24
+    done.synchronize()
+    assert first.idle() and done.reached()
+
+
 def here():
     """The place of the caller's line, as errors name it."""
     import inspect

@@ -22,6 +22,8 @@ Tls = Union[None, bool, str, "os.PathLike[str]", grpc.ChannelCredentials]
 # A call is tried this often; the waits between double from the first, unless the server says how long.
 TRIES = 4
 FIRST_WAIT_SECONDS = 0.1
+# gRPC gives up a connection that is not there by then; by its name this is a backoff.
+CONNECT_MILLISECONDS = 5000
 MAX_ANSWER_BYTES = 1 << 30
 
 
@@ -52,7 +54,7 @@ class Target:
     def options(self) -> List[Tuple[str, int]]:
         return [("grpc.max_receive_message_length", self.max_answer_bytes), ("grpc.max_send_message_length", -1),
                 ("grpc.use_local_subchannel_pool", 1), ("grpc.compression_enabled_algorithms_bitset", 1),
-                ("grpc.initial_reconnect_backoff_ms", 100), ("grpc.min_reconnect_backoff_ms", 100),
+                ("grpc.initial_reconnect_backoff_ms", 100), ("grpc.min_reconnect_backoff_ms", CONNECT_MILLISECONDS),
                 ("grpc.max_reconnect_backoff_ms", 2000), ("grpc.enable_retries", 0)]
 
     @property

@@ -215,6 +215,16 @@ class Conversation:
         assert command.answer is not None
         return command.answer
 
+    def ask(self, command: Pending) -> api.Answer:
+        """The answer of a query, which waits for nothing else. Raises its failure."""
+        with self._changed:
+            self._wait_for(lambda: command.over)
+            self._state.pending.pop(command.number, None)
+        if command.error is not None:
+            raise command.error
+        assert command.answer is not None
+        return command.answer
+
     def _before(self, command: Pending) -> Iterator[Pending]:
         return (other for other in self._state.pending.values() if not other.over and self._precedes(other, command))
 

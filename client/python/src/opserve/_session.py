@@ -150,7 +150,7 @@ class Session:
 
     def memory(self) -> api.MemoryState:
         """What the session holds on the device, and what it may."""
-        return self._wait(self._talk.send(query_memory={"context": self._context})).memory
+        return self._talk.ask(self._talk.send(query_memory={"context": self._context})).memory
 
     @property
     def info(self) -> api.SessionInfo:
@@ -225,7 +225,7 @@ class Stream(_Handle):
 
     def idle(self) -> bool:
         """Whether nothing runs and nothing waits."""
-        return self.session._wait(self._talk.send(query_stream={"stream": self.id})).stream.idle
+        return self._talk.ask(self._talk.send(query_stream={"stream": self.id})).stream.idle
 
     def wait(self, event: "Event") -> None:
         """What comes later on this stream runs once the event was reached."""
@@ -244,7 +244,7 @@ class Event(_Handle):
         return self
 
     def reached(self) -> bool:
-        return self.session._wait(self._talk.send(query_event={"event": self.id})).event.reached
+        return self._talk.ask(self._talk.send(query_event={"event": self.id})).event.reached
 
     def synchronize(self) -> None:
         """Waits until it was reached."""
