@@ -106,6 +106,7 @@ class RestExchange : public HttpBody, private CallOrigin {
   std::optional<TraceContext> trace() const override { return head_.trace; }
 
   RestState& state_;
+  const RunningCalls::Life life_{state_.running};  // before all that it keeps state for
   const RestHead head_;
   const size_t max_body_bytes_;
   std::string body_;

@@ -11,6 +11,21 @@ constexpr absl::Duration kTryAgain = absl::Milliseconds(100);
 
 }  // namespace
 
+RunningCalls::~RunningCalls() {
+  const MutexLock lock(mutex_);
+  while (living_ > 0) ended_.Wait(mutex_);
+}
+
+RunningCalls::Life::Life(RunningCalls& of) : of_(of) {
+  const MutexLock lock(of_.mutex_);
+  ++of_.living_;
+}
+
+RunningCalls::Life::~Life() {
+  const MutexLock lock(of_.mutex_);
+  if (--of_.living_ == 0) of_.ended_.NotifyAll();
+}
+
 absl::StatusOr<RunningCalls::Place> RunningCalls::Begin(ClientId client) {
   const MutexLock lock(mutex_);
   if (limit_.Take(client, 1) == SharedLimit::Verdict::kGranted) return Place(*this, client);

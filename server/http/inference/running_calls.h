@@ -1,4 +1,4 @@
-// The calls by HTTP that are not over: how many there may be, and their end.
+// The calls by HTTP: how many may run, and their end.
 #pragma once
 
 #include <atomic>
@@ -19,6 +19,20 @@ class RunningCalls {
  public:
   // So many at one time, and of them a client's share.
   RunningCalls(int64_t most, double client_share) : limit_(most, client_share) {}
+  // Waits until no Life of it is left.
+  ~RunningCalls();
+
+  // That of an object that a call is: workers may let go of it after its answer.
+  class Life {
+   public:
+    explicit Life(RunningCalls& of);
+    ~Life();
+    Life(const Life&) = delete;
+    Life& operator=(const Life&) = delete;
+
+   private:
+    RunningCalls& of_;
+  };
 
   // The place of one, which ends with it. Movable.
   class Place {
@@ -57,6 +71,7 @@ class RunningCalls {
   Mutex mutex_;
   CondVar ended_;
   SharedLimit limit_ ABSL_GUARDED_BY(mutex_);
+  int64_t living_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace opserve::server

@@ -8,6 +8,7 @@
 #include "inference/open_inference.pb.h"
 #include "server/calls/infer_plan.h"
 #include "server/calls/worker_task.h"
+#include "server/codec/message_scanner.h"
 #include "server/open_inference/infer_request.h"
 #include "server/open_inference/stream_answer.h"
 #include "server/transport/messages/inflate.h"

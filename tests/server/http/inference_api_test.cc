@@ -353,7 +353,7 @@ TEST_F(WaitingInferenceTest, TheEndOfThePortEndsCalls) {
   api_->Drain(absl::Milliseconds(10));
   held_.Release();
   port_.reset();
-  EXPECT_EQ(Ended(absl::StatusCode::kCancelled), 1);
+  AwaitEnded(absl::StatusCode::kCancelled, 1);
 }
 
 }  // namespace
