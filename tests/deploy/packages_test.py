@@ -124,14 +124,10 @@ def check_owners(packages):
 
 
 def check_control(packages):
-    version = re.search(
-        r"^project\(opserve VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"), re.MULTILINE
-    )
+    version = (ROOT / "VERSION").read_text(encoding="utf-8").strip()
     changelog = (ROOT / "deploy/debian/changelog").read_text(encoding="utf-8")
     want = re.match(r"opserve \((.*?)\)", changelog).group(1)
-    expect(
-        want == f"{version.group(1)}-1", f"deploy/debian/changelog: want version {version.group(1)}-1 first, got {want}"
-    )
+    expect(want == f"{version}-1", f"deploy/debian/changelog: want version {version}-1 first, got {want}")
     for name, package in packages.items():
         got = run("dpkg-deb", "--field", package, "Version").strip()
         expect(got == want, f"{name}: want version {want}, got {got}")
