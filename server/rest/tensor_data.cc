@@ -79,7 +79,7 @@ class DataReader {
     return MakeError(*detail);
   }
 
-  absl::Status WrongCount(std::string got) const {
+  absl::Status WrongCount(std::string_view got) const {
     return InvalidParameter(
         name_, absl::StrCat("data of ", elements_, " elements, as its shape has"), got);
   }

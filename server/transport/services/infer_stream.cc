@@ -12,6 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "core/base/mutex.h"
 #include "core/base/op_error.h"
+#include "core/base/status_macros.h"
 #include "server/transport/messages/status.h"
 #include "server/transport/unary/call_metadata.h"
 #include "server/transport/unary/deadline.h"
@@ -61,11 +62,10 @@ class InferStream final : public Reactor, public std::enable_shared_from_this<In
   }
 
   absl::Status Begin() {
-    const absl::Status status = charge_.Add(origin_->client, kStreamBytes, "stream");
-    if (!status.ok()) return status;
+    OPSERVE_RETURN_IF_ERROR(charge_.Add(origin_->client, kStreamBytes, "stream"));
     self_ = shared_from_this();
     Advance();
-    return status;
+    return absl::OkStatus();
   }
 
  private:

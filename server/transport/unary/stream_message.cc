@@ -23,11 +23,11 @@ constexpr size_t kWrapBytes = 64;
 }  // namespace
 
 StreamMessage::StreamMessage(const ExecuteContext& with, std::shared_ptr<const StreamOrigin> origin,
-                             grpc::ByteBuffer request, Answered answered)
+                             const grpc::ByteBuffer& request, Answered answered)
     : with_(with),
       origin_(std::move(origin)),
       came_(with.engine.clock().Now()),
-      request_(std::move(request)),
+      request_(request),
       answered_(std::move(answered)),
       tally_(with.counters, with.observer, Method::kModelInfer, *origin_, request_.Length()),
       charge_(with.host_memory) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <grpcpp/support/byte_buffer.h>
 
@@ -39,7 +40,7 @@ class StreamMessage final : public std::enable_shared_from_this<StreamMessage> {
 
   // `answered` is called once, on any thread.
   StreamMessage(const ExecuteContext& with, std::shared_ptr<const StreamOrigin> origin,
-                grpc::ByteBuffer request, Answered answered);
+                const grpc::ByteBuffer& request, Answered answered);
   ~StreamMessage() { --with_.executing; }
 
   // Reads it, here or where that takes long on a worker, and runs it.
@@ -52,7 +53,7 @@ class StreamMessage final : public std::enable_shared_from_this<StreamMessage> {
   size_t answer_bytes() const { return answer_bytes_; }
   // What of the answer is no memory of a device's.
   size_t host_bytes() const { return host_bytes_; }
-  grpc::ByteBuffer TakeAnswer() { return std::move(answer_); }
+  grpc::ByteBuffer TakeAnswer() { return std::exchange(answer_, grpc::ByteBuffer()); }
 
  private:
   void Read();
