@@ -37,7 +37,7 @@ class WaitingCall final : public HttpCall, public std::enable_shared_from_this<W
 
   MHD_Connection* connection() const { return connection_; }
   int socket() const { return socket_; }
-  // Of what waits to be sent; 0 before it is there.
+  // Of the answer, until it is sent; 0 before there is one.
   size_t answer_bytes();
 
  private:
