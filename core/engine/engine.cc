@@ -147,7 +147,7 @@ absl::StatusOr<Plan> Engine::PlanOf(const NamedCall& call) const {
   Plan plan;
   plan.device = *device;
   plan.call = std::move(bound.call);
-  OPSERVE_RETURN_IF_ERROR(PlanKernel(plan));
+  OPSERVE_RETURN_IF_ERROR(PlanKernel(plan, call.made));
   plan.storages = std::move(bound.storages);
   plan.output_storages = std::move(bound.output_storages);
   return plan;

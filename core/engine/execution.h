@@ -13,7 +13,7 @@
 namespace opserve {
 
 struct ExecutedOutput {
-  std::string_view name;  // the schema's
+  std::string_view name;  // the schema's, which the execution keeps
   TensorDesc desc;
   StorageView storage;  // none for one that is not wanted
   bool wanted = false;  // false: the call masks it out, nothing was written

@@ -2,6 +2,7 @@
 // repeated and unknown arguments are refused, with the nearest name.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -41,8 +42,10 @@ struct NamedOutput {
 };
 
 struct NamedCall {
-  const Operator* op = nullptr;  // FindOperator's
-  std::string_view device;       // empty = the first
+  const Operator* op = nullptr;  // FindOperator's, or `made`
+  // An operator that was made for this call (core/program): plans keep it.
+  std::shared_ptr<const Operator> made = nullptr;
+  std::string_view device;  // empty = the first
   absl::InlinedVector<NamedInput, 3> inputs;
   absl::InlinedVector<NamedAttribute, 2> attributes;
   absl::InlinedVector<NamedOutput, 1> outputs;

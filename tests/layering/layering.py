@@ -10,7 +10,7 @@ import sys
 # What each folder may include of ours, besides itself. A folder stands for its files and those of its subfolders that
 # have no row. Operators (core/ops) are in nobody's list: they are reached only through core/op/builtin_ops.inc.
 BELOW_BACKENDS = ["core/base", "core/workers", "core/tensor", "core/op", "core/device"]
-ENGINE = ["core/engine/load", "core/engine/plan", "core/engine/run", "core/engine"]
+ENGINE = ["core/program", "core/engine/load", "core/engine/plan", "core/engine/run", "core/engine"]
 BELOW_SERVER = BELOW_BACKENDS + ENGINE
 BELOW_CLIENT = ["core/base", "core/tensor"]
 MAY_INCLUDE = {
@@ -20,15 +20,16 @@ MAY_INCLUDE = {
     "core/op": ["core/base", "core/tensor"],
     "core/ops": ["core/base", "core/tensor", "core/op"],
     "core/aclnn": ["core/base", "core/tensor", "core/op"],
+    "core/program": ["core/base", "core/tensor", "core/op"],
     "core/device": ["core/base", "core/workers", "core/tensor", "core/op"],
     "core/backends": [],
     "core/backends/ascend": BELOW_BACKENDS,
     "core/backends/cpu": BELOW_BACKENDS,
     "core/batch": BELOW_BACKENDS,
-    "core/engine/plan": BELOW_BACKENDS,
-    "core/engine/load": BELOW_BACKENDS,
-    "core/engine/run": BELOW_BACKENDS + ["core/batch", "core/engine/load", "core/engine/plan"],
-    "core/engine": BELOW_BACKENDS + ["core/backends", "core/engine/load", "core/engine/plan", "core/engine/run"],
+    "core/engine/plan": BELOW_BACKENDS + ["core/program"],
+    "core/engine/load": BELOW_BACKENDS + ["core/program"],
+    "core/engine/run": BELOW_BACKENDS + ["core/batch", "core/program", "core/engine/load", "core/engine/plan"],
+    "core/engine": BELOW_BACKENDS + ["core/backends", "core/program", "core/engine/load", "core/engine/plan", "core/engine/run"],
     "server/log": ["core/base"],
     "server/counters": ["core/base"],
     "server/identity": ["core/base", "server/log"],

@@ -22,13 +22,13 @@ int64_t FailedCalls(const OperatorStatistics& statistics) {
 }
 
 // Adds what was counted of an operator to the whole, unless it was not called.
-void AddOperator(const Operator& op, const EngineCounters::OfOperator& counts,
+void AddOperator(std::string_view op, const EngineCounters::OfOperator& counts,
                  EngineStatistics& statistics) {
   const int64_t inline_calls = counts.inline_calls;
   const int64_t queued_calls = counts.queued_calls;
   if (inline_calls + queued_calls == 0) return;
   OperatorStatistics& added = statistics.operators.emplace_back(
-      OperatorStatistics{.op = op.name,
+      OperatorStatistics{.op = op,
                          .calls = inline_calls + queued_calls,
                          .queue_wait = absl::Nanoseconds(counts.queue_wait_ns.load()),
                          .execution = absl::Nanoseconds(counts.execution_ns.load()),
@@ -104,7 +104,10 @@ EngineStatistics EngineCounters::Read() const {
       .refused_deadline = refused_deadline,
       .queue_wait = absl::Nanoseconds(group_wait_ns.load()),
   };
-  for (const Operator* op : AllOperators()) AddOperator(*op, Of(*op), statistics);
+  for (size_t i = 0; i < operators.size(); ++i) {
+    const bool is_program = i == AllOperators().size();
+    AddOperator(is_program ? kProgramName : AllOperators()[i]->name, operators[i], statistics);
+  }
   return statistics;
 }
 

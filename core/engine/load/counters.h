@@ -10,6 +10,7 @@
 #include "core/engine/load/admission.h"
 #include "core/op/op_call.h"
 #include "core/op/op_table.h"
+#include "core/program/program.h"
 
 namespace opserve {
 
@@ -48,9 +49,9 @@ struct EngineStatistics {
   int64_t output_bytes = 0;      // of those that succeeded
   absl::Duration queue_wait;  // of queued calls and groups, from Submit to their start, summed up
   absl::Duration execution;   // of both, from start to end, summed up
-  // Of those that were called, in the order of AllOperators. Calls, failed calls, bytes and
-  // execution add up to the whole's; to its queue_wait what groups waited is missing, as they are
-  // of many operators.
+  // Of those that were called, in the order of AllOperators; all programs are the last. Calls,
+  // failed calls, bytes and execution add up to the whole's; to its queue_wait what groups waited
+  // is missing, as they are of many operators.
   std::vector<OperatorStatistics> operators;
   int64_t calls_in_flight = 0;   // queued or running on workers now
   int64_t bytes_in_flight = 0;   // of their inputs, outputs and workspaces
@@ -85,8 +86,7 @@ struct EngineCounters {
     Add(count_ns, absl::ToInt64Nanoseconds(more));
   }
 
-  OfOperator& Of(const Operator& op) { return operators[OperatorIndex(op)]; }
-  const OfOperator& Of(const Operator& op) const { return operators[OperatorIndex(op)]; }
+  OfOperator& Of(const Operator& op) { return operators[IndexOf(op)]; }
 
   void CountRefusal(Admission::Refusal refusal);
   // Of a call that ran: what it read, how long it took, and what it wrote or why it did not.
@@ -119,7 +119,13 @@ struct EngineCounters {
   Count expired_calls{0};
   Count cancelled_calls{0};
   Count group_wait_ns{0};
-  std::vector<OfOperator> operators = std::vector<OfOperator>(AllOperators().size());
+  // In the order of AllOperators; all programs are the last.
+  std::vector<OfOperator> operators = std::vector<OfOperator>(AllOperators().size() + 1);
+
+ private:
+  static size_t IndexOf(const Operator& op) {
+    return AsProgram(op) == nullptr ? OperatorIndex(op) : AllOperators().size();
+  }
 };
 
 }  // namespace opserve

@@ -4,6 +4,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/engine/plan/program_plan.h"
 #include "core/engine/plan/scheduling.h"
 
 namespace opserve {
@@ -24,7 +25,11 @@ int64_t HostBytes(const Plan& plan) {
   constexpr int64_t kPlanBytes = 3072;
   int64_t bytes = kPlanBytes;
   for (const AttributeValue& attribute : plan.call.attributes) bytes += ListBytes(attribute);
-  return bytes;
+  return plan.program == nullptr ? bytes : bytes + plan.program->host_bytes();
+}
+
+bool Plan::makes_nothing() const {
+  return program == nullptr ? kernel == nullptr : call.makes_nothing();
 }
 
 bool RunsInline(const Plan& plan) {

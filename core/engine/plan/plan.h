@@ -9,6 +9,8 @@
 
 namespace opserve {
 
+class ProgramPlan;
+
 // A value; copy it freely while its engine lives.
 struct Plan {
   OpCall call;
@@ -17,10 +19,14 @@ struct Plan {
   // Of each output likewise: index into OneShot::output_storages, or -1 for one that is made.
   absl::InlinedVector<int, 1> output_storages;
   Device* device = nullptr;
-  const Kernel* kernel = nullptr;  // nullptr: there is nothing to make (OpCall::makes_nothing)
-  size_t workspace_bytes = 0;      // the caller's to bring, where it wants to
-  size_t control_bytes = 0;        // KernelArgs::control: the engine's in any case
+  const Kernel* kernel = nullptr;
+  std::shared_ptr<const ProgramPlan> program;  // in the kernel's place, of a program's call
+  size_t workspace_bytes = 0;                  // the caller's to bring, where it wants to
+  size_t control_bytes = 0;                    // KernelArgs::control: the engine's in any case
   Cost cost;
+
+  // There is nothing to run (OpCall::makes_nothing).
+  bool makes_nothing() const;
 };
 
 // A plan that many calls run, as they differ in nothing but their bytes. Never null once it was

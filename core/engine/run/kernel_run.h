@@ -4,16 +4,9 @@
 #include <span>
 
 #include "core/base/op_error.h"
-#include "core/engine/plan/plan.h"
+#include "core/engine/plan/kernel_plan.h"
 
 namespace opserve {
-
-// Fills in what follows from the plan's call and device: the kernel, what it takes, what it costs.
-// UNIMPLEMENTED: the device has no such kernel.
-absl::Status PlanKernel(Plan& plan);
-
-// Bytes of workspace and control memory in one lease.
-size_t ScratchBytes(const Plan& plan);
 
 // Phase two, on memory that was checked: where a kernel finds its tensors and its scratch memory.
 // It may be run again with other tensors. The plan must outlive it.

@@ -11,7 +11,7 @@ namespace opserve {
 
 // One output of an executed call. Dense; a masked-out one has shape [0] and no bytes.
 struct OutputTensor {
-  std::string_view name;  // the schema's
+  std::string_view name;  // the schema's, which a program's plan keeps
   TensorDesc desc;
   PooledBuffer bytes;  // none for one that was written to OneShot::output_storages
 };

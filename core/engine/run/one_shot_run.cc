@@ -53,7 +53,7 @@ absl::StatusOr<Outputs> Fetch(const Plan& plan, StagedOutputs written) {
 absl::StatusOr<Outputs> Execute(OneShot& shot, const Clock& clock) {
   const Plan& plan = *shot.plan;
   OPSERVE_ASSIGN_OR_RETURN(StagedOutputs outputs, LeaseOutputs(shot));
-  if (plan.kernel == nullptr) return Fetch(plan, std::move(outputs));
+  if (plan.makes_nothing()) return Fetch(plan, std::move(outputs));
   KernelRun run(plan);
   OPSERVE_RETURN_IF_ERROR(run.LeaseScratch(shot.client));
   StagedInputs storages(*plan.device, shot.client);

@@ -1,0 +1,26 @@
+// Where things lie in one block of memory whose lifetimes overlap in part.
+#pragma once
+
+#include <cstddef>
+#include <map>
+
+namespace opserve {
+
+// First fit: what was freed is used again, by whatever fits. Offsets are 64-byte aligned. Sizes may
+// be any numbers: beyond what memory can be, all saturates.
+class ArenaLayout {
+ public:
+  size_t Take(size_t bytes);
+  // What Take gave for so many bytes.
+  void Free(size_t offset, size_t bytes);
+
+  // The most that was needed at a time.
+  size_t peak_bytes() const { return peak_; }
+
+ private:
+  std::map<size_t, size_t> free_;  // below the end: offset and size, none beside another
+  size_t end_ = 0;                 // from here on nothing was taken
+  size_t peak_ = 0;
+};
+
+}  // namespace opserve

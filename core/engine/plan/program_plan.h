@@ -1,0 +1,69 @@
+// Phase one of a program: a plan of every step, and where the results that are none of its outputs
+// lie in its workspace.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/statusor.h"
+#include "core/device/device.h"
+#include "core/engine/plan/plan.h"
+#include "core/program/typed_program.h"
+
+namespace opserve {
+
+// Immutable; thread-safe.
+class ProgramPlan {
+ public:
+  // Where a value's storage begins.
+  struct Place {
+    enum class In : uint8_t { kNowhere, kInput, kOutput, kWorkspace };
+    In in = In::kNowhere;
+    size_t at = 0;  // index of an input or output of the program; bytes in the workspace
+  };
+  struct Step {
+    Plan plan;  // of its call, by itself
+    absl::InlinedVector<Place, 4> inputs;
+    absl::InlinedVector<Place, 2> outputs;
+    size_t scratch = 0;  // where the step's workspace is in the program's
+  };
+  struct Constant {
+    const TypedProgram::Value* value;
+    size_t offset;  // in the workspace
+  };
+
+  // For `call`, a planned one of `program`. Errors name the step: UNIMPLEMENTED where the device
+  // has no kernel for it.
+  static absl::StatusOr<std::shared_ptr<const ProgramPlan>> Make(
+      std::shared_ptr<const Program> program, const OpCall& call, Device& device);
+
+  const TypedProgram& program() const { return typed_; }
+  const std::vector<Step>& steps() const { return steps_; }
+  const std::vector<Constant>& constants() const { return constants_; }
+  // As memory is used again: the most at a time, with the steps' workspaces.
+  size_t workspace_bytes() const { return workspace_bytes_; }
+  size_t control_bytes() const { return control_bytes_; }  // the most of any step
+  // What the results that are no outputs would take if each had memory of its own.
+  int64_t intermediate_bytes() const { return intermediate_bytes_; }
+  const Cost& cost() const { return cost_; }
+  // About what it takes of the host's memory.
+  int64_t host_bytes() const;
+
+ private:
+  class Layout;
+  ProgramPlan() = default;
+
+  std::shared_ptr<const Program> source_;  // calls point at it: it is their operator
+  TypedProgram typed_;
+  std::vector<Step> steps_;
+  std::vector<Constant> constants_;
+  size_t workspace_bytes_ = 0;
+  size_t control_bytes_ = 0;
+  int64_t intermediate_bytes_ = 0;
+  Cost cost_;
+};
+
+}  // namespace opserve
