@@ -25,9 +25,12 @@ std::shared_ptr<const PlannedCall> PlanCache::Find(std::string_view header, size
 
 void PlanCache::Put(std::string header, size_t raw_entries,
                     std::shared_ptr<const PlannedCall> planned) {
-  if (!planned->is_shareable() || !planned->values().empty() || header.size() > kMaxKeyBytes)
+  const bool is_program = planned->plan()->program != nullptr;
+  if (!planned->is_shareable() || !planned->values().empty() ||
+      header.size() > (is_program ? kMaxProgramKeyBytes : kMaxKeyBytes))
     return;
-  const size_t bytes = BytesOf(header);
+  const size_t bytes =
+      BytesOf(header) + static_cast<size_t>(is_program ? HostBytes(*planned->plan()) : 0);
   const MutexLock lock(mutex_);
   if (index_.contains(Key{header, raw_entries})) return;
   entries_.push_front({std::move(header), raw_entries, std::move(planned), bytes});

@@ -24,6 +24,7 @@ class PlanCache {
   // About as many bytes, and keys no longer than that.
   static constexpr size_t kMaxBytes = size_t{4} << 20;
   static constexpr size_t kMaxKeyBytes = 2048;
+  static constexpr size_t kMaxProgramKeyBytes = size_t{64} << 10;
 
   // nullptr when there is none.
   std::shared_ptr<const PlannedCall> Find(std::string_view header, size_t raw_entries);

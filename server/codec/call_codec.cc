@@ -1,5 +1,6 @@
 #include "server/codec/call_codec.h"
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,6 +9,8 @@
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/op/op_table.h"
+#include "server/codec/attribute_codec.h"
+#include "server/codec/program_codec.h"
 #include "server/codec/tensor_codec.h"
 
 namespace opserve::server {
@@ -31,6 +34,7 @@ bool Takes(TensorData where, v1::Tensor::DataCase data) {
       return where == TensorData::kBuffers;
     case v1::Tensor::kChunked:
       return where == TensorData::kMessageOrChunks;
+    case v1::Tensor::kValue:
     case v1::Tensor::DATA_NOT_SET:
       break;
   }
@@ -49,47 +53,13 @@ std::string_view DataInWords(const v1::Tensor& tensor) {
       return "buffer, which goes with a session's executors";
     case v1::Tensor::kChunked:
       return "chunked, which goes with an ExecuteChunkedCommand";
+    case v1::Tensor::kValue:
+      return "value, which goes with the steps of a program";
     case v1::Tensor::DATA_NOT_SET:
       break;
   }
   return "none";
 }
-
-absl::Status CheckName(std::string_view name, std::string_view kind) {
-  if (name.size() <= kMaxNameBytes) return absl::OkStatus();
-  return InvalidParameter(kind, absl::StrCat("a name of at most ", kMaxNameBytes, " bytes"),
-                          absl::StrCat("one of ", name.size()));
-}
-
-struct DecodeAttributeValue {
-  template <typename List>
-  static auto Copy(const List& list) {
-    using Element = std::decay_t<decltype(list.values(0))>;
-    return std::vector<Element>(list.values().begin(), list.values().end());
-  }
-
-  AttributeValue operator()(const v1::Attribute& attribute) const {
-    switch (attribute.value_case()) {
-      case v1::Attribute::kIntValue:
-        return int64_t{attribute.int_value()};
-      case v1::Attribute::kFloatValue:
-        return attribute.float_value();
-      case v1::Attribute::kBoolValue:
-        return attribute.bool_value();
-      case v1::Attribute::kIntList:
-        return Copy(attribute.int_list());
-      case v1::Attribute::kBoolList:
-        return Copy(attribute.bool_list());
-      case v1::Attribute::kFloatList:
-        return Copy(attribute.float_list());
-      case v1::Attribute::kStringValue:
-        return attribute.string_value();
-      case v1::Attribute::VALUE_NOT_SET:
-        break;
-    }
-    return std::monostate();  // binding refuses it
-  }
-};
 
 class CallDecoder {
  public:
@@ -104,7 +74,7 @@ class CallDecoder {
     for (const v1::Attribute& attribute : call_.attributes()) {
       OPSERVE_RETURN_IF_ERROR(CheckName(attribute.name(), "attribute"));
       OPSERVE_RETURN_IF_ERROR(CheckName(attribute.string_value(), attribute.name()));
-      named_.attributes.push_back({attribute.name(), DecodeAttributeValue()(attribute)});
+      named_.attributes.push_back({attribute.name(), DecodeAttribute(attribute)});
     }
     for (const v1::Tensor& tensor : call_.outputs()) OPSERVE_RETURN_IF_ERROR(DecodeOutput(tensor));
     return std::move(named_);
@@ -155,6 +125,7 @@ class CallDecoder {
       case v1::Tensor::kBuffer:
         return AddView(tensor.buffer());
       case v1::Tensor::kChunked:
+      case v1::Tensor::kValue:
       case v1::Tensor::DATA_NOT_SET:
         break;
     }
@@ -254,13 +225,31 @@ class CallDecoder {
   NamedCall named_;
 };
 
+// What is called: an operator of the table, or one that was made of the call's program.
+struct Callee {
+  const Operator* op = nullptr;
+  std::shared_ptr<const Program> program;
+};
+
+absl::StatusOr<Callee> CalleeOf(const v1::Call& call) {
+  Callee callee;
+  if (call.has_program()) {
+    OPSERVE_ASSIGN_OR_RETURN(callee.program, DecodeProgram(call));
+    callee.op = callee.program.get();
+  } else {
+    OPSERVE_ASSIGN_OR_RETURN(callee.op, FindCallee(call.op()));
+  }
+  return callee;
+}
+
 absl::StatusOr<NamedCall> Decode(const v1::Call& call, TensorData data,
                                  std::span<const Fragments> raw,
                                  std::vector<v1::BufferView>& views) {
-  OPSERVE_ASSIGN_OR_RETURN(const Operator* op, FindCallee(call.op()));
-  absl::StatusOr<NamedCall> named = CallDecoder(call, *op, data, raw, views).Decode();
-  if (named.ok()) return named;
-  return WithOperator(named.status(), op->name);
+  OPSERVE_ASSIGN_OR_RETURN(const Callee callee, CalleeOf(call));
+  absl::StatusOr<NamedCall> named = CallDecoder(call, *callee.op, data, raw, views).Decode();
+  if (!named.ok()) return WithOperator(named.status(), callee.op->name);
+  named->made = callee.program;
+  return named;
 }
 
 absl::Status CheckAllUsed(const v1::Call& call, size_t raw_entries) {
@@ -294,6 +283,12 @@ absl::StatusOr<CallStorages> GatherStorages(const v1::Call& call, std::vector<Fr
 
 }  // namespace
 
+absl::Status CheckName(std::string_view name, std::string_view kind) {
+  if (name.size() <= kMaxNameBytes) return absl::OkStatus();
+  return InvalidParameter(kind, absl::StrCat("a name of at most ", kMaxNameBytes, " bytes"),
+                          absl::StrCat("one of ", name.size()));
+}
+
 absl::StatusOr<const Operator*> FindCallee(std::string_view name) {
   if (name.size() <= kMaxNameBytes) return FindOperator(name);
   return MakeError({.reason = ErrorReason::kOperatorNotFound,
@@ -301,6 +296,10 @@ absl::StatusOr<const Operator*> FindCallee(std::string_view name) {
                     .parameter = "operator",
                     .want = "the name of an operator",
                     .got = absl::StrCat("a name of ", name.size(), " bytes")});
+}
+
+std::string_view NameOfCallee(const v1::Call& call) {
+  return call.has_program() ? kProgramName : std::string_view(call.op());
 }
 
 absl::StatusOr<NamedCall> DecodeCall(const v1::Call& call, TensorData data,
@@ -318,7 +317,7 @@ absl::StatusOr<ExecutorCall> DecodeExecutorCall(const v1::Call& call) {
 absl::StatusOr<CallStorages> DecodeStorages(const v1::Call& call, std::vector<Fragments> raw) {
   absl::StatusOr<CallStorages> storages = GatherStorages(call, std::move(raw));
   if (storages.ok()) return storages;
-  return WithOperator(storages.status(), call.op());
+  return WithOperator(storages.status(), NameOfCallee(call));
 }
 
 }  // namespace opserve::server

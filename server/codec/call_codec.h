@@ -24,6 +24,11 @@ inline constexpr size_t kMaxNameBytes = 256;
 // Entries of an attribute that comes as a tensor.
 inline constexpr int64_t kMaxAttributeTensorElements = int64_t{1} << 16;
 
+// 161002 naming `kind` for a name that is too long.
+absl::Status CheckName(std::string_view name, std::string_view kind);
+// Of a call's operator or program, for errors.
+std::string_view NameOfCallee(const v1::Call& call);
+
 // The operator of that name; NOT_FOUND otherwise, at once for a name that is too long to be one.
 absl::StatusOr<const Operator*> FindCallee(std::string_view name);
 

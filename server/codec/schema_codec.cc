@@ -2,13 +2,13 @@
 
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "core/base/op_error.h"
 #include "core/op/op_table.h"
 #include "core/op/profile.h"
 #include "google/protobuf/repeated_field.h"
+#include "server/codec/attribute_codec.h"
 #include "server/codec/tensor_codec.h"
 
 namespace opserve::server {
@@ -38,27 +38,6 @@ v1::AttributeKind EncodeKind(AttributeKind kind) {
   }
   return v1::ATTRIBUTE_KIND_UNSPECIFIED;
 }
-
-struct EncodeValue {
-  v1::Attribute& out;
-  void operator()(std::monostate) const {}
-  void operator()(int64_t value) const { out.set_int_value(value); }
-  void operator()(double value) const { out.set_float_value(value); }
-  void operator()(bool value) const { out.set_bool_value(value); }
-  void operator()(const std::vector<int64_t>& list) const {
-    out.mutable_int_list();
-    for (const int64_t value : list) out.mutable_int_list()->add_values(value);
-  }
-  void operator()(const std::vector<bool>& list) const {
-    out.mutable_bool_list();
-    for (const bool value : list) out.mutable_bool_list()->add_values(value);
-  }
-  void operator()(const std::vector<double>& list) const {
-    out.mutable_float_list();
-    for (const double value : list) out.mutable_float_list()->add_values(value);
-  }
-  void operator()(const std::string& text) const { out.set_string_value(text); }
-};
 
 void EncodeTensorParam(const TensorParam& param, v1::TensorParameter& out) {
   out.set_name(std::string(param.name));
@@ -90,7 +69,7 @@ void EncodeAttributeParam(const AttributeParam& param, v1::AttributeParameter& o
   const AttributeValue value = param.default_value.ToValue();
   if (!IsGiven(value)) return;
   out.mutable_default_value()->set_name(std::string(param.name));
-  std::visit(EncodeValue{*out.mutable_default_value()}, value);
+  EncodeAttribute(value, *out.mutable_default_value());
 }
 
 void EncodeGradientAttribute(const GradientAttribute& attribute, v1::GradientAttribute& out) {
@@ -100,7 +79,7 @@ void EncodeGradientAttribute(const GradientAttribute& attribute, v1::GradientAtt
     return;
   }
   out.mutable_value()->set_name(std::string(attribute.name));
-  std::visit(EncodeValue{*out.mutable_value()}, attribute.value.ToValue());
+  EncodeAttribute(attribute.value.ToValue(), *out.mutable_value());
 }
 
 void EncodeGradient(const Gradient& gradient, v1::Gradient& out) {

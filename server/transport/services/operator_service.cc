@@ -21,6 +21,7 @@
 #include "server/codec/call_codec.h"
 #include "server/codec/message_scanner.h"
 #include "server/codec/output_codec.h"
+#include "server/codec/program_codec.h"
 #include "server/codec/schema_codec.h"
 #include "server/codec/statistics_codec.h"
 #include "server/transport/messages/raw_message.h"
@@ -176,6 +177,7 @@ class OperatorService final : public OperatorMethods<v1::OperatorService::Servic
     response.set_max_batch_calls(kMaxBatchCalls);
     response.set_max_session_commands(CommandReader::kMaxCommands);
     response.set_max_name_bytes(kMaxNameBytes);
+    response.set_max_program_steps(kMaxProgramSteps);
     response.set_max_attribute_elements(kMaxAttributeTensorElements);
     response.set_max_values_bytes(kMaxValuesBytes);
     response.set_max_inflated_bytes(calls().max_inflated_bytes);
@@ -241,6 +243,7 @@ class OperatorService final : public OperatorMethods<v1::OperatorService::Servic
     response.set_device(plan.device->info().name);
     *response.mutable_cost() = EncodeCost(plan);
     EncodeOutputs(plan.call, *response.mutable_outputs());
+    if (plan.program != nullptr) EncodeProgramPlan(plan, *response.mutable_program());
     response_bytes = WriteMessage(response);
     return absl::OkStatus();
   }

@@ -267,8 +267,10 @@ type GetServerInfoResponse struct {
 	MaxInflatedBytes int64 `protobuf:"varint,17,opt,name=max_inflated_bytes,json=maxInflatedBytes,proto3" json:"max_inflated_bytes,omitempty"`
 	// How long a call may take by the server's estimate (CostEstimate.expected_ns), in nanoseconds; 0 = any time.
 	MaxCallTimeNs int64 `protobuf:"varint,18,opt,name=max_call_time_ns,json=maxCallTimeNs,proto3" json:"max_call_time_ns,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Steps of a Program.
+	MaxProgramSteps int32 `protobuf:"varint,19,opt,name=max_program_steps,json=maxProgramSteps,proto3" json:"max_program_steps,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *GetServerInfoResponse) Reset() {
@@ -423,6 +425,13 @@ func (x *GetServerInfoResponse) GetMaxInflatedBytes() int64 {
 func (x *GetServerInfoResponse) GetMaxCallTimeNs() int64 {
 	if x != nil {
 		return x.MaxCallTimeNs
+	}
+	return 0
+}
+
+func (x *GetServerInfoResponse) GetMaxProgramSteps() int32 {
+	if x != nil {
+		return x.MaxProgramSteps
 	}
 	return 0
 }
@@ -1603,7 +1612,9 @@ type GetWorkspaceSizeResponse struct {
 	// Device that the plan is for.
 	Device string `protobuf:"bytes,5,opt,name=device,proto3" json:"device,omitempty"`
 	// What the server expects of an execution.
-	Cost          *CostEstimate `protobuf:"bytes,6,opt,name=cost,proto3" json:"cost,omitempty"`
+	Cost *CostEstimate `protobuf:"bytes,6,opt,name=cost,proto3" json:"cost,omitempty"`
+	// Set for a call of a program.
+	Program       *ProgramPlan `protobuf:"bytes,7,opt,name=program,proto3" json:"program,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1680,6 +1691,124 @@ func (x *GetWorkspaceSizeResponse) GetCost() *CostEstimate {
 	return nil
 }
 
+func (x *GetWorkspaceSizeResponse) GetProgram() *ProgramPlan {
+	if x != nil {
+		return x.Program
+	}
+	return nil
+}
+
+// A program as it runs.
+type ProgramPlan struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// With the steps that compute gradients, and without those on which no output depends. It can be read, changed and sent as a
+	// call: its inputs are described and have no data.
+	Call *Call `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
+	// The results of each step of `call`, in its order.
+	Steps []*StepPlan `protobuf:"bytes,2,rep,name=steps,proto3" json:"steps,omitempty"`
+	// What all results that are no outputs would take if each had memory of its own, in bytes. workspace_bytes says what they
+	// take as planned.
+	IntermediateBytes int64 `protobuf:"varint,3,opt,name=intermediate_bytes,json=intermediateBytes,proto3" json:"intermediate_bytes,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *ProgramPlan) Reset() {
+	*x = ProgramPlan{}
+	mi := &file_opserve_v1_operator_service_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProgramPlan) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProgramPlan) ProtoMessage() {}
+
+func (x *ProgramPlan) ProtoReflect() protoreflect.Message {
+	mi := &file_opserve_v1_operator_service_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProgramPlan.ProtoReflect.Descriptor instead.
+func (*ProgramPlan) Descriptor() ([]byte, []int) {
+	return file_opserve_v1_operator_service_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ProgramPlan) GetCall() *Call {
+	if x != nil {
+		return x.Call
+	}
+	return nil
+}
+
+func (x *ProgramPlan) GetSteps() []*StepPlan {
+	if x != nil {
+		return x.Steps
+	}
+	return nil
+}
+
+func (x *ProgramPlan) GetIntermediateBytes() int64 {
+	if x != nil {
+		return x.IntermediateBytes
+	}
+	return 0
+}
+
+type StepPlan struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name, dtype, shape, in the order of the operator's schema; one that the call masks out has shape [0].
+	Outputs       []*Tensor `protobuf:"bytes,1,rep,name=outputs,proto3" json:"outputs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StepPlan) Reset() {
+	*x = StepPlan{}
+	mi := &file_opserve_v1_operator_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StepPlan) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StepPlan) ProtoMessage() {}
+
+func (x *StepPlan) ProtoReflect() protoreflect.Message {
+	mi := &file_opserve_v1_operator_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StepPlan.ProtoReflect.Descriptor instead.
+func (*StepPlan) Descriptor() ([]byte, []int) {
+	return file_opserve_v1_operator_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *StepPlan) GetOutputs() []*Tensor {
+	if x != nil {
+		return x.Outputs
+	}
+	return nil
+}
+
 // An estimate from shapes alone: it decides where a call runs and what a queue's wait is taken to be.
 type CostEstimate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1697,7 +1826,7 @@ type CostEstimate struct {
 
 func (x *CostEstimate) Reset() {
 	*x = CostEstimate{}
-	mi := &file_opserve_v1_operator_service_proto_msgTypes[19]
+	mi := &file_opserve_v1_operator_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1709,7 +1838,7 @@ func (x *CostEstimate) String() string {
 func (*CostEstimate) ProtoMessage() {}
 
 func (x *CostEstimate) ProtoReflect() protoreflect.Message {
-	mi := &file_opserve_v1_operator_service_proto_msgTypes[19]
+	mi := &file_opserve_v1_operator_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1722,7 +1851,7 @@ func (x *CostEstimate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CostEstimate.ProtoReflect.Descriptor instead.
 func (*CostEstimate) Descriptor() ([]byte, []int) {
-	return file_opserve_v1_operator_service_proto_rawDescGZIP(), []int{19}
+	return file_opserve_v1_operator_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CostEstimate) GetBytes() int64 {
@@ -1767,7 +1896,7 @@ type ExecuteRequest struct {
 
 func (x *ExecuteRequest) Reset() {
 	*x = ExecuteRequest{}
-	mi := &file_opserve_v1_operator_service_proto_msgTypes[20]
+	mi := &file_opserve_v1_operator_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1779,7 +1908,7 @@ func (x *ExecuteRequest) String() string {
 func (*ExecuteRequest) ProtoMessage() {}
 
 func (x *ExecuteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_opserve_v1_operator_service_proto_msgTypes[20]
+	mi := &file_opserve_v1_operator_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1792,7 +1921,7 @@ func (x *ExecuteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecuteRequest.ProtoReflect.Descriptor instead.
 func (*ExecuteRequest) Descriptor() ([]byte, []int) {
-	return file_opserve_v1_operator_service_proto_rawDescGZIP(), []int{20}
+	return file_opserve_v1_operator_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ExecuteRequest) GetCall() *Call {
@@ -1831,7 +1960,7 @@ type ExecuteResponse struct {
 
 func (x *ExecuteResponse) Reset() {
 	*x = ExecuteResponse{}
-	mi := &file_opserve_v1_operator_service_proto_msgTypes[21]
+	mi := &file_opserve_v1_operator_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1843,7 +1972,7 @@ func (x *ExecuteResponse) String() string {
 func (*ExecuteResponse) ProtoMessage() {}
 
 func (x *ExecuteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_opserve_v1_operator_service_proto_msgTypes[21]
+	mi := &file_opserve_v1_operator_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1856,7 +1985,7 @@ func (x *ExecuteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecuteResponse.ProtoReflect.Descriptor instead.
 func (*ExecuteResponse) Descriptor() ([]byte, []int) {
-	return file_opserve_v1_operator_service_proto_rawDescGZIP(), []int{21}
+	return file_opserve_v1_operator_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ExecuteResponse) GetOutputs() []*Tensor {
@@ -1894,7 +2023,7 @@ type ExecuteBatchRequest struct {
 
 func (x *ExecuteBatchRequest) Reset() {
 	*x = ExecuteBatchRequest{}
-	mi := &file_opserve_v1_operator_service_proto_msgTypes[22]
+	mi := &file_opserve_v1_operator_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1906,7 +2035,7 @@ func (x *ExecuteBatchRequest) String() string {
 func (*ExecuteBatchRequest) ProtoMessage() {}
 
 func (x *ExecuteBatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_opserve_v1_operator_service_proto_msgTypes[22]
+	mi := &file_opserve_v1_operator_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1919,7 +2048,7 @@ func (x *ExecuteBatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecuteBatchRequest.ProtoReflect.Descriptor instead.
 func (*ExecuteBatchRequest) Descriptor() ([]byte, []int) {
-	return file_opserve_v1_operator_service_proto_rawDescGZIP(), []int{22}
+	return file_opserve_v1_operator_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ExecuteBatchRequest) GetCalls() []*Call {
@@ -1955,7 +2084,7 @@ type ExecuteBatchResponse struct {
 
 func (x *ExecuteBatchResponse) Reset() {
 	*x = ExecuteBatchResponse{}
-	mi := &file_opserve_v1_operator_service_proto_msgTypes[23]
+	mi := &file_opserve_v1_operator_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1967,7 +2096,7 @@ func (x *ExecuteBatchResponse) String() string {
 func (*ExecuteBatchResponse) ProtoMessage() {}
 
 func (x *ExecuteBatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_opserve_v1_operator_service_proto_msgTypes[23]
+	mi := &file_opserve_v1_operator_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1980,7 +2109,7 @@ func (x *ExecuteBatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecuteBatchResponse.ProtoReflect.Descriptor instead.
 func (*ExecuteBatchResponse) Descriptor() ([]byte, []int) {
-	return file_opserve_v1_operator_service_proto_rawDescGZIP(), []int{23}
+	return file_opserve_v1_operator_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ExecuteBatchResponse) GetResults() []*BatchResult {
@@ -2011,7 +2140,7 @@ type BatchResult struct {
 
 func (x *BatchResult) Reset() {
 	*x = BatchResult{}
-	mi := &file_opserve_v1_operator_service_proto_msgTypes[24]
+	mi := &file_opserve_v1_operator_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2023,7 +2152,7 @@ func (x *BatchResult) String() string {
 func (*BatchResult) ProtoMessage() {}
 
 func (x *BatchResult) ProtoReflect() protoreflect.Message {
-	mi := &file_opserve_v1_operator_service_proto_msgTypes[24]
+	mi := &file_opserve_v1_operator_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2036,7 +2165,7 @@ func (x *BatchResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchResult.ProtoReflect.Descriptor instead.
 func (*BatchResult) Descriptor() ([]byte, []int) {
-	return file_opserve_v1_operator_service_proto_rawDescGZIP(), []int{24}
+	return file_opserve_v1_operator_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *BatchResult) GetOutputs() []*Tensor {
@@ -2066,7 +2195,7 @@ const file_opserve_v1_operator_service_proto_rawDesc = "" +
 	"\n" +
 	"!opserve/v1/operator_service.proto\x12\n" +
 	"opserve.v1\x1a\x17google/rpc/status.proto\x1a\x1bopserve/v1/statistics.proto\x1a\x16opserve/v1/types.proto\"\x16\n" +
-	"\x14GetServerInfoRequest\"\xa3\x06\n" +
+	"\x14GetServerInfoRequest\"\xcf\x06\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12*\n" +
 	"\x11max_message_bytes\x18\x02 \x01(\x03R\x0fmaxMessageBytes\x12,\n" +
@@ -2086,7 +2215,8 @@ const file_opserve_v1_operator_service_proto_rawDesc = "" +
 	"\x16max_attribute_elements\x18\x0f \x01(\x03R\x14maxAttributeElements\x12(\n" +
 	"\x10max_values_bytes\x18\x10 \x01(\x03R\x0emaxValuesBytes\x12,\n" +
 	"\x12max_inflated_bytes\x18\x11 \x01(\x03R\x10maxInflatedBytes\x12'\n" +
-	"\x10max_call_time_ns\x18\x12 \x01(\x03R\rmaxCallTimeNs\",\n" +
+	"\x10max_call_time_ns\x18\x12 \x01(\x03R\rmaxCallTimeNs\x12*\n" +
+	"\x11max_program_steps\x18\x13 \x01(\x05R\x0fmaxProgramSteps\",\n" +
 	"\x14ListOperatorsRequest\x12\x14\n" +
 	"\x05names\x18\x01 \x03(\tR\x05names\"Q\n" +
 	"\x15ListOperatorsResponse\x128\n" +
@@ -2173,7 +2303,7 @@ const file_opserve_v1_operator_service_proto_rawDesc = "" +
 	"\x05state\x18\b \x01(\x0e2\x17.opserve.v1.DeviceStateR\x05state\x12!\n" +
 	"\fstate_reason\x18\t \x01(\tR\vstateReason\"?\n" +
 	"\x17GetWorkspaceSizeRequest\x12$\n" +
-	"\x04call\x18\x01 \x01(\v2\x10.opserve.v1.CallR\x04call\"\xfb\x01\n" +
+	"\x04call\x18\x01 \x01(\v2\x10.opserve.v1.CallR\x04call\"\xae\x02\n" +
 	"\x18GetWorkspaceSizeResponse\x12'\n" +
 	"\x0fworkspace_bytes\x18\x01 \x01(\x03R\x0eworkspaceBytes\x12,\n" +
 	"\aoutputs\x18\x02 \x03(\v2\x12.opserve.v1.TensorR\aoutputs\x12\x1f\n" +
@@ -2181,7 +2311,14 @@ const file_opserve_v1_operator_service_proto_rawDesc = "" +
 	"inputBytes\x12!\n" +
 	"\foutput_bytes\x18\x04 \x01(\x03R\voutputBytes\x12\x16\n" +
 	"\x06device\x18\x05 \x01(\tR\x06device\x12,\n" +
-	"\x04cost\x18\x06 \x01(\v2\x18.opserve.v1.CostEstimateR\x04cost\"\x86\x01\n" +
+	"\x04cost\x18\x06 \x01(\v2\x18.opserve.v1.CostEstimateR\x04cost\x121\n" +
+	"\aprogram\x18\a \x01(\v2\x17.opserve.v1.ProgramPlanR\aprogram\"\x8e\x01\n" +
+	"\vProgramPlan\x12$\n" +
+	"\x04call\x18\x01 \x01(\v2\x10.opserve.v1.CallR\x04call\x12*\n" +
+	"\x05steps\x18\x02 \x03(\v2\x14.opserve.v1.StepPlanR\x05steps\x12-\n" +
+	"\x12intermediate_bytes\x18\x03 \x01(\x03R\x11intermediateBytes\"8\n" +
+	"\bStepPlan\x12,\n" +
+	"\aoutputs\x18\x01 \x03(\v2\x12.opserve.v1.TensorR\aoutputs\"\x86\x01\n" +
 	"\fCostEstimate\x12\x14\n" +
 	"\x05bytes\x18\x01 \x01(\x03R\x05bytes\x12\x1e\n" +
 	"\n" +
@@ -2250,7 +2387,7 @@ func file_opserve_v1_operator_service_proto_rawDescGZIP() []byte {
 }
 
 var file_opserve_v1_operator_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_opserve_v1_operator_service_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_opserve_v1_operator_service_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_opserve_v1_operator_service_proto_goTypes = []any{
 	(AttributeKind)(0),               // 0: opserve.v1.AttributeKind
 	(DeviceState)(0),                 // 1: opserve.v1.DeviceState
@@ -2274,21 +2411,23 @@ var file_opserve_v1_operator_service_proto_goTypes = []any{
 	(*Device)(nil),                   // 19: opserve.v1.Device
 	(*GetWorkspaceSizeRequest)(nil),  // 20: opserve.v1.GetWorkspaceSizeRequest
 	(*GetWorkspaceSizeResponse)(nil), // 21: opserve.v1.GetWorkspaceSizeResponse
-	(*CostEstimate)(nil),             // 22: opserve.v1.CostEstimate
-	(*ExecuteRequest)(nil),           // 23: opserve.v1.ExecuteRequest
-	(*ExecuteResponse)(nil),          // 24: opserve.v1.ExecuteResponse
-	(*ExecuteBatchRequest)(nil),      // 25: opserve.v1.ExecuteBatchRequest
-	(*ExecuteBatchResponse)(nil),     // 26: opserve.v1.ExecuteBatchResponse
-	(*BatchResult)(nil),              // 27: opserve.v1.BatchResult
-	(*Attribute)(nil),                // 28: opserve.v1.Attribute
-	(DataType)(0),                    // 29: opserve.v1.DataType
-	(*MemoryInfo)(nil),               // 30: opserve.v1.MemoryInfo
-	(*Call)(nil),                     // 31: opserve.v1.Call
-	(*Tensor)(nil),                   // 32: opserve.v1.Tensor
-	(*Execution)(nil),                // 33: opserve.v1.Execution
-	(*status.Status)(nil),            // 34: google.rpc.Status
-	(*GetStatisticsRequest)(nil),     // 35: opserve.v1.GetStatisticsRequest
-	(*GetStatisticsResponse)(nil),    // 36: opserve.v1.GetStatisticsResponse
+	(*ProgramPlan)(nil),              // 22: opserve.v1.ProgramPlan
+	(*StepPlan)(nil),                 // 23: opserve.v1.StepPlan
+	(*CostEstimate)(nil),             // 24: opserve.v1.CostEstimate
+	(*ExecuteRequest)(nil),           // 25: opserve.v1.ExecuteRequest
+	(*ExecuteResponse)(nil),          // 26: opserve.v1.ExecuteResponse
+	(*ExecuteBatchRequest)(nil),      // 27: opserve.v1.ExecuteBatchRequest
+	(*ExecuteBatchResponse)(nil),     // 28: opserve.v1.ExecuteBatchResponse
+	(*BatchResult)(nil),              // 29: opserve.v1.BatchResult
+	(*Attribute)(nil),                // 30: opserve.v1.Attribute
+	(DataType)(0),                    // 31: opserve.v1.DataType
+	(*MemoryInfo)(nil),               // 32: opserve.v1.MemoryInfo
+	(*Call)(nil),                     // 33: opserve.v1.Call
+	(*Tensor)(nil),                   // 34: opserve.v1.Tensor
+	(*Execution)(nil),                // 35: opserve.v1.Execution
+	(*status.Status)(nil),            // 36: google.rpc.Status
+	(*GetStatisticsRequest)(nil),     // 37: opserve.v1.GetStatisticsRequest
+	(*GetStatisticsResponse)(nil),    // 38: opserve.v1.GetStatisticsResponse
 }
 var file_opserve_v1_operator_service_proto_depIdxs = []int32{
 	7,  // 0: opserve.v1.ListOperatorsResponse.operators:type_name -> opserve.v1.OperatorSchema
@@ -2300,48 +2439,52 @@ var file_opserve_v1_operator_service_proto_depIdxs = []int32{
 	10, // 6: opserve.v1.Gradient.inputs:type_name -> opserve.v1.GradientInput
 	11, // 7: opserve.v1.Gradient.outputs:type_name -> opserve.v1.GradientOutput
 	9,  // 8: opserve.v1.Gradient.attributes:type_name -> opserve.v1.GradientAttribute
-	28, // 9: opserve.v1.GradientAttribute.value:type_name -> opserve.v1.Attribute
-	29, // 10: opserve.v1.TensorParameter.dtypes:type_name -> opserve.v1.DataType
+	30, // 9: opserve.v1.GradientAttribute.value:type_name -> opserve.v1.Attribute
+	31, // 10: opserve.v1.TensorParameter.dtypes:type_name -> opserve.v1.DataType
 	0,  // 11: opserve.v1.AttributeParameter.kind:type_name -> opserve.v1.AttributeKind
-	28, // 12: opserve.v1.AttributeParameter.default_value:type_name -> opserve.v1.Attribute
+	30, // 12: opserve.v1.AttributeParameter.default_value:type_name -> opserve.v1.Attribute
 	14, // 13: opserve.v1.AttributeParameter.choices:type_name -> opserve.v1.AttributeChoice
 	15, // 14: opserve.v1.AttributeParameter.range:type_name -> opserve.v1.AttributeRange
-	29, // 15: opserve.v1.ProfileSupport.dtypes:type_name -> opserve.v1.DataType
+	31, // 15: opserve.v1.ProfileSupport.dtypes:type_name -> opserve.v1.DataType
 	19, // 16: opserve.v1.ListDevicesResponse.devices:type_name -> opserve.v1.Device
-	30, // 17: opserve.v1.Device.memory:type_name -> opserve.v1.MemoryInfo
+	32, // 17: opserve.v1.Device.memory:type_name -> opserve.v1.MemoryInfo
 	1,  // 18: opserve.v1.Device.state:type_name -> opserve.v1.DeviceState
-	31, // 19: opserve.v1.GetWorkspaceSizeRequest.call:type_name -> opserve.v1.Call
-	32, // 20: opserve.v1.GetWorkspaceSizeResponse.outputs:type_name -> opserve.v1.Tensor
-	22, // 21: opserve.v1.GetWorkspaceSizeResponse.cost:type_name -> opserve.v1.CostEstimate
-	31, // 22: opserve.v1.ExecuteRequest.call:type_name -> opserve.v1.Call
-	2,  // 23: opserve.v1.ExecuteRequest.output_encoding:type_name -> opserve.v1.TensorEncoding
-	32, // 24: opserve.v1.ExecuteResponse.outputs:type_name -> opserve.v1.Tensor
-	33, // 25: opserve.v1.ExecuteResponse.execution:type_name -> opserve.v1.Execution
-	31, // 26: opserve.v1.ExecuteBatchRequest.calls:type_name -> opserve.v1.Call
-	2,  // 27: opserve.v1.ExecuteBatchRequest.output_encoding:type_name -> opserve.v1.TensorEncoding
-	27, // 28: opserve.v1.ExecuteBatchResponse.results:type_name -> opserve.v1.BatchResult
-	32, // 29: opserve.v1.BatchResult.outputs:type_name -> opserve.v1.Tensor
-	34, // 30: opserve.v1.BatchResult.error:type_name -> google.rpc.Status
-	33, // 31: opserve.v1.BatchResult.execution:type_name -> opserve.v1.Execution
-	3,  // 32: opserve.v1.OperatorService.GetServerInfo:input_type -> opserve.v1.GetServerInfoRequest
-	5,  // 33: opserve.v1.OperatorService.ListOperators:input_type -> opserve.v1.ListOperatorsRequest
-	17, // 34: opserve.v1.OperatorService.ListDevices:input_type -> opserve.v1.ListDevicesRequest
-	20, // 35: opserve.v1.OperatorService.GetWorkspaceSize:input_type -> opserve.v1.GetWorkspaceSizeRequest
-	23, // 36: opserve.v1.OperatorService.Execute:input_type -> opserve.v1.ExecuteRequest
-	25, // 37: opserve.v1.OperatorService.ExecuteBatch:input_type -> opserve.v1.ExecuteBatchRequest
-	35, // 38: opserve.v1.OperatorService.GetStatistics:input_type -> opserve.v1.GetStatisticsRequest
-	4,  // 39: opserve.v1.OperatorService.GetServerInfo:output_type -> opserve.v1.GetServerInfoResponse
-	6,  // 40: opserve.v1.OperatorService.ListOperators:output_type -> opserve.v1.ListOperatorsResponse
-	18, // 41: opserve.v1.OperatorService.ListDevices:output_type -> opserve.v1.ListDevicesResponse
-	21, // 42: opserve.v1.OperatorService.GetWorkspaceSize:output_type -> opserve.v1.GetWorkspaceSizeResponse
-	24, // 43: opserve.v1.OperatorService.Execute:output_type -> opserve.v1.ExecuteResponse
-	26, // 44: opserve.v1.OperatorService.ExecuteBatch:output_type -> opserve.v1.ExecuteBatchResponse
-	36, // 45: opserve.v1.OperatorService.GetStatistics:output_type -> opserve.v1.GetStatisticsResponse
-	39, // [39:46] is the sub-list for method output_type
-	32, // [32:39] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	33, // 19: opserve.v1.GetWorkspaceSizeRequest.call:type_name -> opserve.v1.Call
+	34, // 20: opserve.v1.GetWorkspaceSizeResponse.outputs:type_name -> opserve.v1.Tensor
+	24, // 21: opserve.v1.GetWorkspaceSizeResponse.cost:type_name -> opserve.v1.CostEstimate
+	22, // 22: opserve.v1.GetWorkspaceSizeResponse.program:type_name -> opserve.v1.ProgramPlan
+	33, // 23: opserve.v1.ProgramPlan.call:type_name -> opserve.v1.Call
+	23, // 24: opserve.v1.ProgramPlan.steps:type_name -> opserve.v1.StepPlan
+	34, // 25: opserve.v1.StepPlan.outputs:type_name -> opserve.v1.Tensor
+	33, // 26: opserve.v1.ExecuteRequest.call:type_name -> opserve.v1.Call
+	2,  // 27: opserve.v1.ExecuteRequest.output_encoding:type_name -> opserve.v1.TensorEncoding
+	34, // 28: opserve.v1.ExecuteResponse.outputs:type_name -> opserve.v1.Tensor
+	35, // 29: opserve.v1.ExecuteResponse.execution:type_name -> opserve.v1.Execution
+	33, // 30: opserve.v1.ExecuteBatchRequest.calls:type_name -> opserve.v1.Call
+	2,  // 31: opserve.v1.ExecuteBatchRequest.output_encoding:type_name -> opserve.v1.TensorEncoding
+	29, // 32: opserve.v1.ExecuteBatchResponse.results:type_name -> opserve.v1.BatchResult
+	34, // 33: opserve.v1.BatchResult.outputs:type_name -> opserve.v1.Tensor
+	36, // 34: opserve.v1.BatchResult.error:type_name -> google.rpc.Status
+	35, // 35: opserve.v1.BatchResult.execution:type_name -> opserve.v1.Execution
+	3,  // 36: opserve.v1.OperatorService.GetServerInfo:input_type -> opserve.v1.GetServerInfoRequest
+	5,  // 37: opserve.v1.OperatorService.ListOperators:input_type -> opserve.v1.ListOperatorsRequest
+	17, // 38: opserve.v1.OperatorService.ListDevices:input_type -> opserve.v1.ListDevicesRequest
+	20, // 39: opserve.v1.OperatorService.GetWorkspaceSize:input_type -> opserve.v1.GetWorkspaceSizeRequest
+	25, // 40: opserve.v1.OperatorService.Execute:input_type -> opserve.v1.ExecuteRequest
+	27, // 41: opserve.v1.OperatorService.ExecuteBatch:input_type -> opserve.v1.ExecuteBatchRequest
+	37, // 42: opserve.v1.OperatorService.GetStatistics:input_type -> opserve.v1.GetStatisticsRequest
+	4,  // 43: opserve.v1.OperatorService.GetServerInfo:output_type -> opserve.v1.GetServerInfoResponse
+	6,  // 44: opserve.v1.OperatorService.ListOperators:output_type -> opserve.v1.ListOperatorsResponse
+	18, // 45: opserve.v1.OperatorService.ListDevices:output_type -> opserve.v1.ListDevicesResponse
+	21, // 46: opserve.v1.OperatorService.GetWorkspaceSize:output_type -> opserve.v1.GetWorkspaceSizeResponse
+	26, // 47: opserve.v1.OperatorService.Execute:output_type -> opserve.v1.ExecuteResponse
+	28, // 48: opserve.v1.OperatorService.ExecuteBatch:output_type -> opserve.v1.ExecuteBatchResponse
+	38, // 49: opserve.v1.OperatorService.GetStatistics:output_type -> opserve.v1.GetStatisticsResponse
+	43, // [43:50] is the sub-list for method output_type
+	36, // [36:43] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_opserve_v1_operator_service_proto_init() }
@@ -2367,7 +2510,7 @@ func file_opserve_v1_operator_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_opserve_v1_operator_service_proto_rawDesc), len(file_opserve_v1_operator_service_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   25,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -141,6 +141,7 @@ type Tensor struct {
 	//	*Tensor_Buffer
 	//	*Tensor_Chunked
 	//	*Tensor_Shared
+	//	*Tensor_Value
 	Data          isTensor_Data `protobuf_oneof:"data"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -270,6 +271,15 @@ func (x *Tensor) GetShared() *SharedView {
 	return nil
 }
 
+func (x *Tensor) GetValue() string {
+	if x != nil {
+		if x, ok := x.Data.(*Tensor_Value); ok {
+			return x.Value
+		}
+	}
+	return ""
+}
+
 type isTensor_Data interface {
 	isTensor_Data()
 }
@@ -301,6 +311,11 @@ type Tensor_Shared struct {
 	Shared *SharedView `protobuf:"bytes,10,opt,name=shared,proto3,oneof"`
 }
 
+type Tensor_Value struct {
+	// A value of the program (Program). Of a step's inputs only.
+	Value string `protobuf:"bytes,12,opt,name=value,proto3,oneof"`
+}
+
 func (*Tensor_RawIndex) isTensor_Data() {}
 
 func (*Tensor_Values) isTensor_Data() {}
@@ -310,6 +325,8 @@ func (*Tensor_Buffer) isTensor_Data() {}
 func (*Tensor_Chunked) isTensor_Data() {}
 
 func (*Tensor_Shared) isTensor_Data() {}
+
+func (*Tensor_Value) isTensor_Data() {}
 
 // The storage of a tensor in a region of shared memory. It must lie inside the region (OUT_OF_RANGE naming the tensor). That of an
 // output overlaps no input's and no other output's of its call. The client does not write to it until the call has ended; what
@@ -851,12 +868,13 @@ func (*Attribute_FloatList) isAttribute_Value() {}
 
 func (*Attribute_StringValue) isAttribute_Value() {}
 
-// One call of an operator, without its bulk bytes. The same for planning (GetWorkspaceSize) and for all ways of executing.
+// One call of an operator, or of a program, without its bulk bytes. The same for planning (GetWorkspaceSize) and for all ways of
+// executing.
 type Call struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Operator name without the aclnn prefix, e.g. "SmoothL1LossBackward". ListOperators lists them.
+	// Operator name without the aclnn prefix, e.g. "SmoothL1LossBackward". ListOperators lists them. Empty where there is a `program`.
 	Op string `protobuf:"bytes,1,opt,name=op,proto3" json:"op,omitempty"`
-	// Inputs by name, in any order. An optional input may be left out.
+	// Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
 	Inputs []*Tensor `protobuf:"bytes,2,rep,name=inputs,proto3" json:"inputs,omitempty"`
 	// Attributes by name, in any order. One with a default may be left out.
 	Attributes []*Attribute `protobuf:"bytes,3,rep,name=attributes,proto3" json:"attributes,omitempty"`
@@ -868,8 +886,10 @@ type Call struct {
 	Device string `protobuf:"bytes,5,opt,name=device,proto3" json:"device,omitempty"`
 	// Asks for `execution` in the answer. Of Execute, ExecuteBatch and a session's ExecuteCommand.
 	ReportExecution bool `protobuf:"varint,6,opt,name=report_execution,json=reportExecution,proto3" json:"report_execution,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Several operators in the place of `op`. Such a call has no attributes.
+	Program       *Program `protobuf:"bytes,7,opt,name=program,proto3" json:"program,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Call) Reset() {
@@ -944,6 +964,287 @@ func (x *Call) GetReportExecution() bool {
 	return false
 }
 
+func (x *Call) GetProgram() *Program {
+	if x != nil {
+		return x.Program
+	}
+	return nil
+}
+
+// Several operators in one call, each fed by inputs of the call or by results of earlier steps; and the gradients of a result. A
+// program is planned and executed as one operator whose inputs are those of the call and whose outputs are those that it names:
+// by Execute, in an ExecuteBatch, and as an executor of a session, which plans it once and runs it many times. What is
+// neither input nor output never leaves the device. Its memory is planned ahead: workspace_bytes is the most that intermediate
+// results and the steps' workspaces take at one time.
+//
+// A value of the program is called by its name: an input of the call ("x"), an output of a step ("conv.out"), or a step, which
+// stands for the first output of its operator ("conv").
+//
+// Errors name the step and its parameter ("conv.weight").
+type Program struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most max_program_steps (GetServerInfo). A step uses inputs of the call and results of steps before it. Steps on which no
+	// output depends are checked, and not run.
+	Steps []*Step `protobuf:"bytes,1,rep,name=steps,proto3" json:"steps,omitempty"`
+	// What the call answers, in this order; behind them come the gradients.
+	Outputs []*ProgramOutput `protobuf:"bytes,2,rep,name=outputs,proto3" json:"outputs,omitempty"`
+	// Not set = no gradients.
+	Gradient      *GradientRequest `protobuf:"bytes,3,opt,name=gradient,proto3" json:"gradient,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Program) Reset() {
+	*x = Program{}
+	mi := &file_opserve_v1_types_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Program) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Program) ProtoMessage() {}
+
+func (x *Program) ProtoReflect() protoreflect.Message {
+	mi := &file_opserve_v1_types_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Program.ProtoReflect.Descriptor instead.
+func (*Program) Descriptor() ([]byte, []int) {
+	return file_opserve_v1_types_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Program) GetSteps() []*Step {
+	if x != nil {
+		return x.Steps
+	}
+	return nil
+}
+
+func (x *Program) GetOutputs() []*ProgramOutput {
+	if x != nil {
+		return x.Outputs
+	}
+	return nil
+}
+
+func (x *Program) GetGradient() *GradientRequest {
+	if x != nil {
+		return x.Gradient
+	}
+	return nil
+}
+
+// One operator of a program.
+type Step struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of its own among steps and inputs of the call; without a dot.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// As Call.op.
+	Op string `protobuf:"bytes,2,opt,name=op,proto3" json:"op,omitempty"`
+	// By the names of the operator's inputs. Each is a `value` of the program, or a constant: dense `values`.
+	//
+	// A `value` without a shape is taken as it is. With a shape, or `scalar`, but without strides, the value's elements are taken in that
+	// shape, in their order; one extent may be -1 and is what is left. With strides and storage_offset the tensor is a view whose
+	// storage is the value's elements: a transposed matrix, a broadcast vector, a slice. A dtype, if there is one, is the value's.
+	Inputs        []*Tensor    `protobuf:"bytes,3,rep,name=inputs,proto3" json:"inputs,omitempty"`
+	Attributes    []*Attribute `protobuf:"bytes,4,rep,name=attributes,proto3" json:"attributes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Step) Reset() {
+	*x = Step{}
+	mi := &file_opserve_v1_types_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Step) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Step) ProtoMessage() {}
+
+func (x *Step) ProtoReflect() protoreflect.Message {
+	mi := &file_opserve_v1_types_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Step.ProtoReflect.Descriptor instead.
+func (*Step) Descriptor() ([]byte, []int) {
+	return file_opserve_v1_types_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Step) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Step) GetOp() string {
+	if x != nil {
+		return x.Op
+	}
+	return ""
+}
+
+func (x *Step) GetInputs() []*Tensor {
+	if x != nil {
+		return x.Inputs
+	}
+	return nil
+}
+
+func (x *Step) GetAttributes() []*Attribute {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+type ProgramOutput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By which the answer calls it, of its own among the outputs.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// A value of the program.
+	Value         string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProgramOutput) Reset() {
+	*x = ProgramOutput{}
+	mi := &file_opserve_v1_types_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProgramOutput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProgramOutput) ProtoMessage() {}
+
+func (x *ProgramOutput) ProtoReflect() protoreflect.Message {
+	mi := &file_opserve_v1_types_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProgramOutput.ProtoReflect.Descriptor instead.
+func (*ProgramOutput) Descriptor() ([]byte, []int) {
+	return file_opserve_v1_types_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ProgramOutput) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ProgramOutput) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+// Asks for the gradient of one value of a program with respect to inputs of the call, by reverse-mode differentiation: the steps
+// are gone through backwards, each by the operator that OperatorSchema.gradient names, or by a rule of the server's for operators
+// that need several (Matmul, Add, Mean and the like). The gradient of the input "w" is the output "grad_w", of its dtype and shape.
+// An input on which the value does not depend has a gradient of zeros.
+//
+// INVALID_PARAMETER names what has no gradient: an input of a step (the target of a loss), an output of a step (the indices of a
+// pooling), a view of a part of a value.
+type GradientRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A value of a floating dtype.
+	Of string `protobuf:"bytes,1,opt,name=of,proto3" json:"of,omitempty"`
+	// Inputs of the call, of floating dtypes.
+	WithRespectTo []string `protobuf:"bytes,2,rep,name=with_respect_to,json=withRespectTo,proto3" json:"with_respect_to,omitempty"`
+	// The input of the call that is the gradient which comes in for `of`, of its shape. Empty = 1, where `of` has one element.
+	Seed          string `protobuf:"bytes,3,opt,name=seed,proto3" json:"seed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GradientRequest) Reset() {
+	*x = GradientRequest{}
+	mi := &file_opserve_v1_types_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GradientRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GradientRequest) ProtoMessage() {}
+
+func (x *GradientRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_opserve_v1_types_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GradientRequest.ProtoReflect.Descriptor instead.
+func (*GradientRequest) Descriptor() ([]byte, []int) {
+	return file_opserve_v1_types_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *GradientRequest) GetOf() string {
+	if x != nil {
+		return x.Of
+	}
+	return ""
+}
+
+func (x *GradientRequest) GetWithRespectTo() []string {
+	if x != nil {
+		return x.WithRespectTo
+	}
+	return nil
+}
+
+func (x *GradientRequest) GetSeed() string {
+	if x != nil {
+		return x.Seed
+	}
+	return ""
+}
+
 // How a call was executed. Of calls that ran together as one, the times are those of all of them divided by their number.
 type Execution struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -959,7 +1260,7 @@ type Execution struct {
 
 func (x *Execution) Reset() {
 	*x = Execution{}
-	mi := &file_opserve_v1_types_proto_msgTypes[10]
+	mi := &file_opserve_v1_types_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -971,7 +1272,7 @@ func (x *Execution) String() string {
 func (*Execution) ProtoMessage() {}
 
 func (x *Execution) ProtoReflect() protoreflect.Message {
-	mi := &file_opserve_v1_types_proto_msgTypes[10]
+	mi := &file_opserve_v1_types_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -984,7 +1285,7 @@ func (x *Execution) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Execution.ProtoReflect.Descriptor instead.
 func (*Execution) Descriptor() ([]byte, []int) {
-	return file_opserve_v1_types_proto_rawDescGZIP(), []int{10}
+	return file_opserve_v1_types_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Execution) GetDevice() string {
@@ -1028,7 +1329,7 @@ type MemoryInfo struct {
 
 func (x *MemoryInfo) Reset() {
 	*x = MemoryInfo{}
-	mi := &file_opserve_v1_types_proto_msgTypes[11]
+	mi := &file_opserve_v1_types_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1040,7 +1341,7 @@ func (x *MemoryInfo) String() string {
 func (*MemoryInfo) ProtoMessage() {}
 
 func (x *MemoryInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_opserve_v1_types_proto_msgTypes[11]
+	mi := &file_opserve_v1_types_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1053,7 +1354,7 @@ func (x *MemoryInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryInfo.ProtoReflect.Descriptor instead.
 func (*MemoryInfo) Descriptor() ([]byte, []int) {
-	return file_opserve_v1_types_proto_rawDescGZIP(), []int{11}
+	return file_opserve_v1_types_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *MemoryInfo) GetLimitBytes() int64 {
@@ -1103,7 +1404,7 @@ var File_opserve_v1_types_proto protoreflect.FileDescriptor
 const file_opserve_v1_types_proto_rawDesc = "" +
 	"\n" +
 	"\x16opserve/v1/types.proto\x12\n" +
-	"opserve.v1\"\xa7\x03\n" +
+	"opserve.v1\"\xbf\x03\n" +
 	"\x06Tensor\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12*\n" +
 	"\x05dtype\x18\x02 \x01(\x0e2\x14.opserve.v1.DataTypeR\x05dtype\x12\x14\n" +
@@ -1116,7 +1417,8 @@ const file_opserve_v1_types_proto_rawDesc = "" +
 	"\x06buffer\x18\b \x01(\v2\x16.opserve.v1.BufferViewH\x00R\x06buffer\x12/\n" +
 	"\achunked\x18\t \x01(\v2\x13.opserve.v1.ChunkedH\x00R\achunked\x120\n" +
 	"\x06shared\x18\n" +
-	" \x01(\v2\x16.opserve.v1.SharedViewH\x00R\x06sharedB\x06\n" +
+	" \x01(\v2\x16.opserve.v1.SharedViewH\x00R\x06shared\x12\x16\n" +
+	"\x05value\x18\f \x01(\tH\x00R\x05valueB\x06\n" +
 	"\x04data\"f\n" +
 	"\n" +
 	"SharedView\x12\x16\n" +
@@ -1153,7 +1455,7 @@ const file_opserve_v1_types_proto_rawDesc = "" +
 	"\n" +
 	"float_list\x18\a \x01(\v2\x16.opserve.v1.DoubleListH\x00R\tfloatList\x12#\n" +
 	"\fstring_value\x18\b \x01(\tH\x00R\vstringValueB\a\n" +
-	"\x05value\"\xea\x01\n" +
+	"\x05value\"\x99\x02\n" +
 	"\x04Call\x12\x0e\n" +
 	"\x02op\x18\x01 \x01(\tR\x02op\x12*\n" +
 	"\x06inputs\x18\x02 \x03(\v2\x12.opserve.v1.TensorR\x06inputs\x125\n" +
@@ -1162,7 +1464,26 @@ const file_opserve_v1_types_proto_rawDesc = "" +
 	"attributes\x12,\n" +
 	"\aoutputs\x18\x04 \x03(\v2\x12.opserve.v1.TensorR\aoutputs\x12\x16\n" +
 	"\x06device\x18\x05 \x01(\tR\x06device\x12)\n" +
-	"\x10report_execution\x18\x06 \x01(\bR\x0freportExecution\"a\n" +
+	"\x10report_execution\x18\x06 \x01(\bR\x0freportExecution\x12-\n" +
+	"\aprogram\x18\a \x01(\v2\x13.opserve.v1.ProgramR\aprogram\"\x9f\x01\n" +
+	"\aProgram\x12&\n" +
+	"\x05steps\x18\x01 \x03(\v2\x10.opserve.v1.StepR\x05steps\x123\n" +
+	"\aoutputs\x18\x02 \x03(\v2\x19.opserve.v1.ProgramOutputR\aoutputs\x127\n" +
+	"\bgradient\x18\x03 \x01(\v2\x1b.opserve.v1.GradientRequestR\bgradient\"\x8d\x01\n" +
+	"\x04Step\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x0e\n" +
+	"\x02op\x18\x02 \x01(\tR\x02op\x12*\n" +
+	"\x06inputs\x18\x03 \x03(\v2\x12.opserve.v1.TensorR\x06inputs\x125\n" +
+	"\n" +
+	"attributes\x18\x04 \x03(\v2\x15.opserve.v1.AttributeR\n" +
+	"attributes\"9\n" +
+	"\rProgramOutput\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"]\n" +
+	"\x0fGradientRequest\x12\x0e\n" +
+	"\x02of\x18\x01 \x01(\tR\x02of\x12&\n" +
+	"\x0fwith_respect_to\x18\x02 \x03(\tR\rwithRespectTo\x12\x12\n" +
+	"\x04seed\x18\x03 \x01(\tR\x04seed\"a\n" +
 	"\tExecution\x12\x16\n" +
 	"\x06device\x18\x01 \x01(\tR\x06device\x12\x1b\n" +
 	"\tqueued_ns\x18\x02 \x01(\x03R\bqueuedNs\x12\x1f\n" +
@@ -1211,21 +1532,25 @@ func file_opserve_v1_types_proto_rawDescGZIP() []byte {
 }
 
 var file_opserve_v1_types_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_opserve_v1_types_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_opserve_v1_types_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_opserve_v1_types_proto_goTypes = []any{
-	(DataType)(0),        // 0: opserve.v1.DataType
-	(*Tensor)(nil),       // 1: opserve.v1.Tensor
-	(*SharedView)(nil),   // 2: opserve.v1.SharedView
-	(*Chunked)(nil),      // 3: opserve.v1.Chunked
-	(*BufferView)(nil),   // 4: opserve.v1.BufferView
-	(*TensorValues)(nil), // 5: opserve.v1.TensorValues
-	(*Int64List)(nil),    // 6: opserve.v1.Int64List
-	(*BoolList)(nil),     // 7: opserve.v1.BoolList
-	(*DoubleList)(nil),   // 8: opserve.v1.DoubleList
-	(*Attribute)(nil),    // 9: opserve.v1.Attribute
-	(*Call)(nil),         // 10: opserve.v1.Call
-	(*Execution)(nil),    // 11: opserve.v1.Execution
-	(*MemoryInfo)(nil),   // 12: opserve.v1.MemoryInfo
+	(DataType)(0),           // 0: opserve.v1.DataType
+	(*Tensor)(nil),          // 1: opserve.v1.Tensor
+	(*SharedView)(nil),      // 2: opserve.v1.SharedView
+	(*Chunked)(nil),         // 3: opserve.v1.Chunked
+	(*BufferView)(nil),      // 4: opserve.v1.BufferView
+	(*TensorValues)(nil),    // 5: opserve.v1.TensorValues
+	(*Int64List)(nil),       // 6: opserve.v1.Int64List
+	(*BoolList)(nil),        // 7: opserve.v1.BoolList
+	(*DoubleList)(nil),      // 8: opserve.v1.DoubleList
+	(*Attribute)(nil),       // 9: opserve.v1.Attribute
+	(*Call)(nil),            // 10: opserve.v1.Call
+	(*Program)(nil),         // 11: opserve.v1.Program
+	(*Step)(nil),            // 12: opserve.v1.Step
+	(*ProgramOutput)(nil),   // 13: opserve.v1.ProgramOutput
+	(*GradientRequest)(nil), // 14: opserve.v1.GradientRequest
+	(*Execution)(nil),       // 15: opserve.v1.Execution
+	(*MemoryInfo)(nil),      // 16: opserve.v1.MemoryInfo
 }
 var file_opserve_v1_types_proto_depIdxs = []int32{
 	0,  // 0: opserve.v1.Tensor.dtype:type_name -> opserve.v1.DataType
@@ -1239,11 +1564,17 @@ var file_opserve_v1_types_proto_depIdxs = []int32{
 	1,  // 8: opserve.v1.Call.inputs:type_name -> opserve.v1.Tensor
 	9,  // 9: opserve.v1.Call.attributes:type_name -> opserve.v1.Attribute
 	1,  // 10: opserve.v1.Call.outputs:type_name -> opserve.v1.Tensor
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	11, // 11: opserve.v1.Call.program:type_name -> opserve.v1.Program
+	12, // 12: opserve.v1.Program.steps:type_name -> opserve.v1.Step
+	13, // 13: opserve.v1.Program.outputs:type_name -> opserve.v1.ProgramOutput
+	14, // 14: opserve.v1.Program.gradient:type_name -> opserve.v1.GradientRequest
+	1,  // 15: opserve.v1.Step.inputs:type_name -> opserve.v1.Tensor
+	9,  // 16: opserve.v1.Step.attributes:type_name -> opserve.v1.Attribute
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_opserve_v1_types_proto_init() }
@@ -1257,6 +1588,7 @@ func file_opserve_v1_types_proto_init() {
 		(*Tensor_Buffer)(nil),
 		(*Tensor_Chunked)(nil),
 		(*Tensor_Shared)(nil),
+		(*Tensor_Value)(nil),
 	}
 	file_opserve_v1_types_proto_msgTypes[8].OneofWrappers = []any{
 		(*Attribute_IntValue)(nil),
@@ -1273,7 +1605,7 @@ func file_opserve_v1_types_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_opserve_v1_types_proto_rawDesc), len(file_opserve_v1_types_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   12,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -13,7 +13,7 @@ pub struct Tensor {
     pub storage_offset: i64,
     #[prost(bool, tag = "11")]
     pub scalar: bool,
-    #[prost(oneof = "tensor::Data", tags = "6, 7, 8, 9, 10")]
+    #[prost(oneof = "tensor::Data", tags = "6, 7, 8, 9, 10, 12")]
     pub data: ::core::option::Option<tensor::Data>,
 }
 /// Nested message and enum types in `Tensor`.
@@ -30,6 +30,8 @@ pub mod tensor {
         Chunked(super::Chunked),
         #[prost(message, tag = "10")]
         Shared(super::SharedView),
+        #[prost(string, tag = "12")]
+        Value(::prost::alloc::string::String),
     }
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -118,6 +120,44 @@ pub struct Call {
     pub device: ::prost::alloc::string::String,
     #[prost(bool, tag = "6")]
     pub report_execution: bool,
+    #[prost(message, optional, tag = "7")]
+    pub program: ::core::option::Option<Program>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Program {
+    #[prost(message, repeated, tag = "1")]
+    pub steps: ::prost::alloc::vec::Vec<Step>,
+    #[prost(message, repeated, tag = "2")]
+    pub outputs: ::prost::alloc::vec::Vec<ProgramOutput>,
+    #[prost(message, optional, tag = "3")]
+    pub gradient: ::core::option::Option<GradientRequest>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Step {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub op: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "3")]
+    pub inputs: ::prost::alloc::vec::Vec<Tensor>,
+    #[prost(message, repeated, tag = "4")]
+    pub attributes: ::prost::alloc::vec::Vec<Attribute>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ProgramOutput {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub value: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GradientRequest {
+    #[prost(string, tag = "1")]
+    pub of: ::prost::alloc::string::String,
+    #[prost(string, repeated, tag = "2")]
+    pub with_respect_to: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    #[prost(string, tag = "3")]
+    pub seed: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Execution {
@@ -397,6 +437,8 @@ pub struct GetServerInfoResponse {
     pub max_inflated_bytes: i64,
     #[prost(int64, tag = "18")]
     pub max_call_time_ns: i64,
+    #[prost(int32, tag = "19")]
+    pub max_program_steps: i32,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListOperatorsRequest {
@@ -592,6 +634,22 @@ pub struct GetWorkspaceSizeResponse {
     pub device: ::prost::alloc::string::String,
     #[prost(message, optional, tag = "6")]
     pub cost: ::core::option::Option<CostEstimate>,
+    #[prost(message, optional, tag = "7")]
+    pub program: ::core::option::Option<ProgramPlan>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ProgramPlan {
+    #[prost(message, optional, tag = "1")]
+    pub call: ::core::option::Option<Call>,
+    #[prost(message, repeated, tag = "2")]
+    pub steps: ::prost::alloc::vec::Vec<StepPlan>,
+    #[prost(int64, tag = "3")]
+    pub intermediate_bytes: i64,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct StepPlan {
+    #[prost(message, repeated, tag = "1")]
+    pub outputs: ::prost::alloc::vec::Vec<Tensor>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CostEstimate {

@@ -149,7 +149,7 @@ class GetServerInfoRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class GetServerInfoResponse(_message.Message):
-    __slots__ = ["features", "max_attribute_elements", "max_batch_calls", "max_batch_raw_entries", "max_call_time_ns", "max_header_bytes", "max_inflated_bytes", "max_message_bytes", "max_name_bytes", "max_rank", "max_raw_entries", "max_session_commands", "max_values_bytes", "memory_limit_bytes", "recommended_chunk_bytes", "shared_memory_limit_bytes", "shared_memory_socket", "version"]
+    __slots__ = ["features", "max_attribute_elements", "max_batch_calls", "max_batch_raw_entries", "max_call_time_ns", "max_header_bytes", "max_inflated_bytes", "max_message_bytes", "max_name_bytes", "max_program_steps", "max_rank", "max_raw_entries", "max_session_commands", "max_values_bytes", "memory_limit_bytes", "recommended_chunk_bytes", "shared_memory_limit_bytes", "shared_memory_socket", "version"]
     FEATURES_FIELD_NUMBER: _ClassVar[int]
     MAX_ATTRIBUTE_ELEMENTS_FIELD_NUMBER: _ClassVar[int]
     MAX_BATCH_CALLS_FIELD_NUMBER: _ClassVar[int]
@@ -159,6 +159,7 @@ class GetServerInfoResponse(_message.Message):
     MAX_INFLATED_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAX_MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAX_NAME_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MAX_PROGRAM_STEPS_FIELD_NUMBER: _ClassVar[int]
     MAX_RANK_FIELD_NUMBER: _ClassVar[int]
     MAX_RAW_ENTRIES_FIELD_NUMBER: _ClassVar[int]
     MAX_SESSION_COMMANDS_FIELD_NUMBER: _ClassVar[int]
@@ -177,6 +178,7 @@ class GetServerInfoResponse(_message.Message):
     max_inflated_bytes: int
     max_message_bytes: int
     max_name_bytes: int
+    max_program_steps: int
     max_rank: int
     max_raw_entries: int
     max_session_commands: int
@@ -186,7 +188,7 @@ class GetServerInfoResponse(_message.Message):
     shared_memory_limit_bytes: int
     shared_memory_socket: str
     version: str
-    def __init__(self, version: _Optional[str] = ..., max_message_bytes: _Optional[int] = ..., memory_limit_bytes: _Optional[int] = ..., recommended_chunk_bytes: _Optional[int] = ..., max_rank: _Optional[int] = ..., shared_memory_socket: _Optional[str] = ..., shared_memory_limit_bytes: _Optional[int] = ..., features: _Optional[_Iterable[str]] = ..., max_header_bytes: _Optional[int] = ..., max_raw_entries: _Optional[int] = ..., max_batch_raw_entries: _Optional[int] = ..., max_batch_calls: _Optional[int] = ..., max_session_commands: _Optional[int] = ..., max_name_bytes: _Optional[int] = ..., max_attribute_elements: _Optional[int] = ..., max_values_bytes: _Optional[int] = ..., max_inflated_bytes: _Optional[int] = ..., max_call_time_ns: _Optional[int] = ...) -> None: ...
+    def __init__(self, version: _Optional[str] = ..., max_message_bytes: _Optional[int] = ..., memory_limit_bytes: _Optional[int] = ..., recommended_chunk_bytes: _Optional[int] = ..., max_rank: _Optional[int] = ..., shared_memory_socket: _Optional[str] = ..., shared_memory_limit_bytes: _Optional[int] = ..., features: _Optional[_Iterable[str]] = ..., max_header_bytes: _Optional[int] = ..., max_raw_entries: _Optional[int] = ..., max_batch_raw_entries: _Optional[int] = ..., max_batch_calls: _Optional[int] = ..., max_session_commands: _Optional[int] = ..., max_name_bytes: _Optional[int] = ..., max_attribute_elements: _Optional[int] = ..., max_values_bytes: _Optional[int] = ..., max_inflated_bytes: _Optional[int] = ..., max_call_time_ns: _Optional[int] = ..., max_program_steps: _Optional[int] = ...) -> None: ...
 
 class GetWorkspaceSizeRequest(_message.Message):
     __slots__ = ["call"]
@@ -195,20 +197,22 @@ class GetWorkspaceSizeRequest(_message.Message):
     def __init__(self, call: _Optional[_Union[_types_pb2.Call, _Mapping]] = ...) -> None: ...
 
 class GetWorkspaceSizeResponse(_message.Message):
-    __slots__ = ["cost", "device", "input_bytes", "output_bytes", "outputs", "workspace_bytes"]
+    __slots__ = ["cost", "device", "input_bytes", "output_bytes", "outputs", "program", "workspace_bytes"]
     COST_FIELD_NUMBER: _ClassVar[int]
     DEVICE_FIELD_NUMBER: _ClassVar[int]
     INPUT_BYTES_FIELD_NUMBER: _ClassVar[int]
     OUTPUTS_FIELD_NUMBER: _ClassVar[int]
     OUTPUT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    PROGRAM_FIELD_NUMBER: _ClassVar[int]
     WORKSPACE_BYTES_FIELD_NUMBER: _ClassVar[int]
     cost: CostEstimate
     device: str
     input_bytes: int
     output_bytes: int
     outputs: _containers.RepeatedCompositeFieldContainer[_types_pb2.Tensor]
+    program: ProgramPlan
     workspace_bytes: int
-    def __init__(self, workspace_bytes: _Optional[int] = ..., outputs: _Optional[_Iterable[_Union[_types_pb2.Tensor, _Mapping]]] = ..., input_bytes: _Optional[int] = ..., output_bytes: _Optional[int] = ..., device: _Optional[str] = ..., cost: _Optional[_Union[CostEstimate, _Mapping]] = ...) -> None: ...
+    def __init__(self, workspace_bytes: _Optional[int] = ..., outputs: _Optional[_Iterable[_Union[_types_pb2.Tensor, _Mapping]]] = ..., input_bytes: _Optional[int] = ..., output_bytes: _Optional[int] = ..., device: _Optional[str] = ..., cost: _Optional[_Union[CostEstimate, _Mapping]] = ..., program: _Optional[_Union[ProgramPlan, _Mapping]] = ...) -> None: ...
 
 class Gradient(_message.Message):
     __slots__ = ["attributes", "inputs", "op", "output_mask", "outputs"]
@@ -307,6 +311,22 @@ class ProfileSupport(_message.Message):
     dtypes: _containers.RepeatedScalarFieldContainer[_types_pb2.DataType]
     profile: str
     def __init__(self, profile: _Optional[str] = ..., dtypes: _Optional[_Iterable[_Union[_types_pb2.DataType, str]]] = ...) -> None: ...
+
+class ProgramPlan(_message.Message):
+    __slots__ = ["call", "intermediate_bytes", "steps"]
+    CALL_FIELD_NUMBER: _ClassVar[int]
+    INTERMEDIATE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    STEPS_FIELD_NUMBER: _ClassVar[int]
+    call: _types_pb2.Call
+    intermediate_bytes: int
+    steps: _containers.RepeatedCompositeFieldContainer[StepPlan]
+    def __init__(self, call: _Optional[_Union[_types_pb2.Call, _Mapping]] = ..., steps: _Optional[_Iterable[_Union[StepPlan, _Mapping]]] = ..., intermediate_bytes: _Optional[int] = ...) -> None: ...
+
+class StepPlan(_message.Message):
+    __slots__ = ["outputs"]
+    OUTPUTS_FIELD_NUMBER: _ClassVar[int]
+    outputs: _containers.RepeatedCompositeFieldContainer[_types_pb2.Tensor]
+    def __init__(self, outputs: _Optional[_Iterable[_Union[_types_pb2.Tensor, _Mapping]]] = ...) -> None: ...
 
 class TensorParameter(_message.Message):
     __slots__ = ["dtypes", "name", "optional", "shape", "summary"]

@@ -55,20 +55,22 @@ class BufferView(_message.Message):
     def __init__(self, buffer: _Optional[int] = ..., offset_bytes: _Optional[int] = ...) -> None: ...
 
 class Call(_message.Message):
-    __slots__ = ["attributes", "device", "inputs", "op", "outputs", "report_execution"]
+    __slots__ = ["attributes", "device", "inputs", "op", "outputs", "program", "report_execution"]
     ATTRIBUTES_FIELD_NUMBER: _ClassVar[int]
     DEVICE_FIELD_NUMBER: _ClassVar[int]
     INPUTS_FIELD_NUMBER: _ClassVar[int]
     OP_FIELD_NUMBER: _ClassVar[int]
     OUTPUTS_FIELD_NUMBER: _ClassVar[int]
+    PROGRAM_FIELD_NUMBER: _ClassVar[int]
     REPORT_EXECUTION_FIELD_NUMBER: _ClassVar[int]
     attributes: _containers.RepeatedCompositeFieldContainer[Attribute]
     device: str
     inputs: _containers.RepeatedCompositeFieldContainer[Tensor]
     op: str
     outputs: _containers.RepeatedCompositeFieldContainer[Tensor]
+    program: Program
     report_execution: bool
-    def __init__(self, op: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[Tensor, _Mapping]]] = ..., attributes: _Optional[_Iterable[_Union[Attribute, _Mapping]]] = ..., outputs: _Optional[_Iterable[_Union[Tensor, _Mapping]]] = ..., device: _Optional[str] = ..., report_execution: bool = ...) -> None: ...
+    def __init__(self, op: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[Tensor, _Mapping]]] = ..., attributes: _Optional[_Iterable[_Union[Attribute, _Mapping]]] = ..., outputs: _Optional[_Iterable[_Union[Tensor, _Mapping]]] = ..., device: _Optional[str] = ..., report_execution: bool = ..., program: _Optional[_Union[Program, _Mapping]] = ...) -> None: ...
 
 class Chunked(_message.Message):
     __slots__ = []
@@ -89,6 +91,16 @@ class Execution(_message.Message):
     executed_ns: int
     queued_ns: int
     def __init__(self, device: _Optional[str] = ..., queued_ns: _Optional[int] = ..., executed_ns: _Optional[int] = ...) -> None: ...
+
+class GradientRequest(_message.Message):
+    __slots__ = ["of", "seed", "with_respect_to"]
+    OF_FIELD_NUMBER: _ClassVar[int]
+    SEED_FIELD_NUMBER: _ClassVar[int]
+    WITH_RESPECT_TO_FIELD_NUMBER: _ClassVar[int]
+    of: str
+    seed: str
+    with_respect_to: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, of: _Optional[str] = ..., with_respect_to: _Optional[_Iterable[str]] = ..., seed: _Optional[str] = ...) -> None: ...
 
 class Int64List(_message.Message):
     __slots__ = ["values"]
@@ -112,6 +124,24 @@ class MemoryInfo(_message.Message):
     used_bytes: int
     def __init__(self, limit_bytes: _Optional[int] = ..., used_bytes: _Optional[int] = ..., cached_bytes: _Optional[int] = ..., hits: _Optional[int] = ..., misses: _Optional[int] = ..., largest_lease_bytes: _Optional[int] = ...) -> None: ...
 
+class Program(_message.Message):
+    __slots__ = ["gradient", "outputs", "steps"]
+    GRADIENT_FIELD_NUMBER: _ClassVar[int]
+    OUTPUTS_FIELD_NUMBER: _ClassVar[int]
+    STEPS_FIELD_NUMBER: _ClassVar[int]
+    gradient: GradientRequest
+    outputs: _containers.RepeatedCompositeFieldContainer[ProgramOutput]
+    steps: _containers.RepeatedCompositeFieldContainer[Step]
+    def __init__(self, steps: _Optional[_Iterable[_Union[Step, _Mapping]]] = ..., outputs: _Optional[_Iterable[_Union[ProgramOutput, _Mapping]]] = ..., gradient: _Optional[_Union[GradientRequest, _Mapping]] = ...) -> None: ...
+
+class ProgramOutput(_message.Message):
+    __slots__ = ["name", "value"]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    value: str
+    def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+
 class SharedView(_message.Message):
     __slots__ = ["offset_bytes", "region", "size_bytes"]
     OFFSET_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -122,8 +152,20 @@ class SharedView(_message.Message):
     size_bytes: int
     def __init__(self, region: _Optional[bytes] = ..., offset_bytes: _Optional[int] = ..., size_bytes: _Optional[int] = ...) -> None: ...
 
+class Step(_message.Message):
+    __slots__ = ["attributes", "inputs", "name", "op"]
+    ATTRIBUTES_FIELD_NUMBER: _ClassVar[int]
+    INPUTS_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    OP_FIELD_NUMBER: _ClassVar[int]
+    attributes: _containers.RepeatedCompositeFieldContainer[Attribute]
+    inputs: _containers.RepeatedCompositeFieldContainer[Tensor]
+    name: str
+    op: str
+    def __init__(self, name: _Optional[str] = ..., op: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[Tensor, _Mapping]]] = ..., attributes: _Optional[_Iterable[_Union[Attribute, _Mapping]]] = ...) -> None: ...
+
 class Tensor(_message.Message):
-    __slots__ = ["buffer", "chunked", "dtype", "name", "raw_index", "scalar", "shape", "shared", "storage_offset", "strides", "values"]
+    __slots__ = ["buffer", "chunked", "dtype", "name", "raw_index", "scalar", "shape", "shared", "storage_offset", "strides", "value", "values"]
     BUFFER_FIELD_NUMBER: _ClassVar[int]
     CHUNKED_FIELD_NUMBER: _ClassVar[int]
     DTYPE_FIELD_NUMBER: _ClassVar[int]
@@ -135,6 +177,7 @@ class Tensor(_message.Message):
     STORAGE_OFFSET_FIELD_NUMBER: _ClassVar[int]
     STRIDES_FIELD_NUMBER: _ClassVar[int]
     VALUES_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
     buffer: BufferView
     chunked: Chunked
     dtype: DataType
@@ -145,8 +188,9 @@ class Tensor(_message.Message):
     shared: SharedView
     storage_offset: int
     strides: _containers.RepeatedScalarFieldContainer[int]
+    value: str
     values: TensorValues
-    def __init__(self, name: _Optional[str] = ..., dtype: _Optional[_Union[DataType, str]] = ..., shape: _Optional[_Iterable[int]] = ..., strides: _Optional[_Iterable[int]] = ..., storage_offset: _Optional[int] = ..., scalar: bool = ..., raw_index: _Optional[int] = ..., values: _Optional[_Union[TensorValues, _Mapping]] = ..., buffer: _Optional[_Union[BufferView, _Mapping]] = ..., chunked: _Optional[_Union[Chunked, _Mapping]] = ..., shared: _Optional[_Union[SharedView, _Mapping]] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., dtype: _Optional[_Union[DataType, str]] = ..., shape: _Optional[_Iterable[int]] = ..., strides: _Optional[_Iterable[int]] = ..., storage_offset: _Optional[int] = ..., scalar: bool = ..., raw_index: _Optional[int] = ..., values: _Optional[_Union[TensorValues, _Mapping]] = ..., buffer: _Optional[_Union[BufferView, _Mapping]] = ..., chunked: _Optional[_Union[Chunked, _Mapping]] = ..., shared: _Optional[_Union[SharedView, _Mapping]] = ..., value: _Optional[str] = ...) -> None: ...
 
 class TensorValues(_message.Message):
     __slots__ = ["bools", "floats", "ints", "uints"]

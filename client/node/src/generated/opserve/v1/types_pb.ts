@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file opserve/v1/types.proto.
  */
 export const file_opserve_v1_types: GenFile = /*@__PURE__*/
-  fileDesc("ChZvcHNlcnZlL3YxL3R5cGVzLnByb3RvEgpvcHNlcnZlLnYxIsgCCgZUZW5zb3ISDAoEbmFtZRgBIAEoCRIjCgVkdHlwZRgCIAEoDjIULm9wc2VydmUudjEuRGF0YVR5cGUSDQoFc2hhcGUYAyADKAMSDwoHc3RyaWRlcxgEIAMoAxIWCg5zdG9yYWdlX29mZnNldBgFIAEoAxIOCgZzY2FsYXIYCyABKAgSEwoJcmF3X2luZGV4GAYgASgNSAASKgoGdmFsdWVzGAcgASgLMhgub3BzZXJ2ZS52MS5UZW5zb3JWYWx1ZXNIABIoCgZidWZmZXIYCCABKAsyFi5vcHNlcnZlLnYxLkJ1ZmZlclZpZXdIABImCgdjaHVua2VkGAkgASgLMhMub3BzZXJ2ZS52MS5DaHVua2VkSAASKAoGc2hhcmVkGAogASgLMhYub3BzZXJ2ZS52MS5TaGFyZWRWaWV3SABCBgoEZGF0YSJGCgpTaGFyZWRWaWV3Eg4KBnJlZ2lvbhgBIAEoDBIUCgxvZmZzZXRfYnl0ZXMYAiABKAMSEgoKc2l6ZV9ieXRlcxgDIAEoAyIJCgdDaHVua2VkIjIKCkJ1ZmZlclZpZXcSDgoGYnVmZmVyGAEgASgEEhQKDG9mZnNldF9ieXRlcxgCIAEoAyJKCgxUZW5zb3JWYWx1ZXMSDgoGZmxvYXRzGAEgAygBEgwKBGludHMYAiADKBISDQoFdWludHMYAyADKAQSDQoFYm9vbHMYBCADKAgiGwoJSW50NjRMaXN0Eg4KBnZhbHVlcxgBIAMoAyIaCghCb29sTGlzdBIOCgZ2YWx1ZXMYASADKAgiHAoKRG91YmxlTGlzdBIOCgZ2YWx1ZXMYASADKAEigAIKCUF0dHJpYnV0ZRIMCgRuYW1lGAEgASgJEhMKCWludF92YWx1ZRgCIAEoA0gAEhUKC2Zsb2F0X3ZhbHVlGAMgASgBSAASFAoKYm9vbF92YWx1ZRgEIAEoCEgAEikKCGludF9saXN0GAUgASgLMhUub3BzZXJ2ZS52MS5JbnQ2NExpc3RIABIpCglib29sX2xpc3QYBiABKAsyFC5vcHNlcnZlLnYxLkJvb2xMaXN0SAASLAoKZmxvYXRfbGlzdBgHIAEoCzIWLm9wc2VydmUudjEuRG91YmxlTGlzdEgAEhYKDHN0cmluZ192YWx1ZRgIIAEoCUgAQgcKBXZhbHVlIrABCgRDYWxsEgoKAm9wGAEgASgJEiIKBmlucHV0cxgCIAMoCzISLm9wc2VydmUudjEuVGVuc29yEikKCmF0dHJpYnV0ZXMYAyADKAsyFS5vcHNlcnZlLnYxLkF0dHJpYnV0ZRIjCgdvdXRwdXRzGAQgAygLMhIub3BzZXJ2ZS52MS5UZW5zb3ISDgoGZGV2aWNlGAUgASgJEhgKEHJlcG9ydF9leGVjdXRpb24YBiABKAgiQwoJRXhlY3V0aW9uEg4KBmRldmljZRgBIAEoCRIRCglxdWV1ZWRfbnMYAiABKAMSEwoLZXhlY3V0ZWRfbnMYAyABKAMihgEKCk1lbW9yeUluZm8SEwoLbGltaXRfYnl0ZXMYASABKAMSEgoKdXNlZF9ieXRlcxgCIAEoAxIUCgxjYWNoZWRfYnl0ZXMYAyABKAMSDAoEaGl0cxgEIAEoAxIOCgZtaXNzZXMYBSABKAMSGwoTbGFyZ2VzdF9sZWFzZV9ieXRlcxgGIAEoAyrSAgoIRGF0YVR5cGUSGQoVREFUQV9UWVBFX1VOU1BFQ0lGSUVEEAASFQoRREFUQV9UWVBFX0ZMT0FUMzIQARIVChFEQVRBX1RZUEVfRkxPQVQxNhACEhYKEkRBVEFfVFlQRV9CRkxPQVQxNhADEhUKEURBVEFfVFlQRV9GTE9BVDY0EAQSEgoOREFUQV9UWVBFX0lOVDgQBRITCg9EQVRBX1RZUEVfSU5UMTYQBhITCg9EQVRBX1RZUEVfSU5UMzIQBxITCg9EQVRBX1RZUEVfSU5UNjQQCBITCg9EQVRBX1RZUEVfVUlOVDgQCRIUChBEQVRBX1RZUEVfVUlOVDE2EAoSFAoQREFUQV9UWVBFX1VJTlQzMhALEhQKEERBVEFfVFlQRV9VSU5UNjQQDBISCg5EQVRBX1RZUEVfQk9PTBANIgQIDhATIgQIFBAUIgQIFRAVQmAKDmRldi5vcHNlcnZlLnYxQgpUeXBlc1Byb3RvUAFaI29wc2VydmUuZGV2L2dvL29wc2VydmUvdjE7b3BzZXJ2ZXYxogIDT1BTqgIKT3BzZXJ2ZS5WMboCB09wc2VydmViBnByb3RvMw");
+  fileDesc("ChZvcHNlcnZlL3YxL3R5cGVzLnByb3RvEgpvcHNlcnZlLnYxItkCCgZUZW5zb3ISDAoEbmFtZRgBIAEoCRIjCgVkdHlwZRgCIAEoDjIULm9wc2VydmUudjEuRGF0YVR5cGUSDQoFc2hhcGUYAyADKAMSDwoHc3RyaWRlcxgEIAMoAxIWCg5zdG9yYWdlX29mZnNldBgFIAEoAxIOCgZzY2FsYXIYCyABKAgSEwoJcmF3X2luZGV4GAYgASgNSAASKgoGdmFsdWVzGAcgASgLMhgub3BzZXJ2ZS52MS5UZW5zb3JWYWx1ZXNIABIoCgZidWZmZXIYCCABKAsyFi5vcHNlcnZlLnYxLkJ1ZmZlclZpZXdIABImCgdjaHVua2VkGAkgASgLMhMub3BzZXJ2ZS52MS5DaHVua2VkSAASKAoGc2hhcmVkGAogASgLMhYub3BzZXJ2ZS52MS5TaGFyZWRWaWV3SAASDwoFdmFsdWUYDCABKAlIAEIGCgRkYXRhIkYKClNoYXJlZFZpZXcSDgoGcmVnaW9uGAEgASgMEhQKDG9mZnNldF9ieXRlcxgCIAEoAxISCgpzaXplX2J5dGVzGAMgASgDIgkKB0NodW5rZWQiMgoKQnVmZmVyVmlldxIOCgZidWZmZXIYASABKAQSFAoMb2Zmc2V0X2J5dGVzGAIgASgDIkoKDFRlbnNvclZhbHVlcxIOCgZmbG9hdHMYASADKAESDAoEaW50cxgCIAMoEhINCgV1aW50cxgDIAMoBBINCgVib29scxgEIAMoCCIbCglJbnQ2NExpc3QSDgoGdmFsdWVzGAEgAygDIhoKCEJvb2xMaXN0Eg4KBnZhbHVlcxgBIAMoCCIcCgpEb3VibGVMaXN0Eg4KBnZhbHVlcxgBIAMoASKAAgoJQXR0cmlidXRlEgwKBG5hbWUYASABKAkSEwoJaW50X3ZhbHVlGAIgASgDSAASFQoLZmxvYXRfdmFsdWUYAyABKAFIABIUCgpib29sX3ZhbHVlGAQgASgISAASKQoIaW50X2xpc3QYBSABKAsyFS5vcHNlcnZlLnYxLkludDY0TGlzdEgAEikKCWJvb2xfbGlzdBgGIAEoCzIULm9wc2VydmUudjEuQm9vbExpc3RIABIsCgpmbG9hdF9saXN0GAcgASgLMhYub3BzZXJ2ZS52MS5Eb3VibGVMaXN0SAASFgoMc3RyaW5nX3ZhbHVlGAggASgJSABCBwoFdmFsdWUi1gEKBENhbGwSCgoCb3AYASABKAkSIgoGaW5wdXRzGAIgAygLMhIub3BzZXJ2ZS52MS5UZW5zb3ISKQoKYXR0cmlidXRlcxgDIAMoCzIVLm9wc2VydmUudjEuQXR0cmlidXRlEiMKB291dHB1dHMYBCADKAsyEi5vcHNlcnZlLnYxLlRlbnNvchIOCgZkZXZpY2UYBSABKAkSGAoQcmVwb3J0X2V4ZWN1dGlvbhgGIAEoCBIkCgdwcm9ncmFtGAcgASgLMhMub3BzZXJ2ZS52MS5Qcm9ncmFtIoUBCgdQcm9ncmFtEh8KBXN0ZXBzGAEgAygLMhAub3BzZXJ2ZS52MS5TdGVwEioKB291dHB1dHMYAiADKAsyGS5vcHNlcnZlLnYxLlByb2dyYW1PdXRwdXQSLQoIZ3JhZGllbnQYAyABKAsyGy5vcHNlcnZlLnYxLkdyYWRpZW50UmVxdWVzdCJvCgRTdGVwEgwKBG5hbWUYASABKAkSCgoCb3AYAiABKAkSIgoGaW5wdXRzGAMgAygLMhIub3BzZXJ2ZS52MS5UZW5zb3ISKQoKYXR0cmlidXRlcxgEIAMoCzIVLm9wc2VydmUudjEuQXR0cmlidXRlIiwKDVByb2dyYW1PdXRwdXQSDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoCSJECg9HcmFkaWVudFJlcXVlc3QSCgoCb2YYASABKAkSFwoPd2l0aF9yZXNwZWN0X3RvGAIgAygJEgwKBHNlZWQYAyABKAkiQwoJRXhlY3V0aW9uEg4KBmRldmljZRgBIAEoCRIRCglxdWV1ZWRfbnMYAiABKAMSEwoLZXhlY3V0ZWRfbnMYAyABKAMihgEKCk1lbW9yeUluZm8SEwoLbGltaXRfYnl0ZXMYASABKAMSEgoKdXNlZF9ieXRlcxgCIAEoAxIUCgxjYWNoZWRfYnl0ZXMYAyABKAMSDAoEaGl0cxgEIAEoAxIOCgZtaXNzZXMYBSABKAMSGwoTbGFyZ2VzdF9sZWFzZV9ieXRlcxgGIAEoAyrSAgoIRGF0YVR5cGUSGQoVREFUQV9UWVBFX1VOU1BFQ0lGSUVEEAASFQoRREFUQV9UWVBFX0ZMT0FUMzIQARIVChFEQVRBX1RZUEVfRkxPQVQxNhACEhYKEkRBVEFfVFlQRV9CRkxPQVQxNhADEhUKEURBVEFfVFlQRV9GTE9BVDY0EAQSEgoOREFUQV9UWVBFX0lOVDgQBRITCg9EQVRBX1RZUEVfSU5UMTYQBhITCg9EQVRBX1RZUEVfSU5UMzIQBxITCg9EQVRBX1RZUEVfSU5UNjQQCBITCg9EQVRBX1RZUEVfVUlOVDgQCRIUChBEQVRBX1RZUEVfVUlOVDE2EAoSFAoQREFUQV9UWVBFX1VJTlQzMhALEhQKEERBVEFfVFlQRV9VSU5UNjQQDBISCg5EQVRBX1RZUEVfQk9PTBANIgQIDhATIgQIFBAUIgQIFRAVQmAKDmRldi5vcHNlcnZlLnYxQgpUeXBlc1Byb3RvUAFaI29wc2VydmUuZGV2L2dvL29wc2VydmUvdjE7b3BzZXJ2ZXYxogIDT1BTqgIKT3BzZXJ2ZS5WMboCB09wc2VydmViBnByb3RvMw");
 
 /**
  * A tensor: how its elements are laid out, and where its bytes are.
@@ -117,6 +117,14 @@ export type Tensor = Message<"opserve.v1.Tensor"> & {
      */
     value: SharedView;
     case: "shared";
+  } | {
+    /**
+     * A value of the program (Program). Of a step's inputs only.
+     *
+     * @generated from field: string value = 12;
+     */
+    value: string;
+    case: "value";
   } | { case: undefined; value?: undefined };
 };
 
@@ -369,20 +377,21 @@ export const AttributeSchema: GenMessage<Attribute> = /*@__PURE__*/
   messageDesc(file_opserve_v1_types, 8);
 
 /**
- * One call of an operator, without its bulk bytes. The same for planning (GetWorkspaceSize) and for all ways of executing.
+ * One call of an operator, or of a program, without its bulk bytes. The same for planning (GetWorkspaceSize) and for all ways of
+ * executing.
  *
  * @generated from message opserve.v1.Call
  */
 export type Call = Message<"opserve.v1.Call"> & {
   /**
-   * Operator name without the aclnn prefix, e.g. "SmoothL1LossBackward". ListOperators lists them.
+   * Operator name without the aclnn prefix, e.g. "SmoothL1LossBackward". ListOperators lists them. Empty where there is a `program`.
    *
    * @generated from field: string op = 1;
    */
   op: string;
 
   /**
-   * Inputs by name, in any order. An optional input may be left out.
+   * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
    *
    * @generated from field: repeated opserve.v1.Tensor inputs = 2;
    */
@@ -417,6 +426,13 @@ export type Call = Message<"opserve.v1.Call"> & {
    * @generated from field: bool report_execution = 6;
    */
   reportExecution: boolean;
+
+  /**
+   * Several operators in the place of `op`. Such a call has no attributes.
+   *
+   * @generated from field: opserve.v1.Program program = 7;
+   */
+  program?: Program;
 };
 
 /**
@@ -425,6 +441,162 @@ export type Call = Message<"opserve.v1.Call"> & {
  */
 export const CallSchema: GenMessage<Call> = /*@__PURE__*/
   messageDesc(file_opserve_v1_types, 9);
+
+/**
+ * Several operators in one call, each fed by inputs of the call or by results of earlier steps; and the gradients of a result. A
+ * program is planned and executed as one operator whose inputs are those of the call and whose outputs are those that it names:
+ * by Execute, in an ExecuteBatch, and as an executor of a session, which plans it once and runs it many times. What is
+ * neither input nor output never leaves the device. Its memory is planned ahead: workspace_bytes is the most that intermediate
+ * results and the steps' workspaces take at one time.
+ *
+ * A value of the program is called by its name: an input of the call ("x"), an output of a step ("conv.out"), or a step, which
+ * stands for the first output of its operator ("conv").
+ *
+ * Errors name the step and its parameter ("conv.weight").
+ *
+ * @generated from message opserve.v1.Program
+ */
+export type Program = Message<"opserve.v1.Program"> & {
+  /**
+   * At most max_program_steps (GetServerInfo). A step uses inputs of the call and results of steps before it. Steps on which no
+   * output depends are checked, and not run.
+   *
+   * @generated from field: repeated opserve.v1.Step steps = 1;
+   */
+  steps: Step[];
+
+  /**
+   * What the call answers, in this order; behind them come the gradients.
+   *
+   * @generated from field: repeated opserve.v1.ProgramOutput outputs = 2;
+   */
+  outputs: ProgramOutput[];
+
+  /**
+   * Not set = no gradients.
+   *
+   * @generated from field: opserve.v1.GradientRequest gradient = 3;
+   */
+  gradient?: GradientRequest;
+};
+
+/**
+ * Describes the message opserve.v1.Program.
+ * Use `create(ProgramSchema)` to create a new message.
+ */
+export const ProgramSchema: GenMessage<Program> = /*@__PURE__*/
+  messageDesc(file_opserve_v1_types, 10);
+
+/**
+ * One operator of a program.
+ *
+ * @generated from message opserve.v1.Step
+ */
+export type Step = Message<"opserve.v1.Step"> & {
+  /**
+   * Of its own among steps and inputs of the call; without a dot.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * As Call.op.
+   *
+   * @generated from field: string op = 2;
+   */
+  op: string;
+
+  /**
+   * By the names of the operator's inputs. Each is a `value` of the program, or a constant: dense `values`.
+   *
+   * A `value` without a shape is taken as it is. With a shape, or `scalar`, but without strides, the value's elements are taken in that
+   * shape, in their order; one extent may be -1 and is what is left. With strides and storage_offset the tensor is a view whose
+   * storage is the value's elements: a transposed matrix, a broadcast vector, a slice. A dtype, if there is one, is the value's.
+   *
+   * @generated from field: repeated opserve.v1.Tensor inputs = 3;
+   */
+  inputs: Tensor[];
+
+  /**
+   * @generated from field: repeated opserve.v1.Attribute attributes = 4;
+   */
+  attributes: Attribute[];
+};
+
+/**
+ * Describes the message opserve.v1.Step.
+ * Use `create(StepSchema)` to create a new message.
+ */
+export const StepSchema: GenMessage<Step> = /*@__PURE__*/
+  messageDesc(file_opserve_v1_types, 11);
+
+/**
+ * @generated from message opserve.v1.ProgramOutput
+ */
+export type ProgramOutput = Message<"opserve.v1.ProgramOutput"> & {
+  /**
+   * By which the answer calls it, of its own among the outputs.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * A value of the program.
+   *
+   * @generated from field: string value = 2;
+   */
+  value: string;
+};
+
+/**
+ * Describes the message opserve.v1.ProgramOutput.
+ * Use `create(ProgramOutputSchema)` to create a new message.
+ */
+export const ProgramOutputSchema: GenMessage<ProgramOutput> = /*@__PURE__*/
+  messageDesc(file_opserve_v1_types, 12);
+
+/**
+ * Asks for the gradient of one value of a program with respect to inputs of the call, by reverse-mode differentiation: the steps
+ * are gone through backwards, each by the operator that OperatorSchema.gradient names, or by a rule of the server's for operators
+ * that need several (Matmul, Add, Mean and the like). The gradient of the input "w" is the output "grad_w", of its dtype and shape.
+ * An input on which the value does not depend has a gradient of zeros.
+ *
+ * INVALID_PARAMETER names what has no gradient: an input of a step (the target of a loss), an output of a step (the indices of a
+ * pooling), a view of a part of a value.
+ *
+ * @generated from message opserve.v1.GradientRequest
+ */
+export type GradientRequest = Message<"opserve.v1.GradientRequest"> & {
+  /**
+   * A value of a floating dtype.
+   *
+   * @generated from field: string of = 1;
+   */
+  of: string;
+
+  /**
+   * Inputs of the call, of floating dtypes.
+   *
+   * @generated from field: repeated string with_respect_to = 2;
+   */
+  withRespectTo: string[];
+
+  /**
+   * The input of the call that is the gradient which comes in for `of`, of its shape. Empty = 1, where `of` has one element.
+   *
+   * @generated from field: string seed = 3;
+   */
+  seed: string;
+};
+
+/**
+ * Describes the message opserve.v1.GradientRequest.
+ * Use `create(GradientRequestSchema)` to create a new message.
+ */
+export const GradientRequestSchema: GenMessage<GradientRequest> = /*@__PURE__*/
+  messageDesc(file_opserve_v1_types, 13);
 
 /**
  * How a call was executed. Of calls that ran together as one, the times are those of all of them divided by their number.
@@ -459,7 +631,7 @@ export type Execution = Message<"opserve.v1.Execution"> & {
  * Use `create(ExecutionSchema)` to create a new message.
  */
 export const ExecutionSchema: GenMessage<Execution> = /*@__PURE__*/
-  messageDesc(file_opserve_v1_types, 10);
+  messageDesc(file_opserve_v1_types, 14);
 
 /**
  * State of a device's memory pool, in bytes.
@@ -513,7 +685,7 @@ export type MemoryInfo = Message<"opserve.v1.MemoryInfo"> & {
  * Use `create(MemoryInfoSchema)` to create a new message.
  */
 export const MemoryInfoSchema: GenMessage<MemoryInfo> = /*@__PURE__*/
-  messageDesc(file_opserve_v1_types, 11);
+  messageDesc(file_opserve_v1_types, 15);
 
 /**
  * Element type of a tensor. Element sizes in bytes are in parentheses.

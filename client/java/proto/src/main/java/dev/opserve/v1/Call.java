@@ -6,7 +6,8 @@ package dev.opserve.v1;
 
 /**
  * <pre>
- * One call of an operator, without its bulk bytes. The same for planning (GetWorkspaceSize) and for all ways of executing.
+ * One call of an operator, or of a program, without its bulk bytes. The same for planning (GetWorkspaceSize) and for all ways of
+ * executing.
  * </pre>
  *
  * Protobuf type {@code opserve.v1.Call}
@@ -48,12 +49,13 @@ private static final long serialVersionUID = 0L;
             dev.opserve.v1.Call.class, dev.opserve.v1.Call.Builder.class);
   }
 
+  private int bitField0_;
   public static final int OP_FIELD_NUMBER = 1;
   @SuppressWarnings("serial")
   private volatile java.lang.Object op_ = "";
   /**
    * <pre>
-   * Operator name without the aclnn prefix, e.g. "SmoothL1LossBackward". ListOperators lists them.
+   * Operator name without the aclnn prefix, e.g. "SmoothL1LossBackward". ListOperators lists them. Empty where there is a `program`.
    * </pre>
    *
    * <code>string op = 1;</code>
@@ -74,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Operator name without the aclnn prefix, e.g. "SmoothL1LossBackward". ListOperators lists them.
+   * Operator name without the aclnn prefix, e.g. "SmoothL1LossBackward". ListOperators lists them. Empty where there is a `program`.
    * </pre>
    *
    * <code>string op = 1;</code>
@@ -100,7 +102,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.opserve.v1.Tensor> inputs_;
   /**
    * <pre>
-   * Inputs by name, in any order. An optional input may be left out.
+   * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
    * </pre>
    *
    * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -111,7 +113,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Inputs by name, in any order. An optional input may be left out.
+   * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
    * </pre>
    *
    * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -123,7 +125,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Inputs by name, in any order. An optional input may be left out.
+   * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
    * </pre>
    *
    * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -134,7 +136,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Inputs by name, in any order. An optional input may be left out.
+   * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
    * </pre>
    *
    * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -145,7 +147,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Inputs by name, in any order. An optional input may be left out.
+   * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
    * </pre>
    *
    * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -350,6 +352,44 @@ private static final long serialVersionUID = 0L;
     return reportExecution_;
   }
 
+  public static final int PROGRAM_FIELD_NUMBER = 7;
+  private dev.opserve.v1.Program program_;
+  /**
+   * <pre>
+   * Several operators in the place of `op`. Such a call has no attributes.
+   * </pre>
+   *
+   * <code>.opserve.v1.Program program = 7;</code>
+   * @return Whether the program field is set.
+   */
+  @java.lang.Override
+  public boolean hasProgram() {
+    return ((bitField0_ & 0x00000001) != 0);
+  }
+  /**
+   * <pre>
+   * Several operators in the place of `op`. Such a call has no attributes.
+   * </pre>
+   *
+   * <code>.opserve.v1.Program program = 7;</code>
+   * @return The program.
+   */
+  @java.lang.Override
+  public dev.opserve.v1.Program getProgram() {
+    return program_ == null ? dev.opserve.v1.Program.getDefaultInstance() : program_;
+  }
+  /**
+   * <pre>
+   * Several operators in the place of `op`. Such a call has no attributes.
+   * </pre>
+   *
+   * <code>.opserve.v1.Program program = 7;</code>
+   */
+  @java.lang.Override
+  public dev.opserve.v1.ProgramOrBuilder getProgramOrBuilder() {
+    return program_ == null ? dev.opserve.v1.Program.getDefaultInstance() : program_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -382,6 +422,9 @@ private static final long serialVersionUID = 0L;
     if (reportExecution_ != false) {
       output.writeBool(6, reportExecution_);
     }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      output.writeMessage(7, getProgram());
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -413,6 +456,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(6, reportExecution_);
     }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(7, getProgram());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -440,6 +487,11 @@ private static final long serialVersionUID = 0L;
         .equals(other.getDevice())) return false;
     if (getReportExecution()
         != other.getReportExecution()) return false;
+    if (hasProgram() != other.hasProgram()) return false;
+    if (hasProgram()) {
+      if (!getProgram()
+          .equals(other.getProgram())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -470,6 +522,10 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + REPORT_EXECUTION_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getReportExecution());
+    if (hasProgram()) {
+      hash = (37 * hash) + PROGRAM_FIELD_NUMBER;
+      hash = (53 * hash) + getProgram().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -569,7 +625,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One call of an operator, without its bulk bytes. The same for planning (GetWorkspaceSize) and for all ways of executing.
+   * One call of an operator, or of a program, without its bulk bytes. The same for planning (GetWorkspaceSize) and for all ways of
+   * executing.
    * </pre>
    *
    * Protobuf type {@code opserve.v1.Call}
@@ -593,13 +650,22 @@ private static final long serialVersionUID = 0L;
 
     // Construct using dev.opserve.v1.Call.newBuilder()
     private Builder() {
-
+      maybeForceBuilderInitialization();
     }
 
     private Builder(
         com.google.protobuf.GeneratedMessageV3.BuilderParent parent) {
       super(parent);
-
+      maybeForceBuilderInitialization();
+    }
+    private void maybeForceBuilderInitialization() {
+      if (com.google.protobuf.GeneratedMessageV3
+              .alwaysUseFieldBuilders) {
+        getInputsFieldBuilder();
+        getAttributesFieldBuilder();
+        getOutputsFieldBuilder();
+        getProgramFieldBuilder();
+      }
     }
     @java.lang.Override
     public Builder clear() {
@@ -629,6 +695,11 @@ private static final long serialVersionUID = 0L;
       bitField0_ = (bitField0_ & ~0x00000008);
       device_ = "";
       reportExecution_ = false;
+      program_ = null;
+      if (programBuilder_ != null) {
+        programBuilder_.dispose();
+        programBuilder_ = null;
+      }
       return this;
     }
 
@@ -702,6 +773,14 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000020) != 0)) {
         result.reportExecution_ = reportExecution_;
       }
+      int to_bitField0_ = 0;
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.program_ = programBuilder_ == null
+            ? program_
+            : programBuilder_.build();
+        to_bitField0_ |= 0x00000001;
+      }
+      result.bitField0_ |= to_bitField0_;
     }
 
     @java.lang.Override
@@ -839,6 +918,9 @@ private static final long serialVersionUID = 0L;
       if (other.getReportExecution() != false) {
         setReportExecution(other.getReportExecution());
       }
+      if (other.hasProgram()) {
+        mergeProgram(other.getProgram());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -919,6 +1001,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000020;
               break;
             } // case 48
+            case 58: {
+              input.readMessage(
+                  getProgramFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 58
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -939,7 +1028,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object op_ = "";
     /**
      * <pre>
-     * Operator name without the aclnn prefix, e.g. "SmoothL1LossBackward". ListOperators lists them.
+     * Operator name without the aclnn prefix, e.g. "SmoothL1LossBackward". ListOperators lists them. Empty where there is a `program`.
      * </pre>
      *
      * <code>string op = 1;</code>
@@ -959,7 +1048,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operator name without the aclnn prefix, e.g. "SmoothL1LossBackward". ListOperators lists them.
+     * Operator name without the aclnn prefix, e.g. "SmoothL1LossBackward". ListOperators lists them. Empty where there is a `program`.
      * </pre>
      *
      * <code>string op = 1;</code>
@@ -980,7 +1069,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operator name without the aclnn prefix, e.g. "SmoothL1LossBackward". ListOperators lists them.
+     * Operator name without the aclnn prefix, e.g. "SmoothL1LossBackward". ListOperators lists them. Empty where there is a `program`.
      * </pre>
      *
      * <code>string op = 1;</code>
@@ -997,7 +1086,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operator name without the aclnn prefix, e.g. "SmoothL1LossBackward". ListOperators lists them.
+     * Operator name without the aclnn prefix, e.g. "SmoothL1LossBackward". ListOperators lists them. Empty where there is a `program`.
      * </pre>
      *
      * <code>string op = 1;</code>
@@ -1011,7 +1100,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Operator name without the aclnn prefix, e.g. "SmoothL1LossBackward". ListOperators lists them.
+     * Operator name without the aclnn prefix, e.g. "SmoothL1LossBackward". ListOperators lists them. Empty where there is a `program`.
      * </pre>
      *
      * <code>string op = 1;</code>
@@ -1042,7 +1131,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Inputs by name, in any order. An optional input may be left out.
+     * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
      * </pre>
      *
      * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -1056,7 +1145,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Inputs by name, in any order. An optional input may be left out.
+     * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
      * </pre>
      *
      * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -1070,7 +1159,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Inputs by name, in any order. An optional input may be left out.
+     * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
      * </pre>
      *
      * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -1084,7 +1173,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Inputs by name, in any order. An optional input may be left out.
+     * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
      * </pre>
      *
      * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -1105,7 +1194,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Inputs by name, in any order. An optional input may be left out.
+     * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
      * </pre>
      *
      * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -1123,7 +1212,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Inputs by name, in any order. An optional input may be left out.
+     * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
      * </pre>
      *
      * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -1143,7 +1232,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Inputs by name, in any order. An optional input may be left out.
+     * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
      * </pre>
      *
      * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -1164,7 +1253,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Inputs by name, in any order. An optional input may be left out.
+     * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
      * </pre>
      *
      * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -1182,7 +1271,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Inputs by name, in any order. An optional input may be left out.
+     * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
      * </pre>
      *
      * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -1200,7 +1289,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Inputs by name, in any order. An optional input may be left out.
+     * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
      * </pre>
      *
      * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -1219,7 +1308,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Inputs by name, in any order. An optional input may be left out.
+     * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
      * </pre>
      *
      * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -1236,7 +1325,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Inputs by name, in any order. An optional input may be left out.
+     * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
      * </pre>
      *
      * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -1253,7 +1342,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Inputs by name, in any order. An optional input may be left out.
+     * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
      * </pre>
      *
      * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -1264,7 +1353,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Inputs by name, in any order. An optional input may be left out.
+     * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
      * </pre>
      *
      * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -1278,7 +1367,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Inputs by name, in any order. An optional input may be left out.
+     * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
      * </pre>
      *
      * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -1293,7 +1382,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Inputs by name, in any order. An optional input may be left out.
+     * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
      * </pre>
      *
      * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -1304,7 +1393,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Inputs by name, in any order. An optional input may be left out.
+     * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
      * </pre>
      *
      * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -1316,7 +1405,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Inputs by name, in any order. An optional input may be left out.
+     * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
      * </pre>
      *
      * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -2134,6 +2223,163 @@ private static final long serialVersionUID = 0L;
       reportExecution_ = false;
       onChanged();
       return this;
+    }
+
+    private dev.opserve.v1.Program program_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        dev.opserve.v1.Program, dev.opserve.v1.Program.Builder, dev.opserve.v1.ProgramOrBuilder> programBuilder_;
+    /**
+     * <pre>
+     * Several operators in the place of `op`. Such a call has no attributes.
+     * </pre>
+     *
+     * <code>.opserve.v1.Program program = 7;</code>
+     * @return Whether the program field is set.
+     */
+    public boolean hasProgram() {
+      return ((bitField0_ & 0x00000040) != 0);
+    }
+    /**
+     * <pre>
+     * Several operators in the place of `op`. Such a call has no attributes.
+     * </pre>
+     *
+     * <code>.opserve.v1.Program program = 7;</code>
+     * @return The program.
+     */
+    public dev.opserve.v1.Program getProgram() {
+      if (programBuilder_ == null) {
+        return program_ == null ? dev.opserve.v1.Program.getDefaultInstance() : program_;
+      } else {
+        return programBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Several operators in the place of `op`. Such a call has no attributes.
+     * </pre>
+     *
+     * <code>.opserve.v1.Program program = 7;</code>
+     */
+    public Builder setProgram(dev.opserve.v1.Program value) {
+      if (programBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        program_ = value;
+      } else {
+        programBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Several operators in the place of `op`. Such a call has no attributes.
+     * </pre>
+     *
+     * <code>.opserve.v1.Program program = 7;</code>
+     */
+    public Builder setProgram(
+        dev.opserve.v1.Program.Builder builderForValue) {
+      if (programBuilder_ == null) {
+        program_ = builderForValue.build();
+      } else {
+        programBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Several operators in the place of `op`. Such a call has no attributes.
+     * </pre>
+     *
+     * <code>.opserve.v1.Program program = 7;</code>
+     */
+    public Builder mergeProgram(dev.opserve.v1.Program value) {
+      if (programBuilder_ == null) {
+        if (((bitField0_ & 0x00000040) != 0) &&
+          program_ != null &&
+          program_ != dev.opserve.v1.Program.getDefaultInstance()) {
+          getProgramBuilder().mergeFrom(value);
+        } else {
+          program_ = value;
+        }
+      } else {
+        programBuilder_.mergeFrom(value);
+      }
+      if (program_ != null) {
+        bitField0_ |= 0x00000040;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Several operators in the place of `op`. Such a call has no attributes.
+     * </pre>
+     *
+     * <code>.opserve.v1.Program program = 7;</code>
+     */
+    public Builder clearProgram() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      program_ = null;
+      if (programBuilder_ != null) {
+        programBuilder_.dispose();
+        programBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Several operators in the place of `op`. Such a call has no attributes.
+     * </pre>
+     *
+     * <code>.opserve.v1.Program program = 7;</code>
+     */
+    public dev.opserve.v1.Program.Builder getProgramBuilder() {
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return getProgramFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Several operators in the place of `op`. Such a call has no attributes.
+     * </pre>
+     *
+     * <code>.opserve.v1.Program program = 7;</code>
+     */
+    public dev.opserve.v1.ProgramOrBuilder getProgramOrBuilder() {
+      if (programBuilder_ != null) {
+        return programBuilder_.getMessageOrBuilder();
+      } else {
+        return program_ == null ?
+            dev.opserve.v1.Program.getDefaultInstance() : program_;
+      }
+    }
+    /**
+     * <pre>
+     * Several operators in the place of `op`. Such a call has no attributes.
+     * </pre>
+     *
+     * <code>.opserve.v1.Program program = 7;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        dev.opserve.v1.Program, dev.opserve.v1.Program.Builder, dev.opserve.v1.ProgramOrBuilder> 
+        getProgramFieldBuilder() {
+      if (programBuilder_ == null) {
+        programBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            dev.opserve.v1.Program, dev.opserve.v1.Program.Builder, dev.opserve.v1.ProgramOrBuilder>(
+                getProgram(),
+                getParentForChildren(),
+                isClean());
+        program_ = null;
+      }
+      return programBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -10,7 +10,7 @@ public interface CallOrBuilder extends
 
   /**
    * <pre>
-   * Operator name without the aclnn prefix, e.g. "SmoothL1LossBackward". ListOperators lists them.
+   * Operator name without the aclnn prefix, e.g. "SmoothL1LossBackward". ListOperators lists them. Empty where there is a `program`.
    * </pre>
    *
    * <code>string op = 1;</code>
@@ -19,7 +19,7 @@ public interface CallOrBuilder extends
   java.lang.String getOp();
   /**
    * <pre>
-   * Operator name without the aclnn prefix, e.g. "SmoothL1LossBackward". ListOperators lists them.
+   * Operator name without the aclnn prefix, e.g. "SmoothL1LossBackward". ListOperators lists them. Empty where there is a `program`.
    * </pre>
    *
    * <code>string op = 1;</code>
@@ -30,7 +30,7 @@ public interface CallOrBuilder extends
 
   /**
    * <pre>
-   * Inputs by name, in any order. An optional input may be left out.
+   * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
    * </pre>
    *
    * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -39,7 +39,7 @@ public interface CallOrBuilder extends
       getInputsList();
   /**
    * <pre>
-   * Inputs by name, in any order. An optional input may be left out.
+   * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
    * </pre>
    *
    * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -47,7 +47,7 @@ public interface CallOrBuilder extends
   dev.opserve.v1.Tensor getInputs(int index);
   /**
    * <pre>
-   * Inputs by name, in any order. An optional input may be left out.
+   * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
    * </pre>
    *
    * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -55,7 +55,7 @@ public interface CallOrBuilder extends
   int getInputsCount();
   /**
    * <pre>
-   * Inputs by name, in any order. An optional input may be left out.
+   * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
    * </pre>
    *
    * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -64,7 +64,7 @@ public interface CallOrBuilder extends
       getInputsOrBuilderList();
   /**
    * <pre>
-   * Inputs by name, in any order. An optional input may be left out.
+   * Inputs by name, in any order. An optional input may be left out. Of a program: those that its steps name.
    * </pre>
    *
    * <code>repeated .opserve.v1.Tensor inputs = 2;</code>
@@ -199,4 +199,31 @@ public interface CallOrBuilder extends
    * @return The reportExecution.
    */
   boolean getReportExecution();
+
+  /**
+   * <pre>
+   * Several operators in the place of `op`. Such a call has no attributes.
+   * </pre>
+   *
+   * <code>.opserve.v1.Program program = 7;</code>
+   * @return Whether the program field is set.
+   */
+  boolean hasProgram();
+  /**
+   * <pre>
+   * Several operators in the place of `op`. Such a call has no attributes.
+   * </pre>
+   *
+   * <code>.opserve.v1.Program program = 7;</code>
+   * @return The program.
+   */
+  dev.opserve.v1.Program getProgram();
+  /**
+   * <pre>
+   * Several operators in the place of `op`. Such a call has no attributes.
+   * </pre>
+   *
+   * <code>.opserve.v1.Program program = 7;</code>
+   */
+  dev.opserve.v1.ProgramOrBuilder getProgramOrBuilder();
 }

@@ -418,6 +418,21 @@ private static final long serialVersionUID = 0L;
     return maxCallTimeNs_;
   }
 
+  public static final int MAX_PROGRAM_STEPS_FIELD_NUMBER = 19;
+  private int maxProgramSteps_ = 0;
+  /**
+   * <pre>
+   * Steps of a Program.
+   * </pre>
+   *
+   * <code>int32 max_program_steps = 19;</code>
+   * @return The maxProgramSteps.
+   */
+  @java.lang.Override
+  public int getMaxProgramSteps() {
+    return maxProgramSteps_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -485,6 +500,9 @@ private static final long serialVersionUID = 0L;
     }
     if (maxCallTimeNs_ != 0L) {
       output.writeInt64(18, maxCallTimeNs_);
+    }
+    if (maxProgramSteps_ != 0) {
+      output.writeInt32(19, maxProgramSteps_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -569,6 +587,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(18, maxCallTimeNs_);
     }
+    if (maxProgramSteps_ != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(19, maxProgramSteps_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -620,6 +642,8 @@ private static final long serialVersionUID = 0L;
         != other.getMaxInflatedBytes()) return false;
     if (getMaxCallTimeNs()
         != other.getMaxCallTimeNs()) return false;
+    if (getMaxProgramSteps()
+        != other.getMaxProgramSteps()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -678,6 +702,8 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + MAX_CALL_TIME_NS_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getMaxCallTimeNs());
+    hash = (37 * hash) + MAX_PROGRAM_STEPS_FIELD_NUMBER;
+    hash = (53 * hash) + getMaxProgramSteps();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -828,6 +854,7 @@ private static final long serialVersionUID = 0L;
       maxValuesBytes_ = 0L;
       maxInflatedBytes_ = 0L;
       maxCallTimeNs_ = 0L;
+      maxProgramSteps_ = 0;
       return this;
     }
 
@@ -915,6 +942,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00020000) != 0)) {
         result.maxCallTimeNs_ = maxCallTimeNs_;
+      }
+      if (((from_bitField0_ & 0x00040000) != 0)) {
+        result.maxProgramSteps_ = maxProgramSteps_;
       }
     }
 
@@ -1026,6 +1056,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getMaxCallTimeNs() != 0L) {
         setMaxCallTimeNs(other.getMaxCallTimeNs());
+      }
+      if (other.getMaxProgramSteps() != 0) {
+        setMaxProgramSteps(other.getMaxProgramSteps());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1144,6 +1177,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00020000;
               break;
             } // case 144
+            case 152: {
+              maxProgramSteps_ = input.readInt32();
+              bitField0_ |= 0x00040000;
+              break;
+            } // case 152
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2153,6 +2191,50 @@ private static final long serialVersionUID = 0L;
     public Builder clearMaxCallTimeNs() {
       bitField0_ = (bitField0_ & ~0x00020000);
       maxCallTimeNs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private int maxProgramSteps_ ;
+    /**
+     * <pre>
+     * Steps of a Program.
+     * </pre>
+     *
+     * <code>int32 max_program_steps = 19;</code>
+     * @return The maxProgramSteps.
+     */
+    @java.lang.Override
+    public int getMaxProgramSteps() {
+      return maxProgramSteps_;
+    }
+    /**
+     * <pre>
+     * Steps of a Program.
+     * </pre>
+     *
+     * <code>int32 max_program_steps = 19;</code>
+     * @param value The maxProgramSteps to set.
+     * @return This builder for chaining.
+     */
+    public Builder setMaxProgramSteps(int value) {
+
+      maxProgramSteps_ = value;
+      bitField0_ |= 0x00040000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Steps of a Program.
+     * </pre>
+     *
+     * <code>int32 max_program_steps = 19;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearMaxProgramSteps() {
+      bitField0_ = (bitField0_ & ~0x00040000);
+      maxProgramSteps_ = 0;
       onChanged();
       return this;
     }

@@ -241,4 +241,14 @@ public interface GetServerInfoResponseOrBuilder extends
    * @return The maxCallTimeNs.
    */
   long getMaxCallTimeNs();
+
+  /**
+   * <pre>
+   * Steps of a Program.
+   * </pre>
+   *
+   * <code>int32 max_program_steps = 19;</code>
+   * @return The maxProgramSteps.
+   */
+  int getMaxProgramSteps();
 }

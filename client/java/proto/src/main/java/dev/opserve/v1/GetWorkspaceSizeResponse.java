@@ -229,6 +229,44 @@ private static final long serialVersionUID = 0L;
     return cost_ == null ? dev.opserve.v1.CostEstimate.getDefaultInstance() : cost_;
   }
 
+  public static final int PROGRAM_FIELD_NUMBER = 7;
+  private dev.opserve.v1.ProgramPlan program_;
+  /**
+   * <pre>
+   * Set for a call of a program.
+   * </pre>
+   *
+   * <code>.opserve.v1.ProgramPlan program = 7;</code>
+   * @return Whether the program field is set.
+   */
+  @java.lang.Override
+  public boolean hasProgram() {
+    return ((bitField0_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * Set for a call of a program.
+   * </pre>
+   *
+   * <code>.opserve.v1.ProgramPlan program = 7;</code>
+   * @return The program.
+   */
+  @java.lang.Override
+  public dev.opserve.v1.ProgramPlan getProgram() {
+    return program_ == null ? dev.opserve.v1.ProgramPlan.getDefaultInstance() : program_;
+  }
+  /**
+   * <pre>
+   * Set for a call of a program.
+   * </pre>
+   *
+   * <code>.opserve.v1.ProgramPlan program = 7;</code>
+   */
+  @java.lang.Override
+  public dev.opserve.v1.ProgramPlanOrBuilder getProgramOrBuilder() {
+    return program_ == null ? dev.opserve.v1.ProgramPlan.getDefaultInstance() : program_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -260,6 +298,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(6, getCost());
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      output.writeMessage(7, getProgram());
     }
     getUnknownFields().writeTo(output);
   }
@@ -293,6 +334,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(6, getCost());
     }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(7, getProgram());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -323,6 +368,11 @@ private static final long serialVersionUID = 0L;
       if (!getCost()
           .equals(other.getCost())) return false;
     }
+    if (hasProgram() != other.hasProgram()) return false;
+    if (hasProgram()) {
+      if (!getProgram()
+          .equals(other.getProgram())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -352,6 +402,10 @@ private static final long serialVersionUID = 0L;
     if (hasCost()) {
       hash = (37 * hash) + COST_FIELD_NUMBER;
       hash = (53 * hash) + getCost().hashCode();
+    }
+    if (hasProgram()) {
+      hash = (37 * hash) + PROGRAM_FIELD_NUMBER;
+      hash = (53 * hash) + getProgram().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -485,6 +539,7 @@ private static final long serialVersionUID = 0L;
               .alwaysUseFieldBuilders) {
         getOutputsFieldBuilder();
         getCostFieldBuilder();
+        getProgramFieldBuilder();
       }
     }
     @java.lang.Override
@@ -506,6 +561,11 @@ private static final long serialVersionUID = 0L;
       if (costBuilder_ != null) {
         costBuilder_.dispose();
         costBuilder_ = null;
+      }
+      program_ = null;
+      if (programBuilder_ != null) {
+        programBuilder_.dispose();
+        programBuilder_ = null;
       }
       return this;
     }
@@ -571,6 +631,12 @@ private static final long serialVersionUID = 0L;
             ? cost_
             : costBuilder_.build();
         to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.program_ = programBuilder_ == null
+            ? program_
+            : programBuilder_.build();
+        to_bitField0_ |= 0x00000002;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -662,6 +728,9 @@ private static final long serialVersionUID = 0L;
       if (other.hasCost()) {
         mergeCost(other.getCost());
       }
+      if (other.hasProgram()) {
+        mergeProgram(other.getProgram());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -728,6 +797,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000020;
               break;
             } // case 50
+            case 58: {
+              input.readMessage(
+                  getProgramFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 58
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1424,6 +1500,163 @@ private static final long serialVersionUID = 0L;
         cost_ = null;
       }
       return costBuilder_;
+    }
+
+    private dev.opserve.v1.ProgramPlan program_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        dev.opserve.v1.ProgramPlan, dev.opserve.v1.ProgramPlan.Builder, dev.opserve.v1.ProgramPlanOrBuilder> programBuilder_;
+    /**
+     * <pre>
+     * Set for a call of a program.
+     * </pre>
+     *
+     * <code>.opserve.v1.ProgramPlan program = 7;</code>
+     * @return Whether the program field is set.
+     */
+    public boolean hasProgram() {
+      return ((bitField0_ & 0x00000040) != 0);
+    }
+    /**
+     * <pre>
+     * Set for a call of a program.
+     * </pre>
+     *
+     * <code>.opserve.v1.ProgramPlan program = 7;</code>
+     * @return The program.
+     */
+    public dev.opserve.v1.ProgramPlan getProgram() {
+      if (programBuilder_ == null) {
+        return program_ == null ? dev.opserve.v1.ProgramPlan.getDefaultInstance() : program_;
+      } else {
+        return programBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Set for a call of a program.
+     * </pre>
+     *
+     * <code>.opserve.v1.ProgramPlan program = 7;</code>
+     */
+    public Builder setProgram(dev.opserve.v1.ProgramPlan value) {
+      if (programBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        program_ = value;
+      } else {
+        programBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Set for a call of a program.
+     * </pre>
+     *
+     * <code>.opserve.v1.ProgramPlan program = 7;</code>
+     */
+    public Builder setProgram(
+        dev.opserve.v1.ProgramPlan.Builder builderForValue) {
+      if (programBuilder_ == null) {
+        program_ = builderForValue.build();
+      } else {
+        programBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Set for a call of a program.
+     * </pre>
+     *
+     * <code>.opserve.v1.ProgramPlan program = 7;</code>
+     */
+    public Builder mergeProgram(dev.opserve.v1.ProgramPlan value) {
+      if (programBuilder_ == null) {
+        if (((bitField0_ & 0x00000040) != 0) &&
+          program_ != null &&
+          program_ != dev.opserve.v1.ProgramPlan.getDefaultInstance()) {
+          getProgramBuilder().mergeFrom(value);
+        } else {
+          program_ = value;
+        }
+      } else {
+        programBuilder_.mergeFrom(value);
+      }
+      if (program_ != null) {
+        bitField0_ |= 0x00000040;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Set for a call of a program.
+     * </pre>
+     *
+     * <code>.opserve.v1.ProgramPlan program = 7;</code>
+     */
+    public Builder clearProgram() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      program_ = null;
+      if (programBuilder_ != null) {
+        programBuilder_.dispose();
+        programBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Set for a call of a program.
+     * </pre>
+     *
+     * <code>.opserve.v1.ProgramPlan program = 7;</code>
+     */
+    public dev.opserve.v1.ProgramPlan.Builder getProgramBuilder() {
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return getProgramFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Set for a call of a program.
+     * </pre>
+     *
+     * <code>.opserve.v1.ProgramPlan program = 7;</code>
+     */
+    public dev.opserve.v1.ProgramPlanOrBuilder getProgramOrBuilder() {
+      if (programBuilder_ != null) {
+        return programBuilder_.getMessageOrBuilder();
+      } else {
+        return program_ == null ?
+            dev.opserve.v1.ProgramPlan.getDefaultInstance() : program_;
+      }
+    }
+    /**
+     * <pre>
+     * Set for a call of a program.
+     * </pre>
+     *
+     * <code>.opserve.v1.ProgramPlan program = 7;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        dev.opserve.v1.ProgramPlan, dev.opserve.v1.ProgramPlan.Builder, dev.opserve.v1.ProgramPlanOrBuilder> 
+        getProgramFieldBuilder() {
+      if (programBuilder_ == null) {
+        programBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            dev.opserve.v1.ProgramPlan, dev.opserve.v1.ProgramPlan.Builder, dev.opserve.v1.ProgramPlanOrBuilder>(
+                getProgram(),
+                getParentForChildren(),
+                isClean());
+        program_ = null;
+      }
+      return programBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

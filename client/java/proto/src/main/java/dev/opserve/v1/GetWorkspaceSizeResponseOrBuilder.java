@@ -124,4 +124,31 @@ public interface GetWorkspaceSizeResponseOrBuilder extends
    * <code>.opserve.v1.CostEstimate cost = 6;</code>
    */
   dev.opserve.v1.CostEstimateOrBuilder getCostOrBuilder();
+
+  /**
+   * <pre>
+   * Set for a call of a program.
+   * </pre>
+   *
+   * <code>.opserve.v1.ProgramPlan program = 7;</code>
+   * @return Whether the program field is set.
+   */
+  boolean hasProgram();
+  /**
+   * <pre>
+   * Set for a call of a program.
+   * </pre>
+   *
+   * <code>.opserve.v1.ProgramPlan program = 7;</code>
+   * @return The program.
+   */
+  dev.opserve.v1.ProgramPlan getProgram();
+  /**
+   * <pre>
+   * Set for a call of a program.
+   * </pre>
+   *
+   * <code>.opserve.v1.ProgramPlan program = 7;</code>
+   */
+  dev.opserve.v1.ProgramPlanOrBuilder getProgramOrBuilder();
 }

@@ -111,6 +111,16 @@ public final class OperatorServiceProto {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_opserve_v1_GetWorkspaceSizeResponse_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_opserve_v1_ProgramPlan_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_opserve_v1_ProgramPlan_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_opserve_v1_StepPlan_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_opserve_v1_StepPlan_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_opserve_v1_CostEstimate_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
@@ -152,7 +162,7 @@ public final class OperatorServiceProto {
       "\n!opserve/v1/operator_service.proto\022\nops" +
       "erve.v1\032\027google/rpc/status.proto\032\033opserv" +
       "e/v1/statistics.proto\032\026opserve/v1/types." +
-      "proto\"\026\n\024GetServerInfoRequest\"\366\003\n\025GetSer" +
+      "proto\"\026\n\024GetServerInfoRequest\"\221\004\n\025GetSer" +
       "verInfoResponse\022\017\n\007version\030\001 \001(\t\022\031\n\021max_" +
       "message_bytes\030\002 \001(\003\022\032\n\022memory_limit_byte" +
       "s\030\003 \001(\003\022\037\n\027recommended_chunk_bytes\030\004 \001(\003" +
@@ -165,104 +175,110 @@ public final class OperatorServiceProto {
       "\n\016max_name_bytes\030\016 \001(\005\022\036\n\026max_attribute_" +
       "elements\030\017 \001(\003\022\030\n\020max_values_bytes\030\020 \001(\003" +
       "\022\032\n\022max_inflated_bytes\030\021 \001(\003\022\030\n\020max_call" +
-      "_time_ns\030\022 \001(\003\"%\n\024ListOperatorsRequest\022\r" +
-      "\n\005names\030\001 \003(\t\"F\n\025ListOperatorsResponse\022-" +
-      "\n\toperators\030\001 \003(\0132\032.opserve.v1.OperatorS" +
-      "chema\"\323\002\n\016OperatorSchema\022\014\n\004name\030\001 \001(\t\022\017" +
-      "\n\007summary\030\002 \001(\t\022\023\n\013description\030\003 \001(\t\022+\n\006" +
-      "inputs\030\004 \003(\0132\033.opserve.v1.TensorParamete" +
-      "r\0222\n\nattributes\030\005 \003(\0132\036.opserve.v1.Attri" +
-      "buteParameter\022,\n\007outputs\030\006 \003(\0132\033.opserve" +
-      ".v1.TensorParameter\022+\n\007support\030\007 \003(\0132\032.o" +
-      "pserve.v1.ProfileSupport\022\031\n\021streams_in_c" +
-      "hunks\030\010 \001(\010\022&\n\010gradient\030\t \001(\0132\024.opserve." +
-      "v1.Gradient\022\016\n\006family\030\n \001(\t\"\266\001\n\010Gradient" +
-      "\022\n\n\002op\030\001 \001(\t\022)\n\006inputs\030\002 \003(\0132\031.opserve.v" +
-      "1.GradientInput\022+\n\007outputs\030\003 \003(\0132\032.opser" +
-      "ve.v1.GradientOutput\022\023\n\013output_mask\030\004 \001(" +
-      "\t\0221\n\nattributes\030\005 \003(\0132\035.opserve.v1.Gradi" +
-      "entAttribute\"h\n\021GradientAttribute\022\014\n\004nam" +
-      "e\030\001 \001(\t\022\023\n\tattribute\030\002 \001(\tH\000\022&\n\005value\030\003 " +
-      "\001(\0132\025.opserve.v1.AttributeH\000B\010\n\006source\"e" +
-      "\n\rGradientInput\022\014\n\004name\030\001 \001(\t\022\017\n\005input\030\002" +
-      " \001(\tH\000\022\020\n\006output\030\003 \001(\tH\000\022\031\n\017output_gradi" +
-      "ent\030\004 \001(\tH\000B\010\n\006source\"-\n\016GradientOutput\022" +
-      "\014\n\004name\030\001 \001(\t\022\r\n\005input\030\002 \001(\t\"w\n\017TensorPa" +
-      "rameter\022\014\n\004name\030\001 \001(\t\022\017\n\007summary\030\002 \001(\t\022\020" +
-      "\n\010optional\030\003 \001(\010\022$\n\006dtypes\030\004 \003(\0162\024.opser" +
-      "ve.v1.DataType\022\r\n\005shape\030\005 \001(\t\"\370\001\n\022Attrib" +
-      "uteParameter\022\014\n\004name\030\001 \001(\t\022\017\n\007summary\030\002 " +
-      "\001(\t\022\'\n\004kind\030\003 \001(\0162\031.opserve.v1.Attribute" +
-      "Kind\022,\n\rdefault_value\030\004 \001(\0132\025.opserve.v1" +
-      ".Attribute\022,\n\007choices\030\005 \003(\0132\033.opserve.v1" +
-      ".AttributeChoice\022)\n\005range\030\006 \001(\0132\032.opserv" +
-      "e.v1.AttributeRange\022\023\n\013list_length\030\007 \001(\005" +
-      "\"?\n\017AttributeChoice\022\r\n\005value\030\001 \001(\003\022\014\n\004na" +
-      "me\030\002 \001(\t\022\017\n\007summary\030\003 \001(\t\"\210\001\n\016AttributeR" +
-      "ange\022\024\n\007minimum\030\001 \001(\001H\000\210\001\001\022\024\n\007maximum\030\002 " +
-      "\001(\001H\001\210\001\001\022\030\n\020minimum_excluded\030\003 \001(\010\022\030\n\020ma" +
-      "ximum_excluded\030\004 \001(\010B\n\n\010_minimumB\n\n\010_max" +
-      "imum\"G\n\016ProfileSupport\022\017\n\007profile\030\001 \001(\t\022" +
-      "$\n\006dtypes\030\002 \003(\0162\024.opserve.v1.DataType\"\024\n" +
-      "\022ListDevicesRequest\":\n\023ListDevicesRespon" +
-      "se\022#\n\007devices\030\001 \003(\0132\022.opserve.v1.Device\"" +
-      "\324\001\n\006Device\022\014\n\004name\030\001 \001(\t\022\014\n\004kind\030\002 \001(\t\022\017" +
-      "\n\007profile\030\003 \001(\t\022\023\n\013description\030\004 \001(\t\022\017\n\007" +
-      "threads\030\005 \001(\005\022\021\n\toperators\030\006 \003(\t\022&\n\006memo" +
-      "ry\030\007 \001(\0132\026.opserve.v1.MemoryInfo\022&\n\005stat" +
-      "e\030\010 \001(\0162\027.opserve.v1.DeviceState\022\024\n\014stat" +
-      "e_reason\030\t \001(\t\"9\n\027GetWorkspaceSizeReques" +
-      "t\022\036\n\004call\030\001 \001(\0132\020.opserve.v1.Call\"\273\001\n\030Ge" +
-      "tWorkspaceSizeResponse\022\027\n\017workspace_byte" +
-      "s\030\001 \001(\003\022#\n\007outputs\030\002 \003(\0132\022.opserve.v1.Te" +
-      "nsor\022\023\n\013input_bytes\030\003 \001(\003\022\024\n\014output_byte" +
-      "s\030\004 \001(\003\022\016\n\006device\030\005 \001(\t\022&\n\004cost\030\006 \001(\0132\030." +
-      "opserve.v1.CostEstimate\"[\n\014CostEstimate\022" +
-      "\r\n\005bytes\030\001 \001(\003\022\022\n\noperations\030\002 \001(\003\022\023\n\013ex" +
-      "pected_ns\030\003 \001(\003\022\023\n\013runs_inline\030\004 \001(\010\"r\n\016" +
-      "ExecuteRequest\022\036\n\004call\030\001 \001(\0132\020.opserve.v" +
-      "1.Call\0223\n\017output_encoding\030\002 \001(\0162\032.opserv" +
-      "e.v1.TensorEncoding\022\013\n\003raw\030\017 \003(\014\"m\n\017Exec" +
-      "uteResponse\022#\n\007outputs\030\001 \003(\0132\022.opserve.v" +
-      "1.Tensor\022(\n\texecution\030\003 \001(\0132\025.opserve.v1" +
-      ".Execution\022\013\n\003raw\030\017 \003(\014\"x\n\023ExecuteBatchR" +
-      "equest\022\037\n\005calls\030\001 \003(\0132\020.opserve.v1.Call\022" +
-      "3\n\017output_encoding\030\002 \001(\0162\032.opserve.v1.Te" +
-      "nsorEncoding\022\013\n\003raw\030\017 \003(\014\"M\n\024ExecuteBatc" +
-      "hResponse\022(\n\007results\030\001 \003(\0132\027.opserve.v1." +
-      "BatchResult\022\013\n\003raw\030\017 \003(\014\"\177\n\013BatchResult\022" +
-      "#\n\007outputs\030\001 \003(\0132\022.opserve.v1.Tensor\022!\n\005" +
-      "error\030\002 \001(\0132\022.google.rpc.Status\022(\n\texecu" +
-      "tion\030\003 \001(\0132\025.opserve.v1.Execution*\320\001\n\rAt" +
-      "tributeKind\022\036\n\032ATTRIBUTE_KIND_UNSPECIFIE" +
-      "D\020\000\022\026\n\022ATTRIBUTE_KIND_INT\020\001\022\030\n\024ATTRIBUTE" +
-      "_KIND_FLOAT\020\002\022\027\n\023ATTRIBUTE_KIND_BOOL\020\003\022\033" +
-      "\n\027ATTRIBUTE_KIND_INT_LIST\020\004\022\034\n\030ATTRIBUTE" +
-      "_KIND_BOOL_LIST\020\005\022\031\n\025ATTRIBUTE_KIND_SCAL" +
-      "AR\020\006*\\\n\013DeviceState\022\034\n\030DEVICE_STATE_UNSP" +
-      "ECIFIED\020\000\022\030\n\024DEVICE_STATE_WORKING\020\001\022\025\n\021D" +
-      "EVICE_STATE_LOST\020\002*f\n\016TensorEncoding\022\037\n\033" +
-      "TENSOR_ENCODING_UNSPECIFIED\020\000\022\027\n\023TENSOR_" +
-      "ENCODING_RAW\020\001\022\032\n\026TENSOR_ENCODING_VALUES" +
-      "\020\0022\374\004\n\017OperatorService\022Y\n\rGetServerInfo\022" +
-      " .opserve.v1.GetServerInfoRequest\032!.opse" +
-      "rve.v1.GetServerInfoResponse\"\003\220\002\001\022Y\n\rLis" +
-      "tOperators\022 .opserve.v1.ListOperatorsReq" +
-      "uest\032!.opserve.v1.ListOperatorsResponse\"" +
-      "\003\220\002\001\022S\n\013ListDevices\022\036.opserve.v1.ListDev" +
-      "icesRequest\032\037.opserve.v1.ListDevicesResp" +
-      "onse\"\003\220\002\001\022b\n\020GetWorkspaceSize\022#.opserve." +
-      "v1.GetWorkspaceSizeRequest\032$.opserve.v1." +
-      "GetWorkspaceSizeResponse\"\003\220\002\001\022G\n\007Execute" +
-      "\022\032.opserve.v1.ExecuteRequest\032\033.opserve.v" +
-      "1.ExecuteResponse\"\003\220\002\002\022V\n\014ExecuteBatch\022\037" +
-      ".opserve.v1.ExecuteBatchRequest\032 .opserv" +
-      "e.v1.ExecuteBatchResponse\"\003\220\002\002\022Y\n\rGetSta" +
-      "tistics\022 .opserve.v1.GetStatisticsReques" +
-      "t\032!.opserve.v1.GetStatisticsResponse\"\003\220\002" +
-      "\001Bj\n\016dev.opserve.v1B\024OperatorServiceProt" +
-      "oP\001Z#opserve.dev/go/opserve/v1;opservev1" +
-      "\242\002\003OPS\252\002\nOpserve.V1\272\002\007Opserveb\006proto3"
+      "_time_ns\030\022 \001(\003\022\031\n\021max_program_steps\030\023 \001(" +
+      "\005\"%\n\024ListOperatorsRequest\022\r\n\005names\030\001 \003(\t" +
+      "\"F\n\025ListOperatorsResponse\022-\n\toperators\030\001" +
+      " \003(\0132\032.opserve.v1.OperatorSchema\"\323\002\n\016Ope" +
+      "ratorSchema\022\014\n\004name\030\001 \001(\t\022\017\n\007summary\030\002 \001" +
+      "(\t\022\023\n\013description\030\003 \001(\t\022+\n\006inputs\030\004 \003(\0132" +
+      "\033.opserve.v1.TensorParameter\0222\n\nattribut" +
+      "es\030\005 \003(\0132\036.opserve.v1.AttributeParameter" +
+      "\022,\n\007outputs\030\006 \003(\0132\033.opserve.v1.TensorPar" +
+      "ameter\022+\n\007support\030\007 \003(\0132\032.opserve.v1.Pro" +
+      "fileSupport\022\031\n\021streams_in_chunks\030\010 \001(\010\022&" +
+      "\n\010gradient\030\t \001(\0132\024.opserve.v1.Gradient\022\016" +
+      "\n\006family\030\n \001(\t\"\266\001\n\010Gradient\022\n\n\002op\030\001 \001(\t\022" +
+      ")\n\006inputs\030\002 \003(\0132\031.opserve.v1.GradientInp" +
+      "ut\022+\n\007outputs\030\003 \003(\0132\032.opserve.v1.Gradien" +
+      "tOutput\022\023\n\013output_mask\030\004 \001(\t\0221\n\nattribut" +
+      "es\030\005 \003(\0132\035.opserve.v1.GradientAttribute\"" +
+      "h\n\021GradientAttribute\022\014\n\004name\030\001 \001(\t\022\023\n\tat" +
+      "tribute\030\002 \001(\tH\000\022&\n\005value\030\003 \001(\0132\025.opserve" +
+      ".v1.AttributeH\000B\010\n\006source\"e\n\rGradientInp" +
+      "ut\022\014\n\004name\030\001 \001(\t\022\017\n\005input\030\002 \001(\tH\000\022\020\n\006out" +
+      "put\030\003 \001(\tH\000\022\031\n\017output_gradient\030\004 \001(\tH\000B\010" +
+      "\n\006source\"-\n\016GradientOutput\022\014\n\004name\030\001 \001(\t" +
+      "\022\r\n\005input\030\002 \001(\t\"w\n\017TensorParameter\022\014\n\004na" +
+      "me\030\001 \001(\t\022\017\n\007summary\030\002 \001(\t\022\020\n\010optional\030\003 " +
+      "\001(\010\022$\n\006dtypes\030\004 \003(\0162\024.opserve.v1.DataTyp" +
+      "e\022\r\n\005shape\030\005 \001(\t\"\370\001\n\022AttributeParameter\022" +
+      "\014\n\004name\030\001 \001(\t\022\017\n\007summary\030\002 \001(\t\022\'\n\004kind\030\003" +
+      " \001(\0162\031.opserve.v1.AttributeKind\022,\n\rdefau" +
+      "lt_value\030\004 \001(\0132\025.opserve.v1.Attribute\022,\n" +
+      "\007choices\030\005 \003(\0132\033.opserve.v1.AttributeCho" +
+      "ice\022)\n\005range\030\006 \001(\0132\032.opserve.v1.Attribut" +
+      "eRange\022\023\n\013list_length\030\007 \001(\005\"?\n\017Attribute" +
+      "Choice\022\r\n\005value\030\001 \001(\003\022\014\n\004name\030\002 \001(\t\022\017\n\007s" +
+      "ummary\030\003 \001(\t\"\210\001\n\016AttributeRange\022\024\n\007minim" +
+      "um\030\001 \001(\001H\000\210\001\001\022\024\n\007maximum\030\002 \001(\001H\001\210\001\001\022\030\n\020m" +
+      "inimum_excluded\030\003 \001(\010\022\030\n\020maximum_exclude" +
+      "d\030\004 \001(\010B\n\n\010_minimumB\n\n\010_maximum\"G\n\016Profi" +
+      "leSupport\022\017\n\007profile\030\001 \001(\t\022$\n\006dtypes\030\002 \003" +
+      "(\0162\024.opserve.v1.DataType\"\024\n\022ListDevicesR" +
+      "equest\":\n\023ListDevicesResponse\022#\n\007devices" +
+      "\030\001 \003(\0132\022.opserve.v1.Device\"\324\001\n\006Device\022\014\n" +
+      "\004name\030\001 \001(\t\022\014\n\004kind\030\002 \001(\t\022\017\n\007profile\030\003 \001" +
+      "(\t\022\023\n\013description\030\004 \001(\t\022\017\n\007threads\030\005 \001(\005" +
+      "\022\021\n\toperators\030\006 \003(\t\022&\n\006memory\030\007 \001(\0132\026.op" +
+      "serve.v1.MemoryInfo\022&\n\005state\030\010 \001(\0162\027.ops" +
+      "erve.v1.DeviceState\022\024\n\014state_reason\030\t \001(" +
+      "\t\"9\n\027GetWorkspaceSizeRequest\022\036\n\004call\030\001 \001" +
+      "(\0132\020.opserve.v1.Call\"\345\001\n\030GetWorkspaceSiz" +
+      "eResponse\022\027\n\017workspace_bytes\030\001 \001(\003\022#\n\007ou" +
+      "tputs\030\002 \003(\0132\022.opserve.v1.Tensor\022\023\n\013input" +
+      "_bytes\030\003 \001(\003\022\024\n\014output_bytes\030\004 \001(\003\022\016\n\006de" +
+      "vice\030\005 \001(\t\022&\n\004cost\030\006 \001(\0132\030.opserve.v1.Co" +
+      "stEstimate\022(\n\007program\030\007 \001(\0132\027.opserve.v1" +
+      ".ProgramPlan\"n\n\013ProgramPlan\022\036\n\004call\030\001 \001(" +
+      "\0132\020.opserve.v1.Call\022#\n\005steps\030\002 \003(\0132\024.ops" +
+      "erve.v1.StepPlan\022\032\n\022intermediate_bytes\030\003" +
+      " \001(\003\"/\n\010StepPlan\022#\n\007outputs\030\001 \003(\0132\022.opse" +
+      "rve.v1.Tensor\"[\n\014CostEstimate\022\r\n\005bytes\030\001" +
+      " \001(\003\022\022\n\noperations\030\002 \001(\003\022\023\n\013expected_ns\030" +
+      "\003 \001(\003\022\023\n\013runs_inline\030\004 \001(\010\"r\n\016ExecuteReq" +
+      "uest\022\036\n\004call\030\001 \001(\0132\020.opserve.v1.Call\0223\n\017" +
+      "output_encoding\030\002 \001(\0162\032.opserve.v1.Tenso" +
+      "rEncoding\022\013\n\003raw\030\017 \003(\014\"m\n\017ExecuteRespons" +
+      "e\022#\n\007outputs\030\001 \003(\0132\022.opserve.v1.Tensor\022(" +
+      "\n\texecution\030\003 \001(\0132\025.opserve.v1.Execution" +
+      "\022\013\n\003raw\030\017 \003(\014\"x\n\023ExecuteBatchRequest\022\037\n\005" +
+      "calls\030\001 \003(\0132\020.opserve.v1.Call\0223\n\017output_" +
+      "encoding\030\002 \001(\0162\032.opserve.v1.TensorEncodi" +
+      "ng\022\013\n\003raw\030\017 \003(\014\"M\n\024ExecuteBatchResponse\022" +
+      "(\n\007results\030\001 \003(\0132\027.opserve.v1.BatchResul" +
+      "t\022\013\n\003raw\030\017 \003(\014\"\177\n\013BatchResult\022#\n\007outputs" +
+      "\030\001 \003(\0132\022.opserve.v1.Tensor\022!\n\005error\030\002 \001(" +
+      "\0132\022.google.rpc.Status\022(\n\texecution\030\003 \001(\013" +
+      "2\025.opserve.v1.Execution*\320\001\n\rAttributeKin" +
+      "d\022\036\n\032ATTRIBUTE_KIND_UNSPECIFIED\020\000\022\026\n\022ATT" +
+      "RIBUTE_KIND_INT\020\001\022\030\n\024ATTRIBUTE_KIND_FLOA" +
+      "T\020\002\022\027\n\023ATTRIBUTE_KIND_BOOL\020\003\022\033\n\027ATTRIBUT" +
+      "E_KIND_INT_LIST\020\004\022\034\n\030ATTRIBUTE_KIND_BOOL" +
+      "_LIST\020\005\022\031\n\025ATTRIBUTE_KIND_SCALAR\020\006*\\\n\013De" +
+      "viceState\022\034\n\030DEVICE_STATE_UNSPECIFIED\020\000\022" +
+      "\030\n\024DEVICE_STATE_WORKING\020\001\022\025\n\021DEVICE_STAT" +
+      "E_LOST\020\002*f\n\016TensorEncoding\022\037\n\033TENSOR_ENC" +
+      "ODING_UNSPECIFIED\020\000\022\027\n\023TENSOR_ENCODING_R" +
+      "AW\020\001\022\032\n\026TENSOR_ENCODING_VALUES\020\0022\374\004\n\017Ope" +
+      "ratorService\022Y\n\rGetServerInfo\022 .opserve." +
+      "v1.GetServerInfoRequest\032!.opserve.v1.Get" +
+      "ServerInfoResponse\"\003\220\002\001\022Y\n\rListOperators" +
+      "\022 .opserve.v1.ListOperatorsRequest\032!.ops" +
+      "erve.v1.ListOperatorsResponse\"\003\220\002\001\022S\n\013Li" +
+      "stDevices\022\036.opserve.v1.ListDevicesReques" +
+      "t\032\037.opserve.v1.ListDevicesResponse\"\003\220\002\001\022" +
+      "b\n\020GetWorkspaceSize\022#.opserve.v1.GetWork" +
+      "spaceSizeRequest\032$.opserve.v1.GetWorkspa" +
+      "ceSizeResponse\"\003\220\002\001\022G\n\007Execute\022\032.opserve" +
+      ".v1.ExecuteRequest\032\033.opserve.v1.ExecuteR" +
+      "esponse\"\003\220\002\002\022V\n\014ExecuteBatch\022\037.opserve.v" +
+      "1.ExecuteBatchRequest\032 .opserve.v1.Execu" +
+      "teBatchResponse\"\003\220\002\002\022Y\n\rGetStatistics\022 ." +
+      "opserve.v1.GetStatisticsRequest\032!.opserv" +
+      "e.v1.GetStatisticsResponse\"\003\220\002\001Bj\n\016dev.o" +
+      "pserve.v1B\024OperatorServiceProtoP\001Z#opser" +
+      "ve.dev/go/opserve/v1;opservev1\242\002\003OPS\252\002\nO" +
+      "pserve.V1\272\002\007Opserveb\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -282,7 +298,7 @@ public final class OperatorServiceProto {
     internal_static_opserve_v1_GetServerInfoResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_opserve_v1_GetServerInfoResponse_descriptor,
-        new java.lang.String[] { "Version", "MaxMessageBytes", "MemoryLimitBytes", "RecommendedChunkBytes", "MaxRank", "SharedMemorySocket", "SharedMemoryLimitBytes", "Features", "MaxHeaderBytes", "MaxRawEntries", "MaxBatchRawEntries", "MaxBatchCalls", "MaxSessionCommands", "MaxNameBytes", "MaxAttributeElements", "MaxValuesBytes", "MaxInflatedBytes", "MaxCallTimeNs", });
+        new java.lang.String[] { "Version", "MaxMessageBytes", "MemoryLimitBytes", "RecommendedChunkBytes", "MaxRank", "SharedMemorySocket", "SharedMemoryLimitBytes", "Features", "MaxHeaderBytes", "MaxRawEntries", "MaxBatchRawEntries", "MaxBatchCalls", "MaxSessionCommands", "MaxNameBytes", "MaxAttributeElements", "MaxValuesBytes", "MaxInflatedBytes", "MaxCallTimeNs", "MaxProgramSteps", });
     internal_static_opserve_v1_ListOperatorsRequest_descriptor =
       getDescriptor().getMessageTypes().get(2);
     internal_static_opserve_v1_ListOperatorsRequest_fieldAccessorTable = new
@@ -384,39 +400,51 @@ public final class OperatorServiceProto {
     internal_static_opserve_v1_GetWorkspaceSizeResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_opserve_v1_GetWorkspaceSizeResponse_descriptor,
-        new java.lang.String[] { "WorkspaceBytes", "Outputs", "InputBytes", "OutputBytes", "Device", "Cost", });
-    internal_static_opserve_v1_CostEstimate_descriptor =
+        new java.lang.String[] { "WorkspaceBytes", "Outputs", "InputBytes", "OutputBytes", "Device", "Cost", "Program", });
+    internal_static_opserve_v1_ProgramPlan_descriptor =
       getDescriptor().getMessageTypes().get(19);
+    internal_static_opserve_v1_ProgramPlan_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_opserve_v1_ProgramPlan_descriptor,
+        new java.lang.String[] { "Call", "Steps", "IntermediateBytes", });
+    internal_static_opserve_v1_StepPlan_descriptor =
+      getDescriptor().getMessageTypes().get(20);
+    internal_static_opserve_v1_StepPlan_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_opserve_v1_StepPlan_descriptor,
+        new java.lang.String[] { "Outputs", });
+    internal_static_opserve_v1_CostEstimate_descriptor =
+      getDescriptor().getMessageTypes().get(21);
     internal_static_opserve_v1_CostEstimate_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_opserve_v1_CostEstimate_descriptor,
         new java.lang.String[] { "Bytes", "Operations", "ExpectedNs", "RunsInline", });
     internal_static_opserve_v1_ExecuteRequest_descriptor =
-      getDescriptor().getMessageTypes().get(20);
+      getDescriptor().getMessageTypes().get(22);
     internal_static_opserve_v1_ExecuteRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_opserve_v1_ExecuteRequest_descriptor,
         new java.lang.String[] { "Call", "OutputEncoding", "Raw", });
     internal_static_opserve_v1_ExecuteResponse_descriptor =
-      getDescriptor().getMessageTypes().get(21);
+      getDescriptor().getMessageTypes().get(23);
     internal_static_opserve_v1_ExecuteResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_opserve_v1_ExecuteResponse_descriptor,
         new java.lang.String[] { "Outputs", "Execution", "Raw", });
     internal_static_opserve_v1_ExecuteBatchRequest_descriptor =
-      getDescriptor().getMessageTypes().get(22);
+      getDescriptor().getMessageTypes().get(24);
     internal_static_opserve_v1_ExecuteBatchRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_opserve_v1_ExecuteBatchRequest_descriptor,
         new java.lang.String[] { "Calls", "OutputEncoding", "Raw", });
     internal_static_opserve_v1_ExecuteBatchResponse_descriptor =
-      getDescriptor().getMessageTypes().get(23);
+      getDescriptor().getMessageTypes().get(25);
     internal_static_opserve_v1_ExecuteBatchResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_opserve_v1_ExecuteBatchResponse_descriptor,
         new java.lang.String[] { "Results", "Raw", });
     internal_static_opserve_v1_BatchResult_descriptor =
-      getDescriptor().getMessageTypes().get(24);
+      getDescriptor().getMessageTypes().get(26);
     internal_static_opserve_v1_BatchResult_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_opserve_v1_BatchResult_descriptor,

@@ -58,6 +58,7 @@ private static final long serialVersionUID = 0L;
     BUFFER(8),
     CHUNKED(9),
     SHARED(10),
+    VALUE(12),
     DATA_NOT_SET(0);
     private final int value;
     private DataCase(int value) {
@@ -80,6 +81,7 @@ private static final long serialVersionUID = 0L;
         case 8: return BUFFER;
         case 9: return CHUNKED;
         case 10: return SHARED;
+        case 12: return VALUE;
         case 0: return DATA_NOT_SET;
         default: return null;
       }
@@ -490,6 +492,70 @@ private static final long serialVersionUID = 0L;
     return dev.opserve.v1.SharedView.getDefaultInstance();
   }
 
+  public static final int VALUE_FIELD_NUMBER = 12;
+  /**
+   * <pre>
+   * A value of the program (Program). Of a step's inputs only.
+   * </pre>
+   *
+   * <code>string value = 12;</code>
+   * @return Whether the value field is set.
+   */
+  public boolean hasValue() {
+    return dataCase_ == 12;
+  }
+  /**
+   * <pre>
+   * A value of the program (Program). Of a step's inputs only.
+   * </pre>
+   *
+   * <code>string value = 12;</code>
+   * @return The value.
+   */
+  public java.lang.String getValue() {
+    java.lang.Object ref = "";
+    if (dataCase_ == 12) {
+      ref = data_;
+    }
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (dataCase_ == 12) {
+        data_ = s;
+      }
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * A value of the program (Program). Of a step's inputs only.
+   * </pre>
+   *
+   * <code>string value = 12;</code>
+   * @return The bytes for value.
+   */
+  public com.google.protobuf.ByteString
+      getValueBytes() {
+    java.lang.Object ref = "";
+    if (dataCase_ == 12) {
+      ref = data_;
+    }
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      if (dataCase_ == 12) {
+        data_ = b;
+      }
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -546,6 +612,9 @@ private static final long serialVersionUID = 0L;
     }
     if (scalar_ != false) {
       output.writeBool(11, scalar_);
+    }
+    if (dataCase_ == 12) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 12, data_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -620,6 +689,9 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(11, scalar_);
     }
+    if (dataCase_ == 12) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(12, data_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -667,6 +739,10 @@ private static final long serialVersionUID = 0L;
       case 10:
         if (!getShared()
             .equals(other.getShared())) return false;
+        break;
+      case 12:
+        if (!getValue()
+            .equals(other.getValue())) return false;
         break;
       case 0:
       default:
@@ -720,6 +796,10 @@ private static final long serialVersionUID = 0L;
       case 10:
         hash = (37 * hash) + SHARED_FIELD_NUMBER;
         hash = (53 * hash) + getShared().hashCode();
+        break;
+      case 12:
+        hash = (37 * hash) + VALUE_FIELD_NUMBER;
+        hash = (53 * hash) + getValue().hashCode();
         break;
       case 0:
       default:
@@ -1057,6 +1137,12 @@ private static final long serialVersionUID = 0L;
           mergeShared(other.getShared());
           break;
         }
+        case VALUE: {
+          dataCase_ = 12;
+          data_ = other.data_;
+          onChanged();
+          break;
+        }
         case DATA_NOT_SET: {
           break;
         }
@@ -1172,6 +1258,12 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000020;
               break;
             } // case 88
+            case 98: {
+              java.lang.String s = input.readStringRequireUtf8();
+              dataCase_ = 12;
+              data_ = s;
+              break;
+            } // case 98
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2468,6 +2560,123 @@ private static final long serialVersionUID = 0L;
       dataCase_ = 10;
       onChanged();
       return sharedBuilder_;
+    }
+
+    /**
+     * <pre>
+     * A value of the program (Program). Of a step's inputs only.
+     * </pre>
+     *
+     * <code>string value = 12;</code>
+     * @return Whether the value field is set.
+     */
+    @java.lang.Override
+    public boolean hasValue() {
+      return dataCase_ == 12;
+    }
+    /**
+     * <pre>
+     * A value of the program (Program). Of a step's inputs only.
+     * </pre>
+     *
+     * <code>string value = 12;</code>
+     * @return The value.
+     */
+    @java.lang.Override
+    public java.lang.String getValue() {
+      java.lang.Object ref = "";
+      if (dataCase_ == 12) {
+        ref = data_;
+      }
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        if (dataCase_ == 12) {
+          data_ = s;
+        }
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * A value of the program (Program). Of a step's inputs only.
+     * </pre>
+     *
+     * <code>string value = 12;</code>
+     * @return The bytes for value.
+     */
+    @java.lang.Override
+    public com.google.protobuf.ByteString
+        getValueBytes() {
+      java.lang.Object ref = "";
+      if (dataCase_ == 12) {
+        ref = data_;
+      }
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        if (dataCase_ == 12) {
+          data_ = b;
+        }
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * A value of the program (Program). Of a step's inputs only.
+     * </pre>
+     *
+     * <code>string value = 12;</code>
+     * @param value The value to set.
+     * @return This builder for chaining.
+     */
+    public Builder setValue(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      dataCase_ = 12;
+      data_ = value;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * A value of the program (Program). Of a step's inputs only.
+     * </pre>
+     *
+     * <code>string value = 12;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearValue() {
+      if (dataCase_ == 12) {
+        dataCase_ = 0;
+        data_ = null;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * A value of the program (Program). Of a step's inputs only.
+     * </pre>
+     *
+     * <code>string value = 12;</code>
+     * @param value The bytes for value to set.
+     * @return This builder for chaining.
+     */
+    public Builder setValueBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      dataCase_ = 12;
+      data_ = value;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -259,5 +259,34 @@ public interface TensorOrBuilder extends
    */
   dev.opserve.v1.SharedViewOrBuilder getSharedOrBuilder();
 
+  /**
+   * <pre>
+   * A value of the program (Program). Of a step's inputs only.
+   * </pre>
+   *
+   * <code>string value = 12;</code>
+   * @return Whether the value field is set.
+   */
+  boolean hasValue();
+  /**
+   * <pre>
+   * A value of the program (Program). Of a step's inputs only.
+   * </pre>
+   *
+   * <code>string value = 12;</code>
+   * @return The value.
+   */
+  java.lang.String getValue();
+  /**
+   * <pre>
+   * A value of the program (Program). Of a step's inputs only.
+   * </pre>
+   *
+   * <code>string value = 12;</code>
+   * @return The bytes for value.
+   */
+  com.google.protobuf.ByteString
+      getValueBytes();
+
   dev.opserve.v1.Tensor.DataCase getDataCase();
 }

@@ -66,6 +66,26 @@ public final class TypesProto {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_opserve_v1_Call_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_opserve_v1_Program_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_opserve_v1_Program_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_opserve_v1_Step_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_opserve_v1_Step_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_opserve_v1_ProgramOutput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_opserve_v1_ProgramOutput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_opserve_v1_GradientRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_opserve_v1_GradientRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_opserve_v1_Execution_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
@@ -84,7 +104,7 @@ public final class TypesProto {
       descriptor;
   static {
     java.lang.String[] descriptorData = {
-      "\n\026opserve/v1/types.proto\022\nopserve.v1\"\310\002\n" +
+      "\n\026opserve/v1/types.proto\022\nopserve.v1\"\331\002\n" +
       "\006Tensor\022\014\n\004name\030\001 \001(\t\022#\n\005dtype\030\002 \001(\0162\024.o" +
       "pserve.v1.DataType\022\r\n\005shape\030\003 \003(\003\022\017\n\007str" +
       "ides\030\004 \003(\003\022\026\n\016storage_offset\030\005 \001(\003\022\016\n\006sc" +
@@ -92,42 +112,53 @@ public final class TypesProto {
       "s\030\007 \001(\0132\030.opserve.v1.TensorValuesH\000\022(\n\006b" +
       "uffer\030\010 \001(\0132\026.opserve.v1.BufferViewH\000\022&\n" +
       "\007chunked\030\t \001(\0132\023.opserve.v1.ChunkedH\000\022(\n" +
-      "\006shared\030\n \001(\0132\026.opserve.v1.SharedViewH\000B" +
-      "\006\n\004data\"F\n\nSharedView\022\016\n\006region\030\001 \001(\014\022\024\n" +
-      "\014offset_bytes\030\002 \001(\003\022\022\n\nsize_bytes\030\003 \001(\003\"" +
-      "\t\n\007Chunked\"2\n\nBufferView\022\016\n\006buffer\030\001 \001(\004" +
-      "\022\024\n\014offset_bytes\030\002 \001(\003\"J\n\014TensorValues\022\016" +
-      "\n\006floats\030\001 \003(\001\022\014\n\004ints\030\002 \003(\022\022\r\n\005uints\030\003 " +
-      "\003(\004\022\r\n\005bools\030\004 \003(\010\"\033\n\tInt64List\022\016\n\006value" +
-      "s\030\001 \003(\003\"\032\n\010BoolList\022\016\n\006values\030\001 \003(\010\"\034\n\nD" +
-      "oubleList\022\016\n\006values\030\001 \003(\001\"\200\002\n\tAttribute\022" +
-      "\014\n\004name\030\001 \001(\t\022\023\n\tint_value\030\002 \001(\003H\000\022\025\n\013fl" +
-      "oat_value\030\003 \001(\001H\000\022\024\n\nbool_value\030\004 \001(\010H\000\022" +
-      ")\n\010int_list\030\005 \001(\0132\025.opserve.v1.Int64List" +
-      "H\000\022)\n\tbool_list\030\006 \001(\0132\024.opserve.v1.BoolL" +
-      "istH\000\022,\n\nfloat_list\030\007 \001(\0132\026.opserve.v1.D" +
-      "oubleListH\000\022\026\n\014string_value\030\010 \001(\tH\000B\007\n\005v" +
-      "alue\"\260\001\n\004Call\022\n\n\002op\030\001 \001(\t\022\"\n\006inputs\030\002 \003(" +
-      "\0132\022.opserve.v1.Tensor\022)\n\nattributes\030\003 \003(" +
-      "\0132\025.opserve.v1.Attribute\022#\n\007outputs\030\004 \003(" +
-      "\0132\022.opserve.v1.Tensor\022\016\n\006device\030\005 \001(\t\022\030\n" +
-      "\020report_execution\030\006 \001(\010\"C\n\tExecution\022\016\n\006" +
-      "device\030\001 \001(\t\022\021\n\tqueued_ns\030\002 \001(\003\022\023\n\013execu" +
-      "ted_ns\030\003 \001(\003\"\206\001\n\nMemoryInfo\022\023\n\013limit_byt" +
-      "es\030\001 \001(\003\022\022\n\nused_bytes\030\002 \001(\003\022\024\n\014cached_b" +
-      "ytes\030\003 \001(\003\022\014\n\004hits\030\004 \001(\003\022\016\n\006misses\030\005 \001(\003" +
-      "\022\033\n\023largest_lease_bytes\030\006 \001(\003*\322\002\n\010DataTy" +
-      "pe\022\031\n\025DATA_TYPE_UNSPECIFIED\020\000\022\025\n\021DATA_TY" +
-      "PE_FLOAT32\020\001\022\025\n\021DATA_TYPE_FLOAT16\020\002\022\026\n\022D" +
-      "ATA_TYPE_BFLOAT16\020\003\022\025\n\021DATA_TYPE_FLOAT64" +
-      "\020\004\022\022\n\016DATA_TYPE_INT8\020\005\022\023\n\017DATA_TYPE_INT1" +
-      "6\020\006\022\023\n\017DATA_TYPE_INT32\020\007\022\023\n\017DATA_TYPE_IN" +
-      "T64\020\010\022\023\n\017DATA_TYPE_UINT8\020\t\022\024\n\020DATA_TYPE_" +
-      "UINT16\020\n\022\024\n\020DATA_TYPE_UINT32\020\013\022\024\n\020DATA_T" +
-      "YPE_UINT64\020\014\022\022\n\016DATA_TYPE_BOOL\020\r\"\004\010\016\020\023\"\004" +
-      "\010\024\020\024\"\004\010\025\020\025B`\n\016dev.opserve.v1B\nTypesProto" +
-      "P\001Z#opserve.dev/go/opserve/v1;opservev1\242" +
-      "\002\003OPS\252\002\nOpserve.V1\272\002\007Opserveb\006proto3"
+      "\006shared\030\n \001(\0132\026.opserve.v1.SharedViewH\000\022" +
+      "\017\n\005value\030\014 \001(\tH\000B\006\n\004data\"F\n\nSharedView\022\016" +
+      "\n\006region\030\001 \001(\014\022\024\n\014offset_bytes\030\002 \001(\003\022\022\n\n" +
+      "size_bytes\030\003 \001(\003\"\t\n\007Chunked\"2\n\nBufferVie" +
+      "w\022\016\n\006buffer\030\001 \001(\004\022\024\n\014offset_bytes\030\002 \001(\003\"" +
+      "J\n\014TensorValues\022\016\n\006floats\030\001 \003(\001\022\014\n\004ints\030" +
+      "\002 \003(\022\022\r\n\005uints\030\003 \003(\004\022\r\n\005bools\030\004 \003(\010\"\033\n\tI" +
+      "nt64List\022\016\n\006values\030\001 \003(\003\"\032\n\010BoolList\022\016\n\006" +
+      "values\030\001 \003(\010\"\034\n\nDoubleList\022\016\n\006values\030\001 \003" +
+      "(\001\"\200\002\n\tAttribute\022\014\n\004name\030\001 \001(\t\022\023\n\tint_va" +
+      "lue\030\002 \001(\003H\000\022\025\n\013float_value\030\003 \001(\001H\000\022\024\n\nbo" +
+      "ol_value\030\004 \001(\010H\000\022)\n\010int_list\030\005 \001(\0132\025.ops" +
+      "erve.v1.Int64ListH\000\022)\n\tbool_list\030\006 \001(\0132\024" +
+      ".opserve.v1.BoolListH\000\022,\n\nfloat_list\030\007 \001" +
+      "(\0132\026.opserve.v1.DoubleListH\000\022\026\n\014string_v" +
+      "alue\030\010 \001(\tH\000B\007\n\005value\"\326\001\n\004Call\022\n\n\002op\030\001 \001" +
+      "(\t\022\"\n\006inputs\030\002 \003(\0132\022.opserve.v1.Tensor\022)" +
+      "\n\nattributes\030\003 \003(\0132\025.opserve.v1.Attribut" +
+      "e\022#\n\007outputs\030\004 \003(\0132\022.opserve.v1.Tensor\022\016" +
+      "\n\006device\030\005 \001(\t\022\030\n\020report_execution\030\006 \001(\010" +
+      "\022$\n\007program\030\007 \001(\0132\023.opserve.v1.Program\"\205" +
+      "\001\n\007Program\022\037\n\005steps\030\001 \003(\0132\020.opserve.v1.S" +
+      "tep\022*\n\007outputs\030\002 \003(\0132\031.opserve.v1.Progra" +
+      "mOutput\022-\n\010gradient\030\003 \001(\0132\033.opserve.v1.G" +
+      "radientRequest\"o\n\004Step\022\014\n\004name\030\001 \001(\t\022\n\n\002" +
+      "op\030\002 \001(\t\022\"\n\006inputs\030\003 \003(\0132\022.opserve.v1.Te" +
+      "nsor\022)\n\nattributes\030\004 \003(\0132\025.opserve.v1.At" +
+      "tribute\",\n\rProgramOutput\022\014\n\004name\030\001 \001(\t\022\r" +
+      "\n\005value\030\002 \001(\t\"D\n\017GradientRequest\022\n\n\002of\030\001" +
+      " \001(\t\022\027\n\017with_respect_to\030\002 \003(\t\022\014\n\004seed\030\003 " +
+      "\001(\t\"C\n\tExecution\022\016\n\006device\030\001 \001(\t\022\021\n\tqueu" +
+      "ed_ns\030\002 \001(\003\022\023\n\013executed_ns\030\003 \001(\003\"\206\001\n\nMem" +
+      "oryInfo\022\023\n\013limit_bytes\030\001 \001(\003\022\022\n\nused_byt" +
+      "es\030\002 \001(\003\022\024\n\014cached_bytes\030\003 \001(\003\022\014\n\004hits\030\004" +
+      " \001(\003\022\016\n\006misses\030\005 \001(\003\022\033\n\023largest_lease_by" +
+      "tes\030\006 \001(\003*\322\002\n\010DataType\022\031\n\025DATA_TYPE_UNSP" +
+      "ECIFIED\020\000\022\025\n\021DATA_TYPE_FLOAT32\020\001\022\025\n\021DATA" +
+      "_TYPE_FLOAT16\020\002\022\026\n\022DATA_TYPE_BFLOAT16\020\003\022" +
+      "\025\n\021DATA_TYPE_FLOAT64\020\004\022\022\n\016DATA_TYPE_INT8" +
+      "\020\005\022\023\n\017DATA_TYPE_INT16\020\006\022\023\n\017DATA_TYPE_INT" +
+      "32\020\007\022\023\n\017DATA_TYPE_INT64\020\010\022\023\n\017DATA_TYPE_U" +
+      "INT8\020\t\022\024\n\020DATA_TYPE_UINT16\020\n\022\024\n\020DATA_TYP" +
+      "E_UINT32\020\013\022\024\n\020DATA_TYPE_UINT64\020\014\022\022\n\016DATA" +
+      "_TYPE_BOOL\020\r\"\004\010\016\020\023\"\004\010\024\020\024\"\004\010\025\020\025B`\n\016dev.op" +
+      "serve.v1B\nTypesProtoP\001Z#opserve.dev/go/o" +
+      "pserve/v1;opservev1\242\002\003OPS\252\002\nOpserve.V1\272\002" +
+      "\007Opserveb\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -138,7 +169,7 @@ public final class TypesProto {
     internal_static_opserve_v1_Tensor_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_opserve_v1_Tensor_descriptor,
-        new java.lang.String[] { "Name", "Dtype", "Shape", "Strides", "StorageOffset", "Scalar", "RawIndex", "Values", "Buffer", "Chunked", "Shared", "Data", });
+        new java.lang.String[] { "Name", "Dtype", "Shape", "Strides", "StorageOffset", "Scalar", "RawIndex", "Values", "Buffer", "Chunked", "Shared", "Value", "Data", });
     internal_static_opserve_v1_SharedView_descriptor =
       getDescriptor().getMessageTypes().get(1);
     internal_static_opserve_v1_SharedView_fieldAccessorTable = new
@@ -192,15 +223,39 @@ public final class TypesProto {
     internal_static_opserve_v1_Call_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_opserve_v1_Call_descriptor,
-        new java.lang.String[] { "Op", "Inputs", "Attributes", "Outputs", "Device", "ReportExecution", });
-    internal_static_opserve_v1_Execution_descriptor =
+        new java.lang.String[] { "Op", "Inputs", "Attributes", "Outputs", "Device", "ReportExecution", "Program", });
+    internal_static_opserve_v1_Program_descriptor =
       getDescriptor().getMessageTypes().get(10);
+    internal_static_opserve_v1_Program_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_opserve_v1_Program_descriptor,
+        new java.lang.String[] { "Steps", "Outputs", "Gradient", });
+    internal_static_opserve_v1_Step_descriptor =
+      getDescriptor().getMessageTypes().get(11);
+    internal_static_opserve_v1_Step_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_opserve_v1_Step_descriptor,
+        new java.lang.String[] { "Name", "Op", "Inputs", "Attributes", });
+    internal_static_opserve_v1_ProgramOutput_descriptor =
+      getDescriptor().getMessageTypes().get(12);
+    internal_static_opserve_v1_ProgramOutput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_opserve_v1_ProgramOutput_descriptor,
+        new java.lang.String[] { "Name", "Value", });
+    internal_static_opserve_v1_GradientRequest_descriptor =
+      getDescriptor().getMessageTypes().get(13);
+    internal_static_opserve_v1_GradientRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_opserve_v1_GradientRequest_descriptor,
+        new java.lang.String[] { "Of", "WithRespectTo", "Seed", });
+    internal_static_opserve_v1_Execution_descriptor =
+      getDescriptor().getMessageTypes().get(14);
     internal_static_opserve_v1_Execution_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_opserve_v1_Execution_descriptor,
         new java.lang.String[] { "Device", "QueuedNs", "ExecutedNs", });
     internal_static_opserve_v1_MemoryInfo_descriptor =
-      getDescriptor().getMessageTypes().get(11);
+      getDescriptor().getMessageTypes().get(15);
     internal_static_opserve_v1_MemoryInfo_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_opserve_v1_MemoryInfo_descriptor,
