@@ -16,11 +16,14 @@ template <typename Param>
 absl::Status Unknown(std::span<const Param> params, std::string_view kind, std::string_view name) {
   std::vector<std::string_view> names;
   std::string want = absl::StrCat("an ", std::string(kind), " of the operator (");
+  // A program may have hundreds.
+  constexpr size_t kMaxListed = 16;
   for (const Param& param : params) {
-    absl::StrAppend(&want, names.empty() ? "" : ", ", std::string(param.name));
+    if (names.size() < kMaxListed)
+      absl::StrAppend(&want, names.empty() ? "" : ", ", std::string(param.name));
     names.push_back(param.name);
   }
-  want.append(")");
+  want.append(names.size() > kMaxListed ? ", …)" : ")");
   want.append(DidYouMean(name, names));
   return UnknownParameter(
       name.empty() ? kind : name, want,

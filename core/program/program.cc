@@ -53,7 +53,12 @@ class Program::Resolver {
 
   absl::Status Resolve() {
     const ProgramSource& source = program_.source_;
-    OPSERVE_RETURN_IF_ERROR(CheckStepCount(source.steps.size()));
+    OPSERVE_RETURN_IF_ERROR(CheckProgramCount("steps", source.steps.size(), kMaxProgramSteps));
+    OPSERVE_RETURN_IF_ERROR(CheckProgramCount("inputs", source.inputs.size(), kMaxProgramTensors));
+    const size_t gradients =
+        source.gradients.has_value() ? source.gradients->with_respect_to.size() : 0;
+    OPSERVE_RETURN_IF_ERROR(
+        CheckProgramCount("outputs", source.outputs.size() + gradients, kMaxProgramTensors));
     OPSERVE_RETURN_IF_ERROR(AddInputs());
     CountConstants();
     for (const ProgramSource::Step& step : source.steps) OPSERVE_RETURN_IF_ERROR(AddStep(step));
@@ -181,13 +186,13 @@ class Program::Resolver {
   absl::flat_hash_map<std::string, int> values_;
 };
 
-absl::Status CheckStepCount(size_t steps) {
-  if (steps <= kMaxProgramSteps) return absl::OkStatus();
+absl::Status CheckProgramCount(std::string_view parameter, size_t count, size_t most) {
+  if (count <= most) return absl::OkStatus();
   return MakeError({.reason = ErrorReason::kResourceLimit,
                     .op = std::string(kProgramName),
-                    .parameter = "steps",
-                    .want = absl::StrCat("at most ", kMaxProgramSteps, " steps"),
-                    .got = absl::StrCat(steps)});
+                    .parameter = std::string(parameter),
+                    .want = absl::StrCat("at most ", most),
+                    .got = absl::StrCat(count)});
 }
 
 absl::StatusOr<std::shared_ptr<const Program>> Program::Make(ProgramSource source) {

@@ -17,6 +17,8 @@
 namespace opserve {
 
 inline constexpr size_t kMaxProgramSteps = 4096;
+// Inputs of a program, and its outputs with its gradients.
+inline constexpr size_t kMaxProgramTensors = 1024;
 // The name of every program, for errors and statistics.
 inline constexpr std::string_view kProgramName = "Program";
 // Before the name of an input, that of the output which is its gradient.
@@ -58,8 +60,8 @@ struct ProgramSource {
   std::optional<Gradients> gradients;
 };
 
-// RESOURCE_EXHAUSTED where there are more than kMaxProgramSteps.
-absl::Status CheckStepCount(size_t steps);
+// RESOURCE_EXHAUSTED where there are more than `most` of what `parameter` counts.
+absl::Status CheckProgramCount(std::string_view parameter, size_t count, size_t most);
 
 // Names resolved: values are numbered, inputs first, then constants, then the outputs of the steps
 // in their order. Immutable.
@@ -68,7 +70,7 @@ class Program : public Operator {
   // Errors (161001, 161002) name the step and its parameter ("conv.weight"), or `gradient`,
   // `outputs`: names that are empty, have a dot or come twice, values that no input and no earlier
   // step has, arguments and attributes that an operator does not have; RESOURCE_EXHAUSTED for more
-  // than kMaxProgramSteps.
+  // than kMaxProgramSteps or kMaxProgramTensors.
   static absl::StatusOr<std::shared_ptr<const Program>> Make(ProgramSource source);
 
   struct View {

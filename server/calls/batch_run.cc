@@ -21,6 +21,8 @@ constexpr absl::Duration kTimePerHeaderByte = absl::Nanoseconds(5);
 // Of a call that failed, measured with the longest names that errors quote.
 constexpr size_t kErrorBytes = 768;
 constexpr size_t kSmallEntryBytes = 64 << 10;
+// Of a planned step of a program, with those of its gradient.
+constexpr size_t kProgramStepBytes = 16 << 10;
 
 // A status that is an error in any case.
 absl::Status Refusal(const absl::Status& status) {
@@ -63,6 +65,9 @@ absl::Status BatchRun::Read(ScannedMessage message, std::shared_ptr<const void> 
   OPSERVE_ASSIGN_OR_RETURN(request_, ReadBatchRequest(std::move(message), std::move(owner)));
   OPSERVE_ASSIGN_OR_RETURN(encoding_, DecodeEncoding(request_.output_encoding));
   OPSERVE_RETURN_IF_ERROR(room_.Divide(request_.calls.size(), max_message_bytes));
+  for (const DistinctCall& distinct : request_.distinct)
+    program_steps_ += static_cast<size_t>(distinct.call->program().steps_size());
+  OPSERVE_RETURN_IF_ERROR(CheckProgramCount("steps", program_steps_, kMaxProgramSteps));
   results_.resize(request_.calls.size());
   shared_.resize(request_.distinct.size(), nullptr);
   unfinished_.store(results_.size() + 1, std::memory_order_relaxed);
@@ -70,7 +75,8 @@ absl::Status BatchRun::Read(ScannedMessage message, std::shared_ptr<const void> 
 }
 
 size_t BatchRun::host_bytes() const {
-  return request_.arena->SpaceAllocated() + results_.size() * (sizeof(Result) + kErrorBytes);
+  return request_.arena->SpaceAllocated() + results_.size() * (sizeof(Result) + kErrorBytes) +
+         program_steps_ * kProgramStepBytes;
 }
 
 void BatchRun::Run(absl::AnyInvocable<void(absl::StatusOr<WrittenMessage>)> done) {

@@ -127,6 +127,7 @@ class BatchRun {
   std::vector<Result> results_;
   std::vector<std::unique_ptr<const SeriesResults>> series_;
   std::atomic<size_t> unfinished_ = 0;  // calls, and the loop that starts them
+  size_t program_steps_ = 0;            // of all distinct calls
   size_t begun_ = 0;
   absl::Time read_;      // when Run was called
   absl::Duration wait_;  // from then to the first call's start

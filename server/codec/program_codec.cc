@@ -39,8 +39,21 @@ absl::StatusOr<ProgramSource::Argument> DecodeArgument(const v1::Tensor& tensor)
   return argument;
 }
 
+// Before they are read: each takes a hundred times its bytes.
+absl::Status CheckCount(std::string_view what, int count, size_t most) {
+  if (static_cast<size_t>(count) <= most) return absl::OkStatus();
+  return InvalidParameter(what, absl::StrCat("at most ", most, ", as many as the operator has"),
+                          absl::StrCat(count));
+}
+
 absl::Status DecodeStep(const v1::Step& step, ProgramSource::Step& out) {
   OPSERVE_ASSIGN_OR_RETURN(out.op, FindCallee(step.op()));
+  const Operator& op = *out.op;
+  const absl::Status inputs = CheckCount("inputs", step.inputs_size(), op.inputs.size());
+  if (!inputs.ok()) return WithOperator(inputs, op.name);
+  const absl::Status attributes =
+      CheckCount("attributes", step.attributes_size(), op.attributes.size());
+  if (!attributes.ok()) return WithOperator(attributes, op.name);
   for (const v1::Tensor& tensor : step.inputs()) {
     absl::StatusOr<ProgramSource::Argument> argument = DecodeArgument(tensor);
     if (!argument.ok()) return WithOperator(argument.status(), out.op->name);
@@ -63,7 +76,8 @@ absl::Status Decode(const v1::Call& call, ProgramSource& source) {
     OPSERVE_RETURN_IF_ERROR(CheckName(input.name(), "input"));
     source.inputs.push_back(input.name());
   }
-  OPSERVE_RETURN_IF_ERROR(CheckStepCount(static_cast<size_t>(program.steps_size())));
+  OPSERVE_RETURN_IF_ERROR(
+      CheckProgramCount("steps", static_cast<size_t>(program.steps_size()), kMaxProgramSteps));
   for (const v1::Step& step : program.steps()) {
     OPSERVE_RETURN_IF_ERROR(CheckName(step.name(), "steps"));
     ProgramSource::Step& out = source.steps.emplace_back();
@@ -99,15 +113,16 @@ void EncodeDesc(std::string_view name, const TensorDesc& desc, v1::Tensor& out) 
   out.set_storage_offset(desc.storage_offset);
 }
 
-void EncodeStep(const TypedProgram& program, const TypedProgram::Step& step, v1::Step& out) {
-  const Operator& op = *step.call.op;
+void EncodeStep(const TypedProgram& program, const TypedProgram::Step& step, const OpCall& call,
+                v1::Step& out) {
+  const Operator& op = *call.op;
   out.set_name(step.name);
   out.set_op(std::string(op.name));
   for (size_t i = 0; i < step.sources.size(); ++i) {
     if (step.sources[i] < 0) continue;
     const TypedProgram::Value& value = program.values[static_cast<size_t>(step.sources[i])];
     v1::Tensor& tensor = *out.add_inputs();
-    const TensorDesc& seen = *step.call.inputs[i];
+    const TensorDesc& seen = *call.inputs[i];
     if (!value.constant.empty()) {
       EncodeDesc(op.inputs[i].name, seen, tensor);
       const auto elements =
@@ -125,10 +140,10 @@ void EncodeStep(const TypedProgram& program, const TypedProgram::Step& step, v1:
     tensor.set_name(std::string(op.inputs[i].name));
     tensor.set_value(value.name);
   }
-  for (size_t i = 0; i < step.call.attributes.size(); ++i) {
+  for (size_t i = 0; i < call.attributes.size(); ++i) {
     v1::Attribute& attribute = *out.add_attributes();
     attribute.set_name(std::string(op.attributes[i].name));
-    EncodeAttribute(step.call.attributes[i], attribute);
+    EncodeAttribute(call.attributes[i], attribute);
   }
 }
 
@@ -146,9 +161,10 @@ void EncodeProgramPlan(const Plan& plan, v1::ProgramPlan& out) {
   v1::Call& call = *out.mutable_call();
   for (size_t i = 0; i < plan.call.inputs.size(); ++i)
     EncodeDesc(plan.call.op->inputs[i].name, *plan.call.inputs[i], *call.add_inputs());
-  for (const TypedProgram::Step& step : program.steps) {
-    EncodeStep(program, step, *call.mutable_program()->add_steps());
-    EncodeOutputs(step.call, *out.add_steps()->mutable_outputs());
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    const OpCall& step = plan.program->steps()[i].plan.call;
+    EncodeStep(program, program.steps[i], step, *call.mutable_program()->add_steps());
+    EncodeOutputs(step, *out.add_steps()->mutable_outputs());
   }
   for (size_t i = 0; i < program.outputs.size(); ++i) {
     v1::ProgramOutput& output = *call.mutable_program()->add_outputs();

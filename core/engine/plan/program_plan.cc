@@ -50,13 +50,14 @@ class ProgramPlan::Layout {
   void Arrange(int index) {
     const TypedProgram::Step& typed = plan_.typed_.steps[static_cast<size_t>(index)];
     Step& step = plan_.steps_[static_cast<size_t>(index)];
-    for (size_t i = 0; i < typed.call.outputs.size(); ++i) PlaceResult(typed, i);
+    const size_t outputs = step.plan.call.outputs.size();
+    for (size_t i = 0; i < outputs; ++i) PlaceResult(typed, step.plan.call, i);
     step.scratch = arena_.Take(step.plan.workspace_bytes);
     arena_.Free(step.scratch, step.plan.workspace_bytes);
     plan_.control_bytes_ = std::max(plan_.control_bytes_, step.plan.control_bytes);
     for (const int source : typed.sources)
       step.inputs.push_back(source < 0 ? Place{} : places_[static_cast<size_t>(source)]);
-    for (size_t i = 0; i < typed.call.outputs.size(); ++i) {
+    for (size_t i = 0; i < outputs; ++i) {
       const auto value = static_cast<size_t>(typed.value_of(i));
       step.outputs.push_back(places_[value]);
       if (last_uses_[value] < index) Free(value);
@@ -70,9 +71,9 @@ class ProgramPlan::Layout {
     }
   }
 
-  void PlaceResult(const TypedProgram::Step& typed, size_t output) {
+  void PlaceResult(const TypedProgram::Step& typed, const OpCall& call, size_t output) {
     const auto value = static_cast<size_t>(typed.value_of(output));
-    if (!typed.call.outputs[output].wanted || places_[value].in == Place::In::kOutput) return;
+    if (!call.outputs[output].wanted || places_[value].in == Place::In::kOutput) return;
     const int64_t bytes = values_[value].desc.size_bytes();
     places_[value] = {Place::In::kWorkspace, arena_.Take(static_cast<size_t>(bytes))};
     plan_.intermediate_bytes_ = SaturatingSum({plan_.intermediate_bytes_, bytes});
@@ -98,9 +99,10 @@ absl::StatusOr<std::shared_ptr<const ProgramPlan>> ProgramPlan::Make(
   const std::shared_ptr<ProgramPlan> made(new ProgramPlan());
   OPSERVE_ASSIGN_OR_RETURN(made->typed_, TypeProgram(*program, call));
   made->source_ = std::move(program);
-  for (const TypedProgram::Step& typed : made->typed_.steps) {
+  made->steps_.reserve(made->typed_.steps.size());
+  for (TypedProgram::Step& typed : made->typed_.steps) {
     Step& step = made->steps_.emplace_back();
-    step.plan.call = typed.call;
+    step.plan.call = std::move(typed.call);
     step.plan.device = &device;
     const absl::Status status = PlanKernel(step.plan);
     if (!status.ok()) return WithStep(status, typed.name);

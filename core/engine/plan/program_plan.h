@@ -40,6 +40,7 @@ class ProgramPlan {
   static absl::StatusOr<std::shared_ptr<const ProgramPlan>> Make(
       std::shared_ptr<const Program> program, const OpCall& call, Device& device);
 
+  // Without the calls of its steps, which the plans of the steps have.
   const TypedProgram& program() const { return typed_; }
   const std::vector<Step>& steps() const { return steps_; }
   const std::vector<Constant>& constants() const { return constants_; }

@@ -21,8 +21,8 @@ class Runner {
       if (args_.workers.ShouldStop()) return absl::OkStatus();
       const absl::Status status = RunStep(program_.steps()[i]);
       if (status.ok()) continue;
-      const TypedProgram::Step& step = program_.program().steps[i];
-      return WithStep(WithOperator(status, step.call.op->name), step.name);
+      return WithStep(WithOperator(status, program_.steps()[i].plan.call.op->name),
+                      program_.program().steps[i].name);
     }
     return absl::OkStatus();
   }

@@ -17,6 +17,9 @@ constexpr size_t kSmallAnswerBytes = 4096;
 absl::Status OneShotCall::Begin(const grpc::ByteBuffer& request) {
   OPSERVE_ASSIGN_OR_RETURN(message_, ReadSplitMessage(request, raw_field_, kMaxRawEntries));
   OPSERVE_ASSIGN_OR_RETURN(planned_, FindPlan(message_));
+  // Many times as large as its message.
+  if (planned_->plan()->program != nullptr)
+    OPSERVE_RETURN_IF_ERROR(charge().Add(client(), HostBytes(*planned_->plan()), "program"));
   OneShot shot;
   OPSERVE_RETURN_IF_ERROR(
       planned_->Assemble(std::move(message_.raw), with().regions, shot, regions_));
