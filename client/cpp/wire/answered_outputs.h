@@ -23,8 +23,9 @@
 
 namespace opserve::client {
 
-// Of one call, and of the description of one of them: no operator has nearly as many.
-inline constexpr size_t kMaxOutputs = 64;
+// Of one call, and of the description of one of them: no operator has nearly as many, and few
+// programs.
+inline constexpr size_t kMaxOutputs = 1024;
 inline constexpr size_t kMaxDescriptionBytes = 4096;
 
 // "float32[2, 3]", for errors.

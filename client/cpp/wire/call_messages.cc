@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "client/cpp/values/shared_region.h"
+#include "client/cpp/wire/program_messages.h"
 #include "client/cpp/wire/read_message.h"
 #include "client/cpp/wire/wire_reader.h"
 #include "core/base/status_macros.h"
@@ -22,27 +23,6 @@ constexpr size_t kMaxCopiedBytes = 4096;
 template <typename List, typename Values>
 void FillList(List* list, const Values& values) {
   for (const auto value : values) list->add_values(value);
-}
-
-void FillAttribute(const std::string& name, const AttributeValue& value, v1::Attribute& attribute) {
-  attribute.set_name(name);
-  struct Setter {
-    v1::Attribute& out;
-    void operator()(int64_t number) const { out.set_int_value(number); }
-    void operator()(double number) const { out.set_float_value(number); }
-    void operator()(bool flag) const { out.set_bool_value(flag); }
-    void operator()(const std::vector<int64_t>& list) const {
-      FillList(out.mutable_int_list(), list);
-    }
-    void operator()(const std::vector<bool>& list) const {
-      FillList(out.mutable_bool_list(), list);
-    }
-    void operator()(const std::vector<double>& list) const {
-      FillList(out.mutable_float_list(), list);
-    }
-    void operator()(const std::string& choice) const { out.set_string_value(choice); }
-  };
-  std::visit(Setter{attribute}, value);
 }
 
 // Index of the entry that is `view`'s storage too; the number of `entries` when there is none.
@@ -75,8 +55,58 @@ void FillTensor(std::string_view name, const TensorDesc& desc, v1::Tensor& tenso
   tensor.mutable_strides()->Assign(desc.strides.begin(), desc.strides.end());
 }
 
+void FillAttribute(const std::string& name, const AttributeValue& value, v1::Attribute& attribute) {
+  attribute.set_name(name);
+  struct Setter {
+    v1::Attribute& out;
+    void operator()(int64_t number) const { out.set_int_value(number); }
+    void operator()(double number) const { out.set_float_value(number); }
+    void operator()(bool flag) const { out.set_bool_value(flag); }
+    void operator()(const std::vector<int64_t>& list) const {
+      FillList(out.mutable_int_list(), list);
+    }
+    void operator()(const std::vector<bool>& list) const {
+      FillList(out.mutable_bool_list(), list);
+    }
+    void operator()(const std::vector<double>& list) const {
+      FillList(out.mutable_float_list(), list);
+    }
+    void operator()(const std::string& choice) const { out.set_string_value(choice); }
+  };
+  std::visit(Setter{attribute}, value);
+}
+
+std::optional<AttributeValue> ReadAttributeValue(const v1::Attribute& attribute) {
+  switch (attribute.value_case()) {
+    case v1::Attribute::kIntValue:
+      return attribute.int_value();
+    case v1::Attribute::kFloatValue:
+      return attribute.float_value();
+    case v1::Attribute::kBoolValue:
+      return attribute.bool_value();
+    case v1::Attribute::kIntList:
+      return std::vector<int64_t>(attribute.int_list().values().begin(),
+                                  attribute.int_list().values().end());
+    case v1::Attribute::kBoolList:
+      return std::vector<bool>(attribute.bool_list().values().begin(),
+                               attribute.bool_list().values().end());
+    case v1::Attribute::kFloatList:
+      return std::vector<double>(attribute.float_list().values().begin(),
+                                 attribute.float_list().values().end());
+    case v1::Attribute::kStringValue:
+      return attribute.string_value();
+    case v1::Attribute::VALUE_NOT_SET:
+      break;
+  }
+  return std::nullopt;
+}
+
 void FillCall(const Call& call, v1::Call& message) {
-  message.set_op(call.op());
+  if (call.program() != nullptr) {
+    FillProgram(*call.program(), *message.mutable_program());
+  } else {
+    message.set_op(call.op());
+  }
   message.set_device(call.device());
   message.set_report_execution(call.reports_execution());
   for (const auto& [name, view] : call.inputs()) FillTensor(name, view, *message.add_inputs());

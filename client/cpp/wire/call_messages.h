@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,10 @@ struct RawEntry {
 // Dtype and layout; not where the bytes are.
 void FillTensor(std::string_view name, const TensorView& view, v1::Tensor& tensor);
 void FillTensor(std::string_view name, const TensorDesc& desc, v1::Tensor& tensor);
+
+void FillAttribute(const std::string& name, const AttributeValue& value, v1::Attribute& attribute);
+// nullopt where there is none.
+std::optional<AttributeValue> ReadAttributeValue(const v1::Attribute& attribute);
 
 // All but the data of the inputs.
 void FillCall(const Call& call, v1::Call& message);

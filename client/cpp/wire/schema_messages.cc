@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "client/cpp/wire/answered_outputs.h"
+#include "client/cpp/wire/call_messages.h"
 #include "client/cpp/wire/messages.h"
+#include "client/cpp/wire/program_messages.h"
 #include "client/cpp/wire/read_message.h"
 #include "core/base/status_macros.h"
 #include "opserve/v1/operator_service.pb.h"
@@ -39,31 +41,6 @@ AttributeKind ReadKind(v1::AttributeKind kind) {
   }
 }
 
-std::optional<AttributeValue> ReadValue(const v1::Attribute& attribute) {
-  switch (attribute.value_case()) {
-    case v1::Attribute::kIntValue:
-      return attribute.int_value();
-    case v1::Attribute::kFloatValue:
-      return attribute.float_value();
-    case v1::Attribute::kBoolValue:
-      return attribute.bool_value();
-    case v1::Attribute::kIntList:
-      return std::vector<int64_t>(attribute.int_list().values().begin(),
-                                  attribute.int_list().values().end());
-    case v1::Attribute::kBoolList:
-      return std::vector<bool>(attribute.bool_list().values().begin(),
-                               attribute.bool_list().values().end());
-    case v1::Attribute::kFloatList:
-      return std::vector<double>(attribute.float_list().values().begin(),
-                                 attribute.float_list().values().end());
-    case v1::Attribute::kStringValue:
-      return attribute.string_value();
-    case v1::Attribute::VALUE_NOT_SET:
-      break;
-  }
-  return std::nullopt;
-}
-
 std::optional<AttributeRange> ReadRange(const v1::AttributeParameter& attribute) {
   if (!attribute.has_range()) return std::nullopt;
   const v1::AttributeRange& message = attribute.range();
@@ -76,7 +53,7 @@ std::optional<AttributeRange> ReadRange(const v1::AttributeParameter& attribute)
 
 AttributeParameter ReadAttribute(const v1::AttributeParameter& message) {
   AttributeParameter attribute = {message.name(), message.summary(), ReadKind(message.kind()),
-                                  ReadValue(message.default_value())};
+                                  ReadAttributeValue(message.default_value())};
   for (const v1::AttributeChoice& choice : message.choices())
     attribute.choices.push_back({choice.value(), choice.name(), choice.summary()});
   attribute.range = ReadRange(message);
@@ -111,7 +88,7 @@ Gradient ReadGradient(const v1::Gradient& message) {
     GradientAttribute& read = gradient.attributes.emplace_back();
     read.name = attribute.name();
     read.origin = attribute.attribute();
-    if (attribute.has_value()) read.value = ReadValue(attribute.value());
+    if (attribute.has_value()) read.value = ReadAttributeValue(attribute.value());
   }
   return gradient;
 }
@@ -189,7 +166,8 @@ absl::StatusOr<ServerInfo> ReadServerInfo(const Fragments& answer) {
                   .max_name_bytes = message.max_name_bytes(),
                   .max_attribute_elements = message.max_attribute_elements(),
                   .max_values_bytes = message.max_values_bytes(),
-                  .max_inflated_bytes = message.max_inflated_bytes()};
+                  .max_inflated_bytes = message.max_inflated_bytes(),
+                  .max_program_steps = message.max_program_steps()};
   if (message.max_call_time_ns() > 0)
     info.max_call_time = absl::Nanoseconds(message.max_call_time_ns());
   return info;
@@ -216,8 +194,12 @@ absl::StatusOr<std::vector<Device>> ReadDevices(const Fragments& answer) {
 absl::StatusOr<Plan> ReadPlan(const Fragments& answer, const AskedOutputs& asked) {
   v1::GetWorkspaceSizeResponse message;
   OPSERVE_RETURN_IF_ERROR(ReadMessage(answer, message));
-  OPSERVE_RETURN_IF_ERROR(CheckCounts(message));
   Plan plan;
+  if (message.has_program()) {
+    OPSERVE_ASSIGN_OR_RETURN(plan.program, ReadProgramPlan(message.program()));
+    message.clear_program();
+  }
+  OPSERVE_RETURN_IF_ERROR(CheckCounts(message));
   plan.workspace_bytes = message.workspace_bytes();
   OPSERVE_ASSIGN_OR_RETURN(plan.outputs, ReadPlannedOutputs(kPlanAnswer, message.outputs(), asked));
   plan.input_bytes = message.input_bytes();

@@ -1,7 +1,8 @@
-// One call of an operator, and its result.
+// One call of an operator or of a program, and its result.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <opserve/program.h>
 #include <opserve/schema.h>
 #include <opserve/tensor.h>
 
@@ -28,6 +30,9 @@ class Call {
  public:
   // `op` without the aclnn prefix: "SmoothL1LossBackward".
   explicit Call(std::string_view op) : op_(op) {}
+  // Of a program, whose inputs are the call's and whose outputs are the result's.
+  explicit Call(Program program)
+      : op_("Program"), program_(std::make_shared<const Program>(std::move(program))) {}
 
   Call& Input(std::string_view name, TensorView view) {
     inputs_.emplace_back(std::string(name), std::move(view));
@@ -81,6 +86,7 @@ class Call {
   }
 
   const std::string& op() const { return op_; }
+  const Program* program() const { return program_.get(); }  // nullptr: of an operator
   const std::vector<std::pair<std::string, TensorView>>& inputs() const { return inputs_; }
   const std::vector<std::pair<std::string, AttributeValue>>& attributes() const {
     return attributes_;
@@ -92,6 +98,7 @@ class Call {
 
  private:
   std::string op_;
+  std::shared_ptr<const Program> program_;
   std::vector<std::pair<std::string, TensorView>> inputs_;
   std::vector<std::pair<std::string, AttributeValue>> attributes_;
   std::vector<std::pair<std::string, DType>> output_dtypes_;

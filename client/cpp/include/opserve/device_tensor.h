@@ -74,6 +74,7 @@ class DeviceCall {
  public:
   // `op` without the aclnn prefix: "SmoothL1LossBackward".
   explicit DeviceCall(std::string_view op) : call_(op) {}
+  explicit DeviceCall(Program program) : call_(std::move(program)) {}
 
   DeviceCall& Input(std::string_view name, DeviceTensor tensor) {
     inputs_.emplace_back(std::string(name), std::move(tensor));

@@ -5,19 +5,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
+
+#include <opserve/attribute_value.h>
+#include <opserve/program.h>
 
 #include "absl/time/time.h"
 #include "core/tensor/dtype.h"
 #include "core/tensor/tensor_desc.h"
 
 namespace opserve::client {
-
-// The value of an operator's parameter that is not a tensor. A string is the name of one of its
-// choices.
-using AttributeValue = std::variant<int64_t, double, bool, std::vector<int64_t>, std::vector<bool>,
-                                    std::vector<double>, std::string>;
 
 // What an attribute takes. kUnknown is a kind that this client is too old for.
 enum class AttributeKind : uint8_t { kUnknown, kInt, kFloat, kBool, kIntList, kBoolList, kScalar };
@@ -45,6 +42,7 @@ struct ServerInfo {
   int64_t max_attribute_elements = 0;
   int64_t max_values_bytes = 0;
   int64_t max_inflated_bytes = 0;                           // 0: takes no compressed requests
+  int32_t max_program_steps = 0;                            // 0: takes no programs
   absl::Duration max_call_time = absl::InfiniteDuration();  // by its estimate
 };
 
@@ -174,6 +172,7 @@ struct Plan {
   int64_t output_bytes = 0;
   std::string device;
   CostEstimate cost;
+  std::optional<ProgramPlan> program;  // of a call of a program
 };
 
 }  // namespace opserve::client
