@@ -54,7 +54,7 @@ bool AreQuick(const v1::ExecuteBatchRequest& whole) {
         server::DecodeCall(call, server::TensorData::kMessageOrShared, raw);
     if (!named.ok()) continue;
     const absl::StatusOr<Plan> plan = SmallEngine().MakePlan(*named);
-    if (plan.ok() && !IsQuick(plan->call)) return false;
+    if (plan.ok() && !IsQuick(*plan)) return false;
   }
   return true;
 }

@@ -96,7 +96,7 @@ absl::Status Execute(const grpc::ByteBuffer& buffer, std::string_view bytes) {
   shot.storages = std::move(storages.fragments);
   server::HeldRegions held;
   OPSERVE_RETURN_IF_ERROR(server::AddSharedStorages(call, nullptr, shot, held));
-  if (!IsQuick(shot.plan->call)) return absl::OkStatus();
+  if (!IsQuick(*shot.plan)) return absl::OkStatus();
   OPSERVE_ASSIGN_OR_RETURN(Outputs outputs, RunToEnd(std::move(shot)));
   Answer(std::move(outputs), header.output_encoding() == v1::TENSOR_ENCODING_VALUES);
   return absl::OkStatus();

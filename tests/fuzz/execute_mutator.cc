@@ -93,6 +93,7 @@ class Mutator {
 
   void MutateOnce() {
     v1::Call& call = *request_.mutable_call();
+    if (call.has_program() && Below(2) == 0) return MutateProgram(call);
     switch (Below(8)) {
       case 0:
         if (v1::Attribute* attribute = Any(*call.mutable_attributes())) SetValue(*attribute);
@@ -105,6 +106,62 @@ class Mutator {
         return MutateOutputs(call);
       default:
         if (v1::Tensor* tensor = Any(*call.mutable_inputs())) MutateTensor(*tensor);
+    }
+  }
+
+  // A value by its name, of the call or of a step.
+  std::string AnyValue(v1::Call& call) {
+    if (const v1::Step* step = Any(*call.mutable_program()->mutable_steps());
+        step != nullptr && Below(3) != 0)
+      return step->name();
+    const v1::Tensor* const input = Any(*call.mutable_inputs());
+    return input == nullptr ? "nothing" : input->name();
+  }
+
+  void MutateProgram(v1::Call& call) {
+    v1::Program& program = *call.mutable_program();
+    v1::GradientRequest& gradient = *program.mutable_gradient();
+    switch (Below(8)) {
+      case 0:
+        return gradient.set_of(AnyValue(call));
+      case 1:
+        return gradient.add_with_respect_to(AnyValue(call));
+      case 2:
+        return program.clear_gradient();
+      case 3: {
+        v1::ProgramOutput& output = *program.add_outputs();
+        output.set_name("out" + std::to_string(Below(9)));
+        return output.set_value(AnyValue(call));
+      }
+      case 4:
+        if (v1::Step* step = Any(*program.mutable_steps())) {
+          v1::Step copy(*step);
+          copy.set_name("step" + std::to_string(Below(99)));
+          *program.add_steps() = copy;
+        }
+        return;
+      default:
+        if (v1::Step* step = Any(*program.mutable_steps())) MutateStep(call, *step);
+    }
+  }
+
+  void MutateStep(v1::Call& call, v1::Step& step) {
+    v1::Attribute* const attribute = Any(*step.mutable_attributes());
+    v1::Tensor* const input = Any(*step.mutable_inputs());
+    switch (Below(6)) {
+      case 0:
+        return step.set_op(std::string(Op().name));
+      case 1:
+        if (attribute != nullptr) SetValue(*attribute);
+        return;
+      case 2:
+        if (input != nullptr) MutateDims(*input->mutable_shape());
+        return;
+      case 3:
+        if (input != nullptr) MutateTensor(*input);
+        return;
+      default:
+        if (input != nullptr) input->set_value(AnyValue(call));
     }
   }
 

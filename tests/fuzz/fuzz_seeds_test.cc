@@ -99,6 +99,42 @@ TEST(FuzzSeeds, Infer) {
   }
 }
 
+// The good call of an operator as the one step of a program, and a sum of its first output, whose
+// gradient is asked for.
+TEST(FuzzSeeds, ExecuteOfPrograms) {
+  for (const Operator* op : AllOperators()) {
+    v1::ExecuteRequest request = GoodCall(*op);
+    v1::Call& call = *request.mutable_call();
+    v1::Program& program = *call.mutable_program();
+    v1::Step& step = *program.add_steps();
+    step.set_name("y");
+    step.set_op(call.op());
+    step.mutable_attributes()->Swap(call.mutable_attributes());
+    call.clear_op();
+    for (const v1::Tensor& tensor : call.inputs()) {
+      v1::Tensor& input = *step.add_inputs();
+      input.set_name(tensor.name());
+      input.set_value(tensor.name());
+      if (tensor.dtype() == v1::DATA_TYPE_FLOAT32)
+        program.mutable_gradient()->add_with_respect_to(tensor.name());
+    }
+    v1::Step& sum = *program.add_steps();
+    sum.set_name("sum");
+    sum.set_op("ReduceSum");
+    v1::Tensor& input = *sum.add_inputs();
+    input.set_name("self");
+    input.set_value("y");
+    v1::Attribute& dims = *sum.add_attributes();
+    dims.set_name("dims");
+    dims.mutable_int_list();
+    program.mutable_gradient()->set_of("sum");
+    v1::ProgramOutput& output = *program.add_outputs();
+    output.set_name("sum");
+    output.set_value("sum");
+    Seed("execute/program_of_" + std::string(op->name), Cut(0, 0, request));
+  }
+}
+
 TEST(FuzzSeeds, ExecuteOfValues) {
   v1::ExecuteRequest request;
   v1::Call& call = *request.mutable_call();

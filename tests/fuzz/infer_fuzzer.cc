@@ -71,7 +71,7 @@ absl::Status Infer(const grpc::ByteBuffer& buffer, std::string_view bytes) {
   OneShot shot;
   server::HeldRegions held;
   OPSERVE_RETURN_IF_ERROR(planned->Assemble(std::move(message.raw), nullptr, shot, held));
-  if (!IsQuick(shot.plan->call)) return absl::OkStatus();
+  if (!IsQuick(*shot.plan)) return absl::OkStatus();
   OPSERVE_ASSIGN_OR_RETURN(Outputs outputs, RunToEnd(std::move(shot)));
   CheckAnswer(BytesOf(planned->infer_form().Write(header.id, std::move(outputs))), header,
               *planned);

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/engine/plan/program_plan.h"
+
 namespace opserve::fuzz {
 
 Engine& SmallEngine() {
@@ -49,6 +51,14 @@ bool IsQuick(const OpCall& call) {
     most = std::max(most, NumElements(*broadcast).value_or(kMaxElements + 1));
   for (const OutputSlot& output : call.outputs) most = std::max(most, output.desc.num_elements());
   return most <= kMaxElements;
+}
+
+bool IsQuick(const Plan& plan) {
+  if (plan.program == nullptr) return IsQuick(plan.call);
+  const auto& steps = plan.program->steps();
+  return steps.size() <= 64 && std::all_of(steps.begin(), steps.end(), [](const auto& step) {
+           return IsQuick(step.plan.call);
+         });
 }
 
 grpc::ByteBuffer BufferOf(const Pieces& pieces) {

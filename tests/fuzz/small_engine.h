@@ -18,6 +18,8 @@ void RequireNothingLent();
 
 // Views repeat elements, so a few bytes can stand for a computation of hours: those are left out.
 bool IsQuick(const OpCall& call);
+// Likewise, of a program all steps.
+bool IsQuick(const Plan& plan);
 
 // Slices that point to `pieces`.
 grpc::ByteBuffer BufferOf(const Pieces& pieces);

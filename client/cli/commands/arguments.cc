@@ -56,6 +56,15 @@ element-wise operator as a whole, if its large inputs have the output's shape an
 Example:
   opserve run L1LossBackward -i grad_output=1 -i 'self=f32[2,2]{1,2,3,4}' -i 'target=f32[2,2]=2' -a reduction=2)";
 
+constexpr char kProgramFooter[] = R"(
+FILE has a step a line, or JSON (docs/programs.md); a step takes inputs of the program and results of earlier steps:
+  h = Addmm(self=b, mat1=x, mat2=w)
+  loss = CrossEntropyLoss(self=h, target=classes, reduction=mean)
+  return loss
+Example:
+  opserve program run layer.program -i x=x.npy -i w=w.npy -i b=b.npy -i classes=classes.npy --grad loss:w,b
+)";
+
 constexpr double kShortestWatchSeconds = 0.01;
 constexpr double kLongestWatchSeconds = 86400;
 
@@ -124,17 +133,64 @@ CLI::Option* AddGlobalOptions(CLI::App& app, Words& words) {
   return target;
 }
 
+void AddInputOptions(CLI::App& command, Words& words) {
+  AddList(command, "-i,--input", words.inputs, "input tensor; repeatable", "NAME=VALUE");
+  command.add_option("--device", words.arguments.device, "device, as `opserve devices` lists it")
+      ->type_name("DEVICE");
+}
+
 CLI::Option* AddCallOptions(CLI::App& command, Words& words) {
   CLI::Option* const op =
       command.add_option("OP", words.arguments.op, "operator, as `opserve ops` lists it")
           ->type_name("");
-  AddList(command, "-i,--input", words.inputs, "input tensor; repeatable", "NAME=VALUE");
+  AddInputOptions(command, words);
   AddList(command, "-a,--attribute", words.attributes, "attribute; repeatable", "NAME=VALUE");
   AddList(command, "--dtype", words.dtypes,
           "dtype of an output, where not the inferred one; repeatable", "OUTPUT=DTYPE");
-  command.add_option("--device", words.arguments.device, "device, as `opserve devices` lists it")
-      ->type_name("DEVICE");
   return op;
+}
+
+// What `run` does with results.
+void AddRunOptions(CLI::App& run, Words& words) {
+  AddList(run, "-o,--output", words.files,
+          "write an output to a .npy file, - for standard output; repeatable", "NAME=FILE");
+  CLI::Option* const session = run.add_flag(
+      "--session", words.session, "send tensors in pieces: for calls larger than a message");
+  run.add_flag("--execution", words.execution,
+               "tell which device ran it, how long it was queued, and how long it ran")
+      ->excludes(session);
+  run.add_flag("--full", words.full, "print all elements of large tensors");
+}
+
+void AddProgramCommands(CLI::App& program, Words& words) {
+  const auto add = [&](const char* name, const char* help, Command command) {
+    CLI::App* added = program.add_subcommand(name, help)->fallthrough();
+    added->add_option("FILE", words.arguments.op, "the program, - for standard input")
+        ->type_name("")
+        ->required();
+    AddInputOptions(*added, words);
+    added
+        ->add_option("--grad", words.arguments.gradient,
+                     "gradient of a value with respect to inputs: outputs grad_INPUT")
+        ->type_name("VALUE:INPUT,…");
+    added->callback([&words, command] {
+      words.arguments.command = command;
+      words.arguments.is_program = true;
+    });
+    return added;
+  };
+  CLI::App* const run = add("run", "Run a program and print or save its outputs", Command::kRun);
+  AddRunOptions(*run, words);
+  run->footer(absl::StrCat(kProgramFooter, kValues));
+  CLI::App* const plan =
+      add("plan", "Check a program and show its memory and outputs", Command::kPlan);
+  plan->footer(absl::StrCat(kValues, kPlanFooter));
+  CLI::App* const show = add(
+      "show", "Show a program; with inputs, as it runs: with its gradients' steps", Command::kShow);
+  show->add_flag_callback(
+      "--dot", [&words] { words.arguments.drawing = Drawing::kDot; }, "as a drawing, for Graphviz");
+  show->footer(absl::StrCat(kValues, kPlanFooter));
+  program.require_subcommand(1);
 }
 
 void AddStats(CLI::App& command, Words& words) {
@@ -176,15 +232,11 @@ void AddCommands(CLI::App& app, Words& words) {
   plan->footer(absl::StrCat(kValues, kPlanFooter));
   CLI::App* run = add("run", "Run an operator and print or save its outputs", Command::kRun);
   AddCallOptions(*run, words)->required();
-  AddList(*run, "-o,--output", words.files,
-          "write an output to a .npy file, - for standard output; repeatable", "NAME=FILE");
-  CLI::Option* const session = run->add_flag(
-      "--session", words.session, "send tensors in pieces: for calls larger than a message");
-  run->add_flag("--execution", words.execution,
-                "tell which device ran it, how long it was queued, and how long it ran")
-      ->excludes(session);
-  run->add_flag("--full", words.full, "print all elements of large tensors");
+  AddRunOptions(*run, words);
   run->footer(absl::StrCat(kValues, kRunFooter));
+  AddProgramCommands(
+      *app.add_subcommand("program", "Several operators in one call, and gradients")->fallthrough(),
+      words);
   AddStats(*add("stats", "Show what the server has counted", Command::kStats), words);
   CLI::App* bench = add("bench", "Load a server and report how it does", Command::kBench);
   AddCallOptions(*bench, words);

@@ -14,11 +14,12 @@
 
 namespace opserve::cli {
 
-enum class Command : uint8_t { kOps, kDevices, kInfo, kPlan, kRun, kStats, kBench };
+enum class Command : uint8_t { kOps, kDevices, kInfo, kPlan, kRun, kShow, kStats, kBench };
 enum class OutputFormat : uint8_t { kText, kJson };
 enum class Route : uint8_t { kOneMessage, kSession };
 enum class Elements : uint8_t { kShortened, kAll };
 enum class Report : uint8_t { kOutputs, kExecutionToo };
+enum class Drawing : uint8_t { kNone, kDot };
 
 // "name=text".
 struct NamedText {
@@ -45,7 +46,10 @@ struct Arguments {
   std::string traceparent;  // empty: none
   ConnectArguments connect;
   OutputFormat format = OutputFormat::kText;
-  std::string op;      // ops: empty = all
+  std::string op;  // ops: empty = all; of a program its file
+  bool is_program = false;
+  std::string gradient;  // of a program: "loss:w,b"; empty = what the file asks for
+  Drawing drawing = Drawing::kNone;
   std::string search;  // ops: in names, families and summaries
   std::vector<NamedText> inputs;
   std::vector<NamedText> attributes;

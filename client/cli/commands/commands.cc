@@ -108,6 +108,8 @@ absl::Status RunRemotely(const Arguments& arguments) {
       return Plan(arguments, remote);
     case Command::kRun:
       return Run(arguments, remote);
+    case Command::kShow:
+      return Show(arguments, remote);
     case Command::kStats:
       return Stats(arguments, remote.client());
     case Command::kBench:

@@ -29,6 +29,8 @@ absl::Status RunCommand(const Arguments& arguments);
 // `plan` and `run`.
 absl::Status Plan(const Arguments& arguments, const Remote& remote);
 absl::Status Run(const Arguments& arguments, const Remote& remote);
+// `program show`.
+absl::Status Show(const Arguments& arguments, const Remote& remote);
 // `stats`. The timeout is each call's, as the command may last.
 absl::Status Stats(const Arguments& arguments, const client::Client& client);
 // `bench`, which connects by itself: it may have several targets.

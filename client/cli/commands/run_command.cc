@@ -13,12 +13,14 @@
 #include "absl/strings/str_join.h"
 #include "client/cli/commands/call_texts.h"
 #include "client/cli/commands/commands.h"
+#include "client/cli/commands/program_call.h"
 #include "client/cli/commands/session_run.h"
 #include "client/cli/files/files.h"
 #include "client/cli/files/tensor_argument.h"
 #include "client/cli/formats/npy.h"
 #include "client/cli/formats/tensor_text.h"
 #include "client/cli/output/json_output.h"
+#include "client/cli/output/program_page.h"
 #include "client/cli/output/progress.h"
 #include "client/cli/output/report.h"
 #include "client/cpp/values/printable_text.h"
@@ -72,11 +74,11 @@ absl::StatusOr<Files> PathsOfOutputs(const Arguments& arguments, const OperatorS
   return files;
 }
 
-absl::StatusOr<client::Call> MakeCall(const Arguments& arguments, const OperatorSchema& schema,
+absl::StatusOr<client::Call> MakeCall(const Arguments& arguments, const Callee& callee,
                                       TensorUse use) {
-  client::Call call(arguments.op);
+  client::Call call = callee.NewCall();
   call.OnDevice(arguments.device);
-  OPSERVE_RETURN_IF_ERROR(AddAttributes(arguments.attributes, schema, call));
+  OPSERVE_RETURN_IF_ERROR(AddAttributes(arguments.attributes, callee.schema, call));
   OPSERVE_RETURN_IF_ERROR(AddDTypes(arguments.dtypes, call));
   OPSERVE_RETURN_IF_ERROR(AddInputs(arguments, use, call));
   return call;
@@ -150,58 +152,86 @@ absl::Status HintAtSession(const absl::Status& status) {
 }
 
 absl::StatusOr<client::ExecuteResult> RunInOneMessage(const Arguments& arguments,
-                                                      const OperatorSchema& schema,
-                                                      const Remote& remote, const Files& files) {
-  OPSERVE_ASSIGN_OR_RETURN(client::Call call, MakeCall(arguments, schema, TensorUse::kRun));
+                                                      const Callee& callee, const Remote& remote,
+                                                      const Files& files) {
+  OPSERVE_ASSIGN_OR_RETURN(client::Call call, MakeCall(arguments, callee, TensorUse::kRun));
   if (arguments.report == Report::kExecutionToo) call.ReportExecution();
   absl::StatusOr<client::ExecuteResult> result = remote.client().Execute(call, remote.options());
   if (!result.ok()) return HintAtSession(result.status());
-  OPSERVE_RETURN_IF_ERROR(CheckOutputs(schema, result->outputs));
+  OPSERVE_RETURN_IF_ERROR(CheckOutputs(callee.schema, result->outputs));
   OPSERVE_RETURN_IF_ERROR(SaveOutputs(*result, files));
   return result;
 }
 
-absl::StatusOr<client::ExecuteResult> RunInPieces(const Arguments& arguments,
-                                                  const OperatorSchema& schema,
+absl::StatusOr<client::ExecuteResult> RunInPieces(const Arguments& arguments, const Callee& callee,
                                                   const Remote& remote, const Files& files) {
   OPSERVE_ASSIGN_OR_RETURN(const client::Call call,
-                           MakeCall(arguments, schema, TensorUse::kRunInPieces));
-  const Chunks chunks = schema.streams_in_chunks ? Chunks::kMay : Chunks::kNo;
+                           MakeCall(arguments, callee, TensorUse::kRunInPieces));
+  const Chunks chunks = callee.schema.streams_in_chunks ? Chunks::kMay : Chunks::kNo;
   absl::StatusOr<client::ExecuteResult> result =
       RunOnSession(call, chunks, remote, files, Progress::OnTerminal());
-  if (result.ok()) OPSERVE_RETURN_IF_ERROR(CheckOutputs(schema, result->outputs));
+  if (result.ok()) OPSERVE_RETURN_IF_ERROR(CheckOutputs(callee.schema, result->outputs));
   return result;
+}
+
+absl::StatusOr<client::Plan> FetchPlan(const Arguments& arguments, const Callee& callee,
+                                       const Remote& remote) {
+  OPSERVE_ASSIGN_OR_RETURN(const client::Call call, MakeCall(arguments, callee, TensorUse::kPlan));
+  OPSERVE_ASSIGN_OR_RETURN(client::Plan plan,
+                           remote.client().GetWorkspaceSize(call, remote.options()));
+  OPSERVE_RETURN_IF_ERROR(CheckOutputs(callee.schema, plan.outputs));
+  return plan;
 }
 
 }  // namespace
 
 absl::Status Plan(const Arguments& arguments, const Remote& remote) {
-  OPSERVE_ASSIGN_OR_RETURN(const OperatorSchema schema, FetchSchema(arguments.op, remote));
-  OPSERVE_ASSIGN_OR_RETURN(const client::Call call, MakeCall(arguments, schema, TensorUse::kPlan));
-  OPSERVE_ASSIGN_OR_RETURN(const client::Plan plan,
-                           remote.client().GetWorkspaceSize(call, remote.options()));
-  OPSERVE_RETURN_IF_ERROR(CheckOutputs(schema, plan.outputs));
-  if (arguments.format == OutputFormat::kJson) return WriteOutput(PlanJson(arguments.op, plan));
-  std::string text = absl::StrCat(
-      "device     ", plan.device, "\nworkspace  ", plan.workspace_bytes, " bytes\ninputs     ",
-      plan.input_bytes, " bytes\noutputs    ", plan.output_bytes, " bytes\nestimate   ",
-      absl::FormatDuration(absl::Trunc(plan.cost.time, absl::Nanoseconds(100))),
-      plan.cost.runs_inline ? ", run at once\n" : ", queued\n");
+  OPSERVE_ASSIGN_OR_RETURN(const Callee callee, FindCallee(arguments, remote));
+  OPSERVE_ASSIGN_OR_RETURN(const client::Plan plan, FetchPlan(arguments, callee, remote));
+  if (arguments.format == OutputFormat::kJson)
+    return WriteOutput(PlanJson(callee.schema.name, plan));
+  std::string text =
+      absl::StrCat("device     ", plan.device, "\nworkspace  ", plan.workspace_bytes, " bytes\n");
+  if (plan.program.has_value()) {
+    absl::StrAppend(&text, "steps      ", plan.program->program.steps().size(), "\nresults    ",
+                    plan.program->intermediate_bytes,
+                    " bytes that are no outputs, in the workspace as memory is used again\n");
+  }
+  absl::StrAppend(&text, "inputs     ", plan.input_bytes, " bytes\noutputs    ", plan.output_bytes,
+                  " bytes\nestimate   ",
+                  absl::FormatDuration(absl::Trunc(plan.cost.time, absl::Nanoseconds(100))),
+                  plan.cost.runs_inline ? ", run at once\n" : ", queued\n");
   for (const client::PlannedOutput& output : plan.outputs) {
     absl::StrAppend(&text, output.name, " ", TypeText(output.desc.dtype, output.desc.shape), "\n");
   }
   return WriteOutput(text);
 }
 
+absl::Status Show(const Arguments& arguments, const Remote& remote) {
+  OPSERVE_ASSIGN_OR_RETURN(Callee callee, FindCallee(arguments, remote));
+  client::Program program = *callee.program;
+  if (!arguments.inputs.empty()) {
+    OPSERVE_ASSIGN_OR_RETURN(const client::Plan plan, FetchPlan(arguments, callee, remote));
+    if (!plan.program.has_value())
+      return absl::InternalError("the server's answer: want the plan of a program, got none");
+    program = plan.program->program;
+  } else if (program.gradients().has_value()) {
+    return UsageError(
+        "program show: --grad wants the inputs, -i NAME=SHAPE each: gradients depend on shapes");
+  }
+  return WriteOutput(arguments.drawing == Drawing::kDot ? ProgramDot(program)
+                                                        : ProgramPage(program));
+}
+
 absl::Status Run(const Arguments& arguments, const Remote& remote) {
-  OPSERVE_ASSIGN_OR_RETURN(const OperatorSchema schema, FetchSchema(arguments.op, remote));
-  OPSERVE_ASSIGN_OR_RETURN(const Files files, PathsOfOutputs(arguments, schema));
+  OPSERVE_ASSIGN_OR_RETURN(const Callee callee, FindCallee(arguments, remote));
+  OPSERVE_ASSIGN_OR_RETURN(const Files files, PathsOfOutputs(arguments, callee.schema));
   OPSERVE_ASSIGN_OR_RETURN(const client::ExecuteResult result,
                            arguments.route == Route::kSession
-                               ? RunInPieces(arguments, schema, remote, files)
-                               : RunInOneMessage(arguments, schema, remote, files));
+                               ? RunInPieces(arguments, callee, remote, files)
+                               : RunInOneMessage(arguments, callee, remote, files));
   if (arguments.format == OutputFormat::kJson)
-    return WriteOutput(ResultJson(arguments.op, result, files));
+    return WriteOutput(ResultJson(callee.schema.name, result, files));
   const std::string text = ResultText(result, files, arguments.elements);
   if (!UsesStdout(files)) return WriteOutput(text);
   std::fputs(client::PrintableText(text, client::LineBreaks::kKept).c_str(), stderr);

@@ -78,7 +78,8 @@ class SessionRun {
   absl::StatusOr<client::ExecuteResult> RunResident() {
     client::Context context = session_.CreateContext(call_.device());
     client::Stream stream = context.CreateStream();
-    client::DeviceCall call(call_.op());
+    client::DeviceCall call = call_.program() != nullptr ? client::DeviceCall(*call_.program())
+                                                         : client::DeviceCall(call_.op());
     for (const auto& [name, view] : call_.inputs()) {
       OPSERVE_ASSIGN_OR_RETURN(client::DeviceTensor tensor, Upload(context, stream, name, view));
       call.Input(name, std::move(tensor));

@@ -192,7 +192,8 @@ std::string ServerInfoJson(const client::ServerInfo& info, const std::string& ta
                {"max_name_bytes", info.max_name_bytes},
                {"max_attribute_elements", info.max_attribute_elements},
                {"max_values_bytes", info.max_values_bytes},
-               {"max_inflated_bytes", info.max_inflated_bytes}});
+               {"max_inflated_bytes", info.max_inflated_bytes},
+               {"max_program_steps", info.max_program_steps}});
 }
 
 std::string OperatorsJson(std::span<const client::OperatorSchema> schemas) {
@@ -223,7 +224,7 @@ std::string PlanJson(const std::string& op, const client::Plan& plan) {
   Json outputs = Json::array();
   for (const client::PlannedOutput& output : plan.outputs)
     outputs.push_back(TensorJson(output.name, output.desc));
-  return Dump({{"operator", op},
+  Json json = {{"operator", op},
                {"device", plan.device},
                {"workspace_bytes", plan.workspace_bytes},
                {"input_bytes", plan.input_bytes},
@@ -233,7 +234,12 @@ std::string PlanJson(const std::string& op, const client::Plan& plan) {
                  {"operations", plan.cost.operations},
                  {"seconds", absl::ToDoubleSeconds(plan.cost.time)},
                  {"runs_inline", plan.cost.runs_inline}}},
-               {"outputs", std::move(outputs)}});
+               {"outputs", std::move(outputs)}};
+  if (plan.program.has_value()) {
+    json["steps"] = plan.program->program.steps().size();
+    json["intermediate_bytes"] = plan.program->intermediate_bytes;
+  }
+  return Dump(json);
 }
 
 std::string ResultJson(const std::string& op, const client::ExecuteResult& result,
