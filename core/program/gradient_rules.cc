@@ -228,11 +228,12 @@ absl::Status OfReduceSum(const Rule& rule) { return SetSpread(rule, rule.gradien
 absl::Status OfMean(const Rule& rule) {
   const OpCall& call = rule.step.step.call;
   const int64_t means = std::max<int64_t>(1, call.output(0).desc.num_elements());
-  const auto terms = static_cast<double>(call.input(0).num_elements() / means);
+  const int64_t terms = call.input(0).num_elements() / means;
   const ValueView gradient = rule.gradient();
   OPSERVE_ASSIGN_OR_RETURN(
       const ValueView share,
-      rule.Apply("Div", {gradient, rule.builder.Filled(DType::kFloat32, terms)}));
+      rule.Apply("Div",
+                 {gradient, rule.builder.Filled(DType::kFloat32, static_cast<double>(terms))}));
   return SetSpread(rule, share);
 }
 

@@ -64,7 +64,7 @@ absl::StatusOr<ValueView> Reshaped(ProgramBuilder& builder, std::string_view ste
 absl::StatusOr<ValueView> InDType(ProgramBuilder& builder, std::string_view step, ValueView view,
                                   DType dtype) {
   if (view.desc.dtype == dtype) return view;
-  return builder.Cast(step, std::move(view), dtype);
+  return builder.Cast(step, view, dtype);
 }
 
 ValueView Transposed(ValueView view) {

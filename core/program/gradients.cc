@@ -15,7 +15,7 @@ namespace {
 
 class Differentiator {
  public:
-  Differentiator(const Program::Gradients& task, ProgramBuilder& builder)
+  Differentiator(const ProgramGradients& task, ProgramBuilder& builder)
       : task_(task), builder_(builder), steps_(builder.steps().size()) {}
 
   absl::StatusOr<std::vector<ValueView>> Differentiate() {
@@ -146,7 +146,7 @@ class Differentiator {
     return value >= 0 && is_dependent_[static_cast<size_t>(value)];
   }
 
-  const Program::Gradients& task_;
+  const ProgramGradients& task_;
   ProgramBuilder& builder_;
   const size_t steps_;  // of the program itself
   std::vector<bool> is_dependent_;
@@ -155,7 +155,7 @@ class Differentiator {
 
 }  // namespace
 
-absl::StatusOr<std::vector<ValueView>> AddGradients(const Program::Gradients& gradients,
+absl::StatusOr<std::vector<ValueView>> AddGradients(const ProgramGradients& gradients,
                                                     ProgramBuilder& builder) {
   return Differentiator(gradients, builder).Differentiate();
 }

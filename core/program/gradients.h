@@ -13,7 +13,7 @@ namespace opserve {
 // and says where these are: in order, of the inputs' dtypes and shapes. A value that is used more
 // than once has the sum of what its uses give; an input on which nothing depends has zeros.
 // Errors (161002) name what has no gradient: a dtype, an input or output of a step, a view.
-absl::StatusOr<std::vector<ValueView>> AddGradients(const Program::Gradients& gradients,
+absl::StatusOr<std::vector<ValueView>> AddGradients(const ProgramGradients& gradients,
                                                     ProgramBuilder& builder);
 
 }  // namespace opserve

@@ -142,7 +142,7 @@ class Program::Resolver {
   }
 
   absl::Status AddGradients(const ProgramSource::Gradients& source) {
-    Gradients& gradients = program_.gradients_.emplace();
+    ProgramGradients& gradients = program_.gradients_.emplace();
     OPSERVE_ASSIGN_OR_RETURN(gradients.of, Find(source.of, "gradient.of"));
     if (source.with_respect_to.empty())
       return MissingParameter("gradient.with_respect_to", "at least one input of the program");

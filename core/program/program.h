@@ -60,6 +60,13 @@ struct ProgramSource {
   std::optional<Gradients> gradients;
 };
 
+// ProgramSource::Gradients by numbers of values.
+struct ProgramGradients {
+  int of = 0;
+  std::vector<int> with_respect_to;
+  std::optional<int> seed;
+};
+
 // RESOURCE_EXHAUSTED where there are more than `most` of what `parameter` counts.
 absl::Status CheckProgramCount(std::string_view parameter, size_t count, size_t most);
 
@@ -78,8 +85,8 @@ class Program : public Operator {
     bool has_strides = false;
   };
   struct Argument {
-    int value;
-    std::optional<View> view;
+    int value = 0;
+    std::optional<View> view = std::nullopt;
   };
   struct Step {
     std::string name;
@@ -91,31 +98,26 @@ class Program : public Operator {
     TensorDesc desc;
     std::vector<std::byte> bytes;
   };
-  struct Gradients {
-    int of = 0;
-    std::vector<int> with_respect_to;
-    std::optional<int> seed;
-  };
 
   const std::vector<std::string>& input_names() const { return source_.inputs; }
   const std::vector<Constant>& constants() const { return constants_; }
   const std::vector<Step>& steps() const { return steps_; }
   const std::vector<int>& output_values() const { return output_values_; }
-  const std::optional<Gradients>& gradients() const { return gradients_; }
+  const std::optional<ProgramGradients>& gradients() const { return gradients_; }
 
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
  private:
   class Resolver;
-  explicit Program(ProgramSource source) : source_(std::move(source)) {}
+  explicit Program(ProgramSource source) : Operator(), source_(std::move(source)) {}
   void MakeSchema();
 
   ProgramSource source_;
   std::vector<Constant> constants_;
   std::vector<Step> steps_;
   std::vector<int> output_values_;
-  std::optional<Gradients> gradients_;
+  std::optional<ProgramGradients> gradients_;
   std::vector<std::string> output_names_;
   std::vector<TensorParam> input_params_;
   std::vector<TensorParam> output_params_;

@@ -82,7 +82,8 @@ absl::StatusOr<ValueView> ProgramBuilder::Dense(std::string_view step, ValueView
   return Cast(step, view, view.desc.dtype);
 }
 
-absl::StatusOr<ValueView> ProgramBuilder::Cast(std::string_view step, ValueView view, DType dtype) {
+absl::StatusOr<ValueView> ProgramBuilder::Cast(std::string_view step, const ValueView& view,
+                                               DType dtype) {
   return Apply(step, "Cast", {view}, {{"dtype", DTypeChoice(dtype)}});
 }
 

@@ -50,7 +50,7 @@ class ProgramBuilder {
 
   // A copy that is dense, or `view` where it is plain.
   absl::StatusOr<ValueView> Dense(std::string_view step, ValueView view);
-  absl::StatusOr<ValueView> Cast(std::string_view step, ValueView view, DType dtype);
+  absl::StatusOr<ValueView> Cast(std::string_view step, const ValueView& view, DType dtype);
 
   // With these outputs, each a dense copy where it is not a step's or comes twice; without the
   // steps that none of them needs.

@@ -299,7 +299,7 @@ absl::StatusOr<const Operator*> FindCallee(std::string_view name) {
 }
 
 std::string_view NameOfCallee(const v1::Call& call) {
-  return call.has_program() ? kProgramName : std::string_view(call.op());
+  return call.has_program() ? kProgramName : std::string_view{call.op()};
 }
 
 absl::StatusOr<NamedCall> DecodeCall(const v1::Call& call, TensorData data,

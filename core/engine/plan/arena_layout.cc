@@ -9,9 +9,9 @@ namespace opserve {
 namespace {
 
 // Sums of these stay below 2^64, and are refused as memory anyway.
-constexpr size_t kMost = size_t{1} << 62;
+constexpr size_t kMostBytes = size_t{1} << 62;
 
-size_t Rounded(size_t bytes) { return RoundUpToAlignment(std::min(bytes, kMost)); }
+size_t Rounded(size_t bytes) { return RoundUpToAlignment(std::min(bytes, kMostBytes)); }
 
 }  // namespace
 
@@ -35,7 +35,7 @@ size_t ArenaLayout::Take(size_t bytes) {
       free_.erase(last);
     }
   }
-  end_ = std::min(kMost, offset + size);
+  end_ = std::min(kMostBytes, offset + size);
   peak_ = std::max(peak_, end_);
   return offset;
 }
