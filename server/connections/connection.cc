@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "server/connections/peer_user.h"
+
 namespace opserve::server {
 namespace {
 
@@ -23,6 +25,11 @@ constexpr int kMostUnread = 256;
 
 Connection::Connection(UniqueFd socket, const PeerAddress& peer, absl::Time now)
     : socket_(std::move(socket)), peer_(peer), client_(peer.client()), opened_(now) {}
+
+std::optional<uid_t> Connection::user() const {
+  std::call_once(user_asked_, [this] { user_ = PeerUser(socket_.get()); });
+  return user_;
+}
 
 int64_t Connection::received_bytes() const {
   tcp_info info = {};

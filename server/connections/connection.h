@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
+#include <optional>
 
 #include "absl/time/time.h"
 #include "core/base/client_id.h"
@@ -22,6 +24,8 @@ class Connection {
   int socket() const { return socket_.get(); }
   const PeerAddress& peer() const { return peer_; }
   ClientId client() const { return client_; }
+  // Whose it is, of this machine's users (PeerUser); found out when it is first asked.
+  std::optional<uid_t> user() const;
   absl::Time opened() const { return opened_; }
 
   // Messages of so many bytes came whole.
@@ -46,6 +50,8 @@ class Connection {
   const PeerAddress peer_;
   const ClientId client_;
   const absl::Time opened_;
+  mutable std::once_flag user_asked_;
+  mutable std::optional<uid_t> user_;
   std::atomic<int64_t> message_bytes_ = 0;
   std::atomic<int64_t> overhead_bytes_ = 0;
   mutable std::atomic<bool> is_cut_ = false;

@@ -16,6 +16,9 @@ constexpr absl::Duration kLongestBar = absl::Minutes(1);
 constexpr absl::Duration kUnixBar = absl::Milliseconds(500);
 // What a client did is forgotten so long after it did so last, and after its bar was over.
 constexpr absl::Duration kMemory = absl::Minutes(1);
+// Two users and root: of more there is no telling either.
+constexpr size_t kToldUsers = 3;
+constexpr uid_t kRoot = 0;
 
 absl::Status Barred(absl::Duration left) {
   return MakeError({.reason = ErrorReason::kResourceLimit,
@@ -70,6 +73,7 @@ std::shared_ptr<Connection> ConnectionTable::Add(UniqueFd socket, const PeerAddr
     by_peer_[peer] = connection;
   } else {
     others_.push_back(connection);
+    if (unix_users_.size() < kToldUsers) unix_users_.insert(connection->user());
   }
   return connection;
 }
@@ -92,6 +96,21 @@ std::shared_ptr<Connection> ConnectionTable::Find(std::string_view peer) const {
   const MutexLock lock(mutex_);
   const auto at = by_peer_.find(address);
   return at == by_peer_.end() ? nullptr : at->second;
+}
+
+std::optional<uid_t> ConnectionTable::UserOf(std::string_view peer) const {
+  if (const std::shared_ptr<Connection> connection = Find(peer); connection != nullptr)
+    return connection->user();
+  // gRPC has no name for the peer of a call that is over.
+  if (!peer.starts_with("unix:")) return std::nullopt;
+  const MutexLock lock(mutex_);
+  std::optional<uid_t> only;
+  for (const std::optional<uid_t>& user : unix_users_) {
+    if (user == kRoot && unix_users_.size() > 1) continue;
+    if (!user.has_value() || only.has_value()) return std::nullopt;
+    only = user;
+  }
+  return only;
 }
 
 void ConnectionTable::NoteResets(const Connection& connection, int64_t resets) const {

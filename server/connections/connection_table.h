@@ -4,11 +4,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "core/base/clock.h"
@@ -66,6 +68,9 @@ class ConnectionTable {
   void NoteResets(const Connection& connection, int64_t resets) const;
   // nullptr when there is none any more, or no telling.
   std::shared_ptr<Connection> Find(std::string_view peer) const;
+  // Which of this machine's users calls. Connections by unix sockets cannot be told apart: theirs
+  // is the one user that has ever made any, root aside; nullopt when there were several.
+  std::optional<uid_t> UserOf(std::string_view peer) const;
 
   // ---- for who keeps watch ----
 
@@ -114,6 +119,9 @@ class ConnectionTable {
   // Of IP addresses, and those that cannot be told apart.
   absl::flat_hash_map<PeerAddress, std::shared_ptr<Connection>> by_peer_ ABSL_GUARDED_BY(mutex_);
   Connections others_ ABSL_GUARDED_BY(mutex_);
+  // Who has connected by unix sockets; nullopt: somebody of whom there is no telling. At most
+  // three.
+  absl::flat_hash_set<std::optional<uid_t>> unix_users_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace opserve::server
