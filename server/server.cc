@@ -19,14 +19,15 @@
 #include "core/base/strings.h"
 #include "core/base/thread.h"
 #include "server/access.h"
+#include "server/connection_limits.h"
 #include "server/connections/acceptor.h"
 #include "server/connections/listener.h"
 #include "server/connections/unix_socket.h"
-#include "server/descriptors.h"
 #include "server/http_side.h"
 #include "server/observing.h"
 #include "server/open_addresses.h"
 #include "server/shared_memory/memory_socket.h"
+#include "server/shared_memory/named_region_table.h"
 #include "server/tracing/call_observer.h"
 #include "server/transport/process/connection_settings.h"
 #include "server/transport/process/grpc_process.h"
@@ -44,8 +45,6 @@
 namespace opserve::server {
 namespace {
 
-// What comes before the first message: HTTP/2's preface and settings, headers.
-constexpr int64_t kPrefaceBytes = int64_t{64} << 10;
 // That have something to serve or not to serve.
 std::vector<std::string_view> ApiServices(const ClientConfig& config) {
   std::vector<std::string_view> services = {"opserve.v1.OperatorService",
@@ -69,17 +68,6 @@ absl::Status WritePortFile(const std::string& path, const std::vector<std::strin
 absl::Duration CallTimeOf(const ClientConfig& clients) {
   const bool is_bounded = clients.max_call_time > absl::ZeroDuration();
   return is_bounded ? clients.max_call_time : absl::InfiniteDuration();
-}
-
-absl::StatusOr<ConnectionLimits> LimitsOf(const ServerConfig& config) {
-  ConnectionLimits limits{.max_of_peer = config.clients.max_connections_of_peer,
-                          .client_share = config.clients.share,
-                          .max_first_message_bytes = config.max_message_bytes + kPrefaceBytes};
-  OPSERVE_ASSIGN_OR_RETURN(limits.max_connections,
-                           ConnectionsFor(RaiseDescriptorLimit(), config.clients.max_connections));
-  const auto resets = static_cast<double>(config.clients.max_resets_per_second);
-  limits.resets = {.per_second = resets, .burst = 10 * resets};
-  return limits;
 }
 
 class GrpcServer final : public Server {
@@ -202,6 +190,8 @@ class GrpcServer final : public Server {
   }
 
   absl::Status ShareMemory(const ServerConfig& config) {
+    if (config.clients.open_inference && config.clients.open_inference_shared_memory)
+      named_regions_ = std::make_unique<NamedRegionTable>(config.clients.share);
     const SharedMemoryConfig& shared = config.shared_memory;
     if (shared.socket.empty()) return absl::OkStatus();
     OPSERVE_RETURN_IF_ERROR(RemoveStaleSocket(shared.socket, kAllowSharedMemory));
@@ -225,7 +215,8 @@ class GrpcServer final : public Server {
             .host_memory = *watches_.host_memory(),
             .max_message_bytes = config.max_message_bytes,
             .max_inflated_bytes = config.clients.max_inflated_bytes,
-            .regions = regions_.get()};
+            .regions = regions_.get(),
+            .named_regions = named_regions_.get()};
   }
 
   void MakeServices(const ServerConfig& config) {
@@ -280,6 +271,7 @@ class GrpcServer final : public Server {
                         .observer = observer_,
                         .plans = plans_,
                         .host_memory = *watches_.host_memory(),
+                        .named_regions = named_regions_.get(),
                         .tokens = access_.tokens(),
                         .max_message_bytes = config.max_message_bytes,
                         .client_share = config.clients.share},
@@ -350,7 +342,8 @@ class GrpcServer final : public Server {
   StreamEnder stream_ender_;
   Mutex mutex_;
   absl::Status listeners_status_ ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<RegionTable> regions_;  // none where shared memory is not allowed
+  std::unique_ptr<RegionTable> regions_;             // none where shared memory is not allowed
+  std::unique_ptr<NamedRegionTable> named_regions_;  // likewise, of the Open Inference Protocol
   std::unique_ptr<MemorySocket> memory_socket_;
   std::string memory_socket_path_;
   Access access_;

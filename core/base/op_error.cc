@@ -34,9 +34,9 @@ constexpr std::array<ErrorReasonInfo, kNumErrorReasons> kReasons = {{
     {ErrorReason::kMalformedMessage, "MALFORMED_MESSAGE", 161002,
      absl::StatusCode::kInvalidArgument, "bytes that are not the message that they should be"},
     {ErrorReason::kObjectNotFound, "OBJECT_NOT_FOUND", 161002, absl::StatusCode::kInvalidArgument,
-     "no object of the session, or region of shared memory, has that id"},
+     "no object of the session, or region of shared memory, has that id or name"},
     {ErrorReason::kIdInUse, "ID_IN_USE", 161002, absl::StatusCode::kInvalidArgument,
-     "an object of the session has that id already"},
+     "an object of the session has that id already, or a region of the client's that name"},
     {ErrorReason::kInvalidParameter, "INVALID_PARAMETER", 161002,
      absl::StatusCode::kInvalidArgument, "anything else that is wrong with an argument"},
     {ErrorReason::kDeviceError, "DEVICE_ERROR", 361001, absl::StatusCode::kInternal,
@@ -67,7 +67,7 @@ constexpr std::array<ErrorReasonInfo, kNumErrorReasons> kReasons = {{
     {ErrorReason::kUnauthenticated, "UNAUTHENTICATED", 0, absl::StatusCode::kUnauthenticated,
      "the call has no bearer token, or none that the server knows"},
     {ErrorReason::kPermissionDenied, "PERMISSION_DENIED", 0, absl::StatusCode::kPermissionDenied,
-     "the token's roles do not cover the method"},
+     "the token's roles do not cover the method; or shared memory is not the client's"},
 }};
 
 // Payload: reason, then each text as "<length>:<bytes>", so that any byte may occur in a text.

@@ -33,6 +33,7 @@ struct ClientConfig {
   int64_t process_memory_limit_bytes = 0;
   bool reflection = true;
   bool open_inference = true;
+  bool open_inference_shared_memory = false;
 };
 
 // What is told of single calls, besides their lines in the log.

@@ -304,6 +304,11 @@ void AddClientFlags(FlagSet& flags, ClientConfig& config) {
                    ? absl::OkStatus()
                    : InvalidParameter("--open-inference", "on or off", Quoted(text));
       });
+  flags.AddEnablingSwitch(
+      "--open-inference-shared-memory", config.open_inference_shared_memory,
+      "Let clients of the Open Inference Protocol on this machine register their shared memory\n"
+      "objects (shm_open), each its own user's: tensors come and go there. docs/open_inference.md\n"
+      "says what this trusts.");
 }
 
 void AddTracingFlags(FlagSet& flags, TracingConfig& config) {

@@ -14,6 +14,7 @@
 #include "server/open_inference/datatype.h"
 #include "server/open_inference/model_codec.h"
 #include "server/open_inference/parameter_value.h"
+#include "server/open_inference/shared_tensors.h"
 
 namespace opserve::server {
 namespace {
@@ -33,7 +34,6 @@ constexpr uint32_t kOfOutputTag =
     BytesTag(ModelInferRequest::InferRequestedOutputTensor::kParametersFieldNumber);
 
 constexpr std::string_view kDevice = "opserve_device";
-constexpr std::string_view kRegion = "shared_memory_region";
 constexpr std::string_view kOutputMask = "output_mask";
 
 // Hints of the protocol's that change no result.
@@ -107,6 +107,8 @@ class RequestDecoder {
     call().set_op(std::string(op_.name));
     for (const auto& [name, value] : request_.parameters())
       OPSERVE_RETURN_IF_ERROR(TakeParameter(name, value));
+    for (const InputTensor& input : request_.inputs())
+      OPSERVE_RETURN_IF_ERROR(CheckTensorParameters(input.name(), input.parameters()));
     OPSERVE_RETURN_IF_ERROR(CheckRawEntries());
     for (const InputTensor& input : request_.inputs()) OPSERVE_RETURN_IF_ERROR(TakeInput(input));
     for (const auto& output : request_.outputs()) {
@@ -175,7 +177,6 @@ class RequestDecoder {
 
   absl::Status TakeInput(const InputTensor& input) {
     const std::string& name = input.name();
-    OPSERVE_RETURN_IF_ERROR(CheckTensorParameters(name, input.parameters()));
     OPSERVE_ASSIGN_OR_RETURN(const DType dtype, ParseDatatype(input.datatype(), name));
     v1::Tensor& tensor = *call().add_inputs();
     tensor.set_name(name);
@@ -230,7 +231,7 @@ class RequestDecoder {
   static absl::Status CheckTensorParameters(const std::string& tensor,
                                             const Parameters& parameters) {
     for (const auto& [name, value] : parameters) {
-      if (name.starts_with("shared_memory_")) {
+      if (SaysWhere(name)) {
         return MakeError({.reason = ErrorReason::kNoSharedMemory,
                           .op = {},
                           .parameter = tensor,

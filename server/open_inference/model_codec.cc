@@ -66,13 +66,14 @@ std::vector<int64_t> VariableShape(std::string_view words) {
       static_cast<size_t>(1 + std::count(extents.begin(), extents.end(), ',')), -1);
 }
 
-inference::ServerMetadataResponse EncodeServerMetadata() {
+inference::ServerMetadataResponse EncodeServerMetadata(bool has_shared_memory) {
   inference::ServerMetadataResponse out;
   out.set_name(kPlatform);
   out.set_version(OPSERVE_VERSION);
   for (const char* extension :
        {"binary_tensor_data", "parameters", "model_configuration", "statistics"})
     out.add_extensions(extension);
+  if (has_shared_memory) out.add_extensions("system_shared_memory");
   return out;
 }
 

@@ -24,7 +24,7 @@ absl::StatusOr<const Operator*> FindModel(std::string_view name, std::string_vie
 std::vector<int64_t> VariableShape(std::string_view words);
 
 // The server's name, version and extensions.
-inference::ServerMetadataResponse EncodeServerMetadata();
+inference::ServerMetadataResponse EncodeServerMetadata(bool has_shared_memory);
 
 inference::ModelMetadataResponse EncodeModelMetadata(const Operator& op);
 inference::ModelConfig EncodeModelConfig(const Operator& op);

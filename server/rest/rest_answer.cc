@@ -54,6 +54,7 @@ size_t MaxRestJsonBytes(const OpCall& call, const InferForm& form, const RestReq
   for (size_t at = 0; at < entries.size(); ++at) {
     const OutputSlot& output = call.outputs[entries[at]];
     bytes += 1 + Describe(call, entries[at]).size();
+    if (request.IsShared(at)) continue;
     bytes += request.IsBinary(at)
                  ? BinarySize(WantedBytes(output)).size()
                  : 8 + MaxTensorDataBytes(output.desc.dtype,
@@ -66,7 +67,8 @@ size_t MaxRestAnswerBytes(const OpCall& call, const InferForm& form, const RestR
   size_t bytes = MaxRestJsonBytes(call, form, request);
   const std::span<const size_t> entries = form.entries();
   for (size_t at = 0; at < entries.size(); ++at) {
-    if (request.IsBinary(at)) bytes += WantedBytes(call.outputs[entries[at]]);
+    if (request.IsBinary(at) && !request.IsShared(at))
+      bytes += WantedBytes(call.outputs[entries[at]]);
   }
   return bytes;
 }
@@ -80,7 +82,9 @@ RestAnswer WriteRestAnswer(const OpCall& call, const InferForm& form, const Rest
     PooledBuffer bytes = std::move(outputs[i].bytes);
     if (at > 0) answer.json.push_back(',');
     answer.json.append(Describe(call, i));
-    if (request.IsBinary(at)) {
+    if (request.IsShared(at)) {
+      answer.json.back() = '}';  // nothing follows
+    } else if (request.IsBinary(at)) {
       answer.has_binary = true;
       answer.json.append(BinarySize(bytes.size()));
       answer.binary.push_back(std::move(bytes));

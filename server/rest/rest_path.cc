@@ -53,12 +53,23 @@ RestPath ParseModel(const std::vector<std::string_view>& segments) {
   return path;
 }
 
-RestResource ParseMemory(const std::vector<std::string_view>& segments) {
-  if (segments.back() == "status") return RestResource::kRegions;
-  if (segments.back() == "unregister" && segments[1] == "systemsharedmemory")
-    return RestResource::kUnregister;
-  const bool is_known = segments.back() == "register" || segments.back() == "unregister";
-  return is_known ? RestResource::kUnsupported : RestResource::kNone;
+// What follows the kind of memory: an action, or region, its name and an action.
+RestPath ParseMemory(const std::vector<std::string_view>& segments) {
+  static constexpr Named kOfSystem[] = {{"status", RestResource::kRegions},
+                                        {"register", RestResource::kRegister},
+                                        {"unregister", RestResource::kUnregister}};
+  static constexpr Named kOfCuda[] = {{"status", RestResource::kCudaRegions},
+                                      {"register", RestResource::kCudaMemory},
+                                      {"unregister", RestResource::kCudaMemory}};
+  const bool has_region = segments.size() == 5 && segments[2] == "region";
+  if (!has_region && segments.size() != 3) return {};
+  const std::string_view action = segments.back();
+  RestPath path{.resource = segments[1] == "cudasharedmemory" ? Find(kOfCuda, action)
+                                                              : Find(kOfSystem, action),
+                .model = {},
+                .version = {}};
+  if (has_region) path.region = segments[3];
+  return path;
 }
 
 }  // namespace
@@ -73,6 +84,7 @@ RestPath ParseRestPath(std::string_view path) {
   if (segments.size() == 1) return {.resource = RestResource::kServer, .model = {}, .version = {}};
   const std::string_view part = segments[1];
   if (part == "models" && segments.size() > 2) return ParseModel(segments);
+  if (part == "systemsharedmemory" || part == "cudasharedmemory") return ParseMemory(segments);
   RestResource resource = Find(kOfServer, part);
   if (part == "health" && segments.size() == 3) {
     static constexpr Named kOfHealth[] = {{"live", RestResource::kLive},
@@ -83,7 +95,6 @@ RestPath ParseRestPath(std::string_view path) {
     resource = segments[2] == "models" ? RestResource::kUnsupported : RestResource::kNone;
     if (segments[2] == "index" && segments.size() == 3) resource = RestResource::kIndex;
   }
-  if (part == "systemsharedmemory" || part == "cudasharedmemory") resource = ParseMemory(segments);
   return {.resource = resource, .model = {}, .version = {}};
 }
 

@@ -17,9 +17,12 @@ enum class RestResource : uint8_t {
   kModelStatistics,  // …/stats, and /v2/models/stats, which has no model
   kInfer,            // …/infer
   kIndex,            // /v2/repository/index
-  kRegions,          // /v2/systemsharedmemory/…/status, /v2/cudasharedmemory/…/status
-  kUnregister,       // /v2/systemsharedmemory/…/unregister
-  kUnsupported,      // what other servers have: loading, tracing, logging, registering memory
+  kRegions,          // /v2/systemsharedmemory/status, /v2/systemsharedmemory/region/R/status
+  kRegister,         // …/region/R/register
+  kUnregister,       // /v2/systemsharedmemory/unregister, …/region/R/unregister
+  kCudaRegions,      // /v2/cudasharedmemory/…/status
+  kCudaMemory,       // …/register, …/unregister
+  kUnsupported,      // what other servers have: loading, tracing, logging
 };
 
 struct RestPath {
@@ -27,6 +30,7 @@ struct RestPath {
   // Of `path`.
   std::string_view model;
   std::string_view version;
+  std::string_view region = {};
 };
 
 // Whether it is in the part of the port that is the protocol's.

@@ -32,6 +32,7 @@ constexpr size_t kMaxIdBytes = size_t{64} << 10;
 constexpr std::string_view kBinarySize = "binary_data_size";
 constexpr std::string_view kBinaryOutput = "binary_data_output";
 constexpr std::string_view kBinaryData = "binary_data";
+constexpr char kRegion[] = "shared_memory_region";
 
 // One name for equal messages: maps in order.
 std::string Serialize(const ModelInferRequest& request) {
@@ -261,7 +262,11 @@ class RequestReader {
       binary_at_ += *binary_size_;
       return absl::OkStatus();
     }
-    if (data.empty()) return MissingParameter(name, "data or binary_data_size");
+    if (input.parameters().contains(kRegion)) {
+      if (data.empty()) return absl::OkStatus();
+      return InvalidParameter(name, "data or shared memory", "both");
+    }
+    if (data.empty()) return MissingParameter(name, "data, binary_data_size or shared memory");
     OPSERVE_ASSIGN_OR_RETURN(const DType dtype, ParseDatatype(input.datatype(), name));
     const std::span<const int64_t> shape(input.shape().data(), input.shape().size());
     OPSERVE_ASSIGN_OR_RETURN(const int64_t bytes, TensorBytes(dtype, shape, name, left_bytes_));

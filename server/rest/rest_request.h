@@ -25,7 +25,11 @@ struct RestRequest {
   // their order, and all of a request that names none.
   std::vector<bool> binary_outputs;
   bool binary_by_default = false;
+  // Whether they are in shared memory, and not in the answer; as long as `binary_outputs`, or
+  // empty.
+  std::vector<bool> shared_outputs;
 
+  bool IsShared(size_t i) const { return i < shared_outputs.size() && shared_outputs[i]; }
   bool IsBinary(size_t i) const {
     return i < binary_outputs.size() ? binary_outputs[i] : binary_by_default;
   }

@@ -60,7 +60,7 @@ MAY_INCLUDE = {
     "server/http/playground": BELOW_SERVER + ["server/http/port", "server/http/views"],
     "server/http/inference": BELOW_SERVER
     + ["proto", "server/calls", "server/codec", "server/connections", "server/counters", "server/http/port", "server/identity"]
-    + ["server/open_inference", "server/rest", "server/session", "server/tracing"],
+    + ["server/open_inference", "server/rest", "server/session", "server/shared_memory", "server/tracing"],
     "server/http": ["core/base", "server/connections", "server/http/playground", "server/http/port"]
     + ["server/http/views"],
     "server": ["core/base"]

@@ -26,28 +26,46 @@ void InferExchange::Run() {
   absl::StatusOr<RunningCalls::Place> place = state().running.Begin(head().client);
   if (!place.ok()) return Fail(place.status());
   place_ = *std::move(place);
-  if (json_bytes_.value_or(body().size()) <= kReadHereBytes) return ReadAndSubmit();
-  RunOnWorker(with().engine, head().client, [self = shared_from_this()] { self->ReadAndSubmit(); });
+  if (json_bytes_.value_or(body().size()) <= kReadHereBytes) return TakeStep(&InferExchange::Parse);
+  RunOnWorker(with().engine, head().client,
+              [self = shared_from_this()] { self->TakeStep(&InferExchange::Parse); });
 }
 
-void InferExchange::ReadAndSubmit() {
+void InferExchange::TakeStep(absl::Status (InferExchange::*step)()) {
   const absl::Status status =
-      IsCancelled() ? MakeError({.reason = ErrorReason::kCancelled}) : Submit();
+      IsCancelled() ? MakeError({.reason = ErrorReason::kCancelled}) : (this->*step)();
   if (status.ok()) return;
   // The place is free before the client knows that.
   place_ = {};
   Fail(status);
 }
 
+absl::Status InferExchange::Charge(int64_t bytes) {
+  return charge().Add(head().client, bytes, "inputs");
+}
+
+absl::Status InferExchange::Parse() {
+  OPSERVE_ASSIGN_OR_RETURN(request_,
+                           ReadRestRequest(head().model, head().version, body(), json_bytes_,
+                                           {.max_tensor_bytes = with().max_message_bytes},
+                                           [this](int64_t bytes) { return Charge(bytes); }));
+  OPSERVE_RETURN_IF_ERROR(shared_.Find(
+      with().named_regions, [this] { return RequireLocalUser(head().user, head().of_token); },
+      request_.header));
+  if (shared_.input_bytes() <= kReadHereRegionBytes) return Submit();
+  OPSERVE_RETURN_IF_ERROR(Charge(static_cast<int64_t>(shared_.input_bytes())));
+  RunOnWorker(with().engine, head().client,
+              [self = shared_from_this()] { self->TakeStep(&InferExchange::Submit); });
+  return absl::OkStatus();
+}
+
 absl::Status InferExchange::Submit() {
-  const auto charge_more = [this](int64_t bytes) {
-    return charge().Add(head().client, bytes, "inputs");
-  };
-  OPSERVE_ASSIGN_OR_RETURN(
-      request_, ReadRestRequest(head().model, head().version, body(), json_bytes_,
-                                {.max_tensor_bytes = with().max_message_bytes}, charge_more));
+  OPSERVE_RETURN_IF_ERROR(shared_.ReadInputs(*with().host_memory.staging(), request_.raw));
   OPSERVE_ASSIGN_OR_RETURN(
       planned_, FindInferPlan(with().engine, with().plans, request_.header, request_.raw));
+  OPSERVE_RETURN_IF_ERROR(shared_.CheckOutputs(*planned_));
+  for (size_t i = 0; i < planned_->infer_form().entries().size(); ++i)
+    request_.shared_outputs.push_back(shared_.IsShared(i));
   OneShot shot;
   OPSERVE_RETURN_IF_ERROR(planned_->Assemble(std::move(request_.raw), nullptr, shot, regions_));
   const OpCall& call = shot.plan->call;
@@ -55,14 +73,14 @@ absl::Status InferExchange::Submit() {
   OPSERVE_RETURN_IF_ERROR(
       CheckAnswer(shot, MaxRestAnswerBytes(call, form, request_), with().max_message_bytes));
   const size_t json_bytes = MaxRestJsonBytes(call, form, request_);
-  OPSERVE_RETURN_IF_ERROR(charge_more(static_cast<int64_t>(json_bytes)));
+  OPSERVE_RETURN_IF_ERROR(Charge(static_cast<int64_t>(json_bytes)));
   shot.client = head().client;
   shot.deadline = came_ + form.timeout();
   shot.cancelled = [this] { return IsCancelled(); };
   shot.done = [self = shared_from_this()](absl::StatusOr<Outputs> outputs) {
     self->Ended(std::move(outputs));
   };
-  shot.done_time = ValuesTime(json_bytes);
+  shot.done_time = ValuesTime(json_bytes) + shared_.WriteTime(*planned_);
   shot.times = &times_;
   tally().HandOver(call.op->name);
   with().engine.Submit(std::move(shot));
@@ -72,7 +90,10 @@ absl::Status InferExchange::Submit() {
 void InferExchange::Ended(absl::StatusOr<Outputs> outputs) {
   tally().Ran(times_.queued, times_.executed);
   place_ = {};
-  if (!outputs.ok()) return Fail(outputs.status());
+  shared_.Clear();
+  const absl::Status status =
+      outputs.ok() ? shared_.WriteOutputs(*planned_, *outputs) : outputs.status();
+  if (!status.ok()) return Fail(status);
   request_.values.clear();
   DropBody();
   Answer(Write(*std::move(outputs)));

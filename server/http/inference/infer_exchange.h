@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "absl/time/time.h"
+#include "server/calls/infer_regions.h"
 #include "server/calls/planned_call.h"
 #include "server/http/inference/rest_exchange.h"
 #include "server/rest/rest_request.h"
@@ -28,8 +29,12 @@ class InferExchange final : public RestExchange,
 
  private:
   void Run() override;
-  void ReadAndSubmit();
+  // Reads the request and submits it, on a worker where its regions are large.
+  absl::Status Parse();
   absl::Status Submit();
+  absl::Status Charge(int64_t bytes);
+  // Calls `step`, and answers with its error.
+  void TakeStep(absl::Status (InferExchange::*step)());
   void Ended(absl::StatusOr<Outputs> outputs);
   HttpResponse Write(Outputs outputs) const;
 
@@ -39,6 +44,7 @@ class InferExchange final : public RestExchange,
   RestRequest request_;
   std::shared_ptr<const PlannedCall> planned_;
   HeldRegions regions_;
+  InferRegions shared_;
   CallTimes times_;
 };
 

@@ -27,7 +27,9 @@ bool IsRead(std::string_view method) { return method == "GET" || method == "HEAD
 std::string_view MethodsOf(RestResource resource) {
   switch (resource) {
     case RestResource::kInfer:
+    case RestResource::kRegister:
     case RestResource::kUnregister:
+    case RestResource::kCudaMemory:
       return "POST";
     case RestResource::kIndex:
     case RestResource::kUnsupported:
@@ -50,12 +52,19 @@ std::optional<Role> RoleOf(RestResource resource) {
     case RestResource::kReady:
       return std::nullopt;
     case RestResource::kInfer:
+    case RestResource::kRegister:
+    case RestResource::kUnregister:
       return Role::kExecute;
     case RestResource::kModelStatistics:
       return Role::kObserve;
     default:
       return Role::kDiscover;
   }
+}
+
+bool UsesRegions(RestResource resource) {
+  return resource == RestResource::kInfer || resource == RestResource::kRegions ||
+         resource == RestResource::kRegister || resource == RestResource::kUnregister;
 }
 
 absl::Status NoSuchEncoding(std::string_view encoding) {
@@ -109,6 +118,8 @@ class RestApi final : public InferenceApi {
 
   Begun BeginExchange(const HttpHead& http, RestHead head) {
     absl::Status admitted = Admit(http, head);
+    if (admitted.ok() && UsesRegions(head.resource) && state_.with.named_regions != nullptr)
+      head.user = http.user();
     if (head.resource != RestResource::kInfer) {
       auto exchange = std::make_shared<PromptExchange>(state_, std::move(head));
       if (!admitted.ok()) return exchange->Refuse(admitted);
@@ -163,7 +174,7 @@ class RestApi final : public InferenceApi {
     if (tokens == nullptr || !role.has_value()) return absl::OkStatus();
     const absl::StatusOr<ClientId> client = CheckBearer(*tokens, *role, http.All("Authorization"));
     if (client.ok()) {
-      head.client = *client;
+      head.client = head.of_token = *client;
     } else {
       tokens->TellRefused(PeerAddress::Parse(head.peer).host(), *role,
                           ToStd(client.status().message()));

@@ -3,6 +3,7 @@
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "inference/open_inference.pb.h"
+#include "server/http/inference/memory_answer.h"
 #include "server/open_inference/model_codec.h"
 #include "server/open_inference/model_statistics.h"
 #include "server/rest/json_reader.h"
@@ -64,7 +65,7 @@ absl::StatusOr<std::string> PromptExchange::MakeJson(int& status) {
   }
   switch (resource) {
     case RestResource::kServer:
-      return JsonOf(EncodeServerMetadata());
+      return JsonOf(EncodeServerMetadata(with().named_regions != nullptr));
     case RestResource::kLive:
       return std::string("{\"live\":true}");
     case RestResource::kReady:
@@ -80,9 +81,11 @@ absl::StatusOr<std::string> PromptExchange::MakeJson(int& status) {
     case RestResource::kIndex:
       return IndexJson();
     case RestResource::kRegions:
-      return std::string("[]");
+    case RestResource::kRegister:
     case RestResource::kUnregister:
-      return std::string("{}");
+    case RestResource::kCudaRegions:
+    case RestResource::kCudaMemory:
+      return AnswerMemory(with(), head(), body());
     case RestResource::kNone:
     case RestResource::kInfer:
     case RestResource::kUnsupported:

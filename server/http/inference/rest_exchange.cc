@@ -31,6 +31,7 @@ RestHead::RestHead(const HttpHead& head)
   resource = path.resource;
   model = path.model;
   version = path.version;
+  region = path.region;
 }
 
 Method MethodOf(RestResource resource) {
@@ -54,9 +55,12 @@ Method MethodOf(RestResource resource) {
     case RestResource::kIndex:
       return Method::kRepositoryIndex;
     case RestResource::kRegions:
+    case RestResource::kRegister:
     case RestResource::kUnregister:
       return Method::kSystemSharedMemory;
     case RestResource::kNone:
+    case RestResource::kCudaRegions:
+    case RestResource::kCudaMemory:
     case RestResource::kUnsupported:
       break;
   }

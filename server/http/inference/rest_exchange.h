@@ -20,6 +20,7 @@
 #include "server/identity/token_store.h"
 #include "server/rest/rest_path.h"
 #include "server/session/host_memory.h"
+#include "server/shared_memory/named_region_table.h"
 #include "server/tracing/call_tally.h"
 
 namespace opserve::server {
@@ -31,7 +32,8 @@ struct RestContext {
   CallObserver& observer;
   PlanCache& plans;
   HostMemory& host_memory;
-  const TokenStore* tokens;  // nullptr: everybody may call everything
+  NamedRegionTable* named_regions;  // nullptr where shared memory is not allowed
+  const TokenStore* tokens;         // nullptr: everybody may call everything
   int64_t max_message_bytes;
   double client_share;
 };
@@ -54,7 +56,10 @@ struct RestHead {
   RestResource resource = RestResource::kNone;
   std::string model;
   std::string version;
+  std::string region;
   ClientId client;
+  ClientId of_token = ClientId::kNone;
+  std::optional<uid_t> user;  // of this machine; asked for where there is shared memory
   std::string peer;
   std::optional<TraceContext> trace;
   std::string allowed_origin;  // for the answer; empty for none

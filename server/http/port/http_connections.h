@@ -3,6 +3,9 @@
 
 #include <cstddef>
 #include <list>
+#include <optional>
+
+#include <sys/types.h>
 
 #include "absl/time/time.h"
 #include "core/base/client_id.h"
@@ -19,6 +22,7 @@ class HttpConnections {
     absl::Duration extra;     // time for bytes that its request or its answer has
     bool is_waiting = false;  // for an answer that is not known yet
     bool is_cut = false;
+    std::optional<std::optional<uid_t>> user = {};  // once it was asked
   };
 
   // The reference is good until Remove.

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +12,8 @@
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include <sys/types.h>
 
 #include "core/base/client_id.h"
 
@@ -44,6 +47,9 @@ struct HttpHead {
   std::vector<std::pair<std::string_view, std::string_view>> headers;
   ClientId client = ClientId::kNone;
   std::string peer;  // as gRPC calls it: "ipv4:127.0.0.1:40000"
+  // Which of this machine's users asks (PeerUser); found out when it is first asked of a
+  // connection.
+  std::function<std::optional<uid_t>()> user = [] { return std::nullopt; };
 
   // The values of all headers of that name, whatever its case.
   std::vector<std::string_view> All(std::string_view name) const;

@@ -19,6 +19,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/thread.h"
 #include "core/base/unique_fd.h"
+#include "server/connections/peer_user.h"
 #include "server/http/port/cpu_budget.h"
 #include "server/http/port/host_name.h"
 #include "server/http/port/http_answer.h"
@@ -319,6 +320,10 @@ class MicroHttpPort final : public HttpPort {
     if (exchange.refusal.has_value()) return;
     HttpHead head{.method = method, .path = path, .headers = {}, .client = known.client};
     head.peer = PeerOf(known.socket).text();
+    head.user = [&known] {
+      if (!known.user.has_value()) known.user = PeerUser(known.socket);
+      return *known.user;
+    };
     ReadHeaders(connection, head);
     HttpApi::Begun begun = api_->Begin(head);
     if (auto* refusal = std::get_if<HttpResponse>(&begun)) {

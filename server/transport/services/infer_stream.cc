@@ -57,6 +57,7 @@ class InferStream final : public Reactor, public std::enable_shared_from_this<In
     origin_->peer_text = context.peer();
     connection_ = with.connections.Find(origin_->peer_text);
     origin_->client = caller.client();
+    origin_->of_token = caller.of_token();
     origin_->trace_context = TraceOf(context);
     origin_->deadline = DeadlineOf(context, with.engine.clock());
   }

@@ -1,7 +1,6 @@
 #include "server/transport/services/inference_service.h"
 
 #include <atomic>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +16,7 @@
 #include "server/open_inference/model_statistics.h"
 #include "server/transport/messages/raw_message.h"
 #include "server/transport/services/infer_stream.h"
+#include "server/transport/services/memory_methods.h"
 #include "server/transport/unary/infer_call.h"
 #include "server/transport/unary/missing_message.h"
 #include "server/transport/unary/prompt_call.h"
@@ -43,22 +43,33 @@ class GrpcInferenceService final : public InferenceService,
   using Handler = absl::Status (GrpcInferenceService::*)(const ByteBuffer& request,
                                                          ByteBuffer& response) const;
   struct Row {
-    const char* name;
-    Method method;
-    Handler answer;  // nullptr: runs on the engine
+    const char* name = nullptr;
+    Method method = Method::kUnsupported;
+    Handler answer = nullptr;  // nullptr: runs on the engine, or is `memory`
+    MemoryMethod* memory = nullptr;
+    Role role = Role::kDiscover;
   };
   static const std::span<const Row> kRows;
 
   void Take(const Row& row) {
     const auto start = [this, &row](grpc::CallbackServerContext* context, const ByteBuffer* request,
                                     ByteBuffer* response) -> grpc::ServerUnaryReactor* {
-      if (row.answer == nullptr) return StartRun(row.method, *context, *request, *response);
-      const Role role = row.method == Method::kModelStatistics ? Role::kObserve : Role::kDiscover;
-      return StartPromptCall(calls_, row.method, role, *context, *request, *response,
-                             std::bind_front(row.answer, this));
+      if (row.answer == nullptr && row.memory == nullptr)
+        return StartRun(row.method, *context, *request, *response);
+      return StartPromptCall(calls_, row.method, row.role, *context, *request, *response,
+                             [this, &row](const Caller& caller, const ByteBuffer& request_bytes,
+                                          ByteBuffer& response_bytes) {
+                               return Answer(row, caller, request_bytes, response_bytes);
+                             });
     };
     MarkMethodRawCallback(IndexOf(row.name),
                           new grpc::internal::CallbackUnaryHandler<ByteBuffer, ByteBuffer>(start));
+  }
+
+  absl::Status Answer(const Row& row, const Caller& caller, const ByteBuffer& request,
+                      ByteBuffer& response) const {
+    if (row.memory != nullptr) return row.memory(calls_, caller, request, response);
+    return (this->*row.answer)(request, response);
   }
 
   static int IndexOf(const char* method) {
@@ -105,7 +116,7 @@ class GrpcInferenceService final : public InferenceService,
                                     ByteBuffer& response_bytes) const {
     inference::ServerMetadataRequest request;
     OPSERVE_RETURN_IF_ERROR(ReadMessage(request_bytes, request));
-    response_bytes = WriteMessage(EncodeServerMetadata());
+    response_bytes = WriteMessage(EncodeServerMetadata(calls_.named_regions != nullptr));
     return absl::OkStatus();
   }
 
@@ -164,18 +175,6 @@ class GrpcInferenceService final : public InferenceService,
     return absl::OkStatus();
   }
 
-  // No regions. The answer has no other fields, whichever kind of memory it is of.
-  absl::Status NoRegions(const ByteBuffer& /*request*/, ByteBuffer& response_bytes) const {
-    response_bytes = WriteMessage(inference::SystemSharedMemoryStatusResponse());
-    return absl::OkStatus();
-  }
-
-  // Clients let regions go before they begin, whether they have any or not.
-  absl::Status Unregister(const ByteBuffer& /*request*/, ByteBuffer& response_bytes) const {
-    response_bytes = WriteMessage(inference::SystemSharedMemoryUnregisterResponse());
-    return absl::OkStatus();
-  }
-
   absl::Status Unsupported(const ByteBuffer& /*request*/, ByteBuffer& /*response*/) const {
     return MakeError({.reason = ErrorReason::kOperatorUnsupported,
                       .op = {},
@@ -198,16 +197,19 @@ const std::span<const GrpcInferenceService::Row> GrpcInferenceService::kRows = [
       {"ModelMetadata", Method::kModelMetadata, &S::AnswerModelMetadata},
       {"ModelInfer", Method::kModelInfer, nullptr},
       {"ModelConfig", Method::kModelConfig, &S::AnswerModelConfig},
-      {"ModelStatistics", Method::kModelStatistics, &S::AnswerModelStatistics},
+      {"ModelStatistics", Method::kModelStatistics, &S::AnswerModelStatistics, nullptr,
+       Role::kObserve},
       {"RepositoryIndex", Method::kRepositoryIndex, &S::AnswerRepositoryIndex},
       {"RepositoryModelLoad", Method::kUnsupported, &S::Unsupported},
       {"RepositoryModelUnload", Method::kUnsupported, &S::Unsupported},
-      {"SystemSharedMemoryStatus", Method::kSystemSharedMemory, &S::NoRegions},
-      {"SystemSharedMemoryRegister", Method::kSystemSharedMemory, &S::Unsupported},
-      {"SystemSharedMemoryUnregister", Method::kSystemSharedMemory, &S::Unregister},
-      {"CudaSharedMemoryStatus", Method::kUnsupported, &S::NoRegions},
-      {"CudaSharedMemoryRegister", Method::kUnsupported, &S::Unsupported},
-      {"CudaSharedMemoryUnregister", Method::kUnsupported, &S::Unsupported},
+      {"SystemSharedMemoryStatus", Method::kSystemSharedMemory, nullptr, &AnswerRegionStatus},
+      {"SystemSharedMemoryRegister", Method::kSystemSharedMemory, nullptr, &AnswerRegister,
+       Role::kExecute},
+      {"SystemSharedMemoryUnregister", Method::kSystemSharedMemory, nullptr, &AnswerUnregister,
+       Role::kExecute},
+      {"CudaSharedMemoryStatus", Method::kUnsupported, nullptr, &AnswerCudaStatus},
+      {"CudaSharedMemoryRegister", Method::kUnsupported, nullptr, &RefuseCuda},
+      {"CudaSharedMemoryUnregister", Method::kUnsupported, nullptr, &RefuseCuda},
       {"TraceSetting", Method::kUnsupported, &S::Unsupported},
       {"LogSettings", Method::kUnsupported, &S::Unsupported},
   };

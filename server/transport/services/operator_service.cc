@@ -1,6 +1,5 @@
 #include "server/transport/services/operator_service.h"
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -145,8 +144,10 @@ class OperatorService final : public OperatorMethods<v1::OperatorService::Servic
   grpc::ServerUnaryReactor* Answer(Method method, grpc::CallbackServerContext& context,
                                    const grpc::ByteBuffer& request, grpc::ByteBuffer& response,
                                    Handler handler) {
-    return StartPromptCall(calls(), method, RoleFor(method), context, request, response,
-                           std::bind_front(handler, this));
+    return StartPromptCall(
+        calls(), method, RoleFor(method), context, request, response,
+        [this, handler](const Caller& /*caller*/, const grpc::ByteBuffer& bytes,
+                        grpc::ByteBuffer& answer) { return (this->*handler)(bytes, answer); });
   }
 
   absl::Status AnswerInfo(const grpc::ByteBuffer& request_bytes,

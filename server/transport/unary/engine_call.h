@@ -18,6 +18,7 @@
 #include "server/connections/connection_table.h"
 #include "server/counters/server_counters.h"
 #include "server/session/host_memory.h"
+#include "server/shared_memory/named_region_table.h"
 #include "server/shared_memory/region_table.h"
 #include "server/tracing/call_observer.h"
 #include "server/transport/unary/answer_watch.h"
@@ -44,7 +45,8 @@ struct ExecuteContext {
   int64_t max_message_bytes;
   // What a compressed request may inflate to; 0: such are refused before they come here.
   int64_t max_inflated_bytes;
-  const RegionTable* regions;  // nullptr where shared memory is not allowed
+  const RegionTable* regions;       // nullptr where shared memory is not allowed
+  NamedRegionTable* named_regions;  // likewise, that of the Open Inference Protocol
 
   CallSinks sinks() const { return {counters, observer, load_reports}; }
 };
@@ -84,6 +86,7 @@ class EngineCall : public grpc::ServerUnaryReactor {
 
   const ExecuteContext& with() const { return with_; }
   grpc::CallbackServerContext& context() const { return context_; }
+  const Caller& caller() const { return caller_; }
   ClientId client() const { return caller_.client(); }
   CallMeter& meter() { return meter_; }
   // Of what came, until it is cleared.

@@ -2,6 +2,8 @@
 // it.
 #pragma once
 
+#include <string>
+
 #include <grpcpp/server_context.h>
 
 #include "absl/status/status.h"
@@ -23,6 +25,10 @@ class Caller {
   // Of an address: takes as long as much of what small calls are for, and is not to be asked once
   // the call is cancelled, as gRPC forgets its peer.
   ClientId client() const;
+  // kNone without a token.
+  ClientId of_token() const { return of_token_; }
+  // As gRPC calls the connection's other end; nothing once the call is cancelled.
+  std::string peer() const { return context_->peer(); }
 
  private:
   const grpc::CallbackServerContext* context_;

@@ -1,12 +1,13 @@
 #include "server/transport/unary/infer_call.h"
 
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "core/base/status_macros.h"
 #include "server/calls/infer_plan.h"
+#include "server/calls/infer_regions.h"
 #include "server/open_inference/infer_request.h"
+#include "server/transport/unary/local_user.h"
 #include "server/transport/unary/one_shot_call.h"
 
 namespace opserve::server {
@@ -19,15 +20,34 @@ class InferCall final : public OneShotCall {
   using OneShotCall::OneShotCall;
 
  private:
+  absl::StatusOr<size_t> BytesElsewhere(SplitMessage& message) override {
+    OPSERVE_ASSIGN_OR_RETURN(header_, SplitInferHeader(message.header));
+    OPSERVE_RETURN_IF_ERROR(shared_.Find(
+        with().named_regions, [this] { return LocalUserOf(with().connections, caller()); },
+        header_.call));
+    return shared_.input_bytes();
+  }
+
   absl::StatusOr<std::shared_ptr<const PlannedCall>> FindPlan(SplitMessage& message) override {
-    OPSERVE_ASSIGN_OR_RETURN(InferHeader header, SplitInferHeader(message.header));
-    id_ = std::move(header.id);
-    return FindInferPlan(with().engine, with().plans, header.call, message.raw);
+    OPSERVE_RETURN_IF_ERROR(shared_.ReadInputs(*with().host_memory.staging(), message.raw));
+    return FindInferPlan(with().engine, with().plans, header_.call, message.raw);
   }
 
   size_t MaxResponseBytes(const PlannedCall& planned) const override {
-    return planned.infer_form().max_response_bytes(id_.size());
+    return planned.infer_form().max_response_bytes(header_.id.size()) -
+           shared_.OutputBytes(planned);
   }
+
+  absl::StatusOr<absl::Duration> CheckElsewhere(const PlannedCall& planned) const override {
+    OPSERVE_RETURN_IF_ERROR(shared_.CheckOutputs(planned));
+    return shared_.WriteTime(planned);
+  }
+
+  absl::Status WriteElsewhere(const PlannedCall& planned, Outputs& outputs) override {
+    return shared_.WriteOutputs(planned, outputs);
+  }
+
+  void ClearElsewhere() override { shared_.Clear(); }
 
   absl::Time LatestEnd(const PlannedCall& planned) const override {
     return came_ + planned.infer_form().timeout();
@@ -35,11 +55,12 @@ class InferCall final : public OneShotCall {
 
   WrittenMessage Write(const PlannedCall& planned, Outputs outputs,
                        const CallTimes& /*times*/) const override {
-    return planned.infer_form().Write(id_, std::move(outputs));
+    return planned.infer_form().Write(header_.id, std::move(outputs));
   }
 
   const absl::Time came_ = with().engine.clock().Now();
-  std::string id_;
+  InferHeader header_;
+  InferRegions shared_;
 };
 
 }  // namespace

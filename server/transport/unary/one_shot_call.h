@@ -23,12 +23,25 @@ class OneShotCall : public EngineCall {
   void StartReading(const grpc::ByteBuffer& request) { Start(request, raw_field_, kMaxRawEntries); }
 
  protected:
+  // Reads what says how many bytes of the call lie in neither the message nor the answer, and are
+  // to be read before it is planned.
+  virtual absl::StatusOr<size_t> BytesElsewhere(SplitMessage& /*message*/) { return size_t{0}; }
   // The plan of what `message` says.
   virtual absl::StatusOr<std::shared_ptr<const PlannedCall>> FindPlan(SplitMessage& message) = 0;
 
   // Of a call that was planned.
 
   virtual size_t MaxResponseBytes(const PlannedCall& planned) const = 0;
+  // Whether what it does beside the answer can be done; about how long that takes.
+  virtual absl::StatusOr<absl::Duration> CheckElsewhere(const PlannedCall& /*planned*/) const {
+    return absl::ZeroDuration();
+  }
+  // Does it.
+  virtual absl::Status WriteElsewhere(const PlannedCall& /*planned*/, Outputs& /*outputs*/) {
+    return absl::OkStatus();
+  }
+  // The engine needs what was read elsewhere no more.
+  virtual void ClearElsewhere() {}
   // Besides the call's own deadline.
   virtual absl::Time LatestEnd(const PlannedCall& /*planned*/) const {
     return absl::InfiniteFuture();
@@ -38,6 +51,7 @@ class OneShotCall : public EngineCall {
 
  private:
   absl::Status Begin(const grpc::ByteBuffer& request) final;
+  absl::Status Submit();
   void End(absl::StatusOr<Outputs> outputs);
 
   const uint32_t raw_field_;

@@ -43,7 +43,7 @@ class PromptCall final : public grpc::ServerUnaryReactor {
   absl::Status Answer() {
     const PlainRequest plain(request_, with_.max_inflated_bytes);
     absl::Status status = plain.status();
-    if (status.ok()) status = answer_(plain.bytes(), response_);
+    if (status.ok()) status = answer_(caller_, plain.bytes(), response_);
     if (!status.ok()) return status;
     const size_t bytes = response_.Length();
     status = with_.answers.Begin(sample_, context_, {caller_, bytes, bytes}, leaving_);

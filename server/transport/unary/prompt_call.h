@@ -11,9 +11,9 @@
 
 namespace opserve::server {
 
-// Makes the answer of a request that is not compressed. Does not block.
-using PromptAnswer =
-    absl::AnyInvocable<absl::Status(const grpc::ByteBuffer& request, grpc::ByteBuffer& response)>;
+// Makes the answer of a request that is not compressed, to who was let in. Does not block.
+using PromptAnswer = absl::AnyInvocable<absl::Status(
+    const Caller& caller, const grpc::ByteBuffer& request, grpc::ByteBuffer& response)>;
 
 // Handles one call: let in by `role`, metered, its bytes bounded, what is long read on a worker,
 // refused without a message. `with` must outlive it.

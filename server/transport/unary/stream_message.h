@@ -13,7 +13,9 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "core/base/trace_context.h"
+#include "server/calls/infer_regions.h"
 #include "server/calls/planned_call.h"
+#include "server/open_inference/infer_request.h"
 #include "server/tracing/call_tally.h"
 #include "server/transport/messages/raw_message.h"
 #include "server/transport/unary/engine_call.h"
@@ -24,6 +26,7 @@ namespace opserve::server {
 struct StreamOrigin final : CallOrigin {
   std::string peer_text;
   ClientId client = ClientId::kNone;
+  ClientId of_token = ClientId::kNone;
   std::optional<TraceContext> trace_context;
   absl::Time deadline = absl::InfiniteFuture();
   // Nobody waits for answers any more.
@@ -56,7 +59,13 @@ class StreamMessage final : public std::enable_shared_from_this<StreamMessage> {
   grpc::ByteBuffer TakeAnswer() { return std::exchange(answer_, grpc::ByteBuffer()); }
 
  private:
-  void Read();
+  using Step = absl::Status (StreamMessage::*)();
+  // Answers with its error, if it has one.
+  void Take(Step step);
+  // Likewise on a worker, in the client's turn, with so many bytes charged.
+  void TakeOnWorker(size_t bytes, Step step);
+  // Reads the request and submits it, on a worker where its regions are large.
+  absl::Status Parse();
   absl::Status Submit();
   void Ended(absl::StatusOr<Outputs> outputs);
   void Answer(absl::Status status, WrittenMessage answer, bool is_host);
@@ -68,10 +77,11 @@ class StreamMessage final : public std::enable_shared_from_this<StreamMessage> {
   Answered answered_;
   CallTally tally_;
   HostCharge charge_;
-  std::string id_;
+  InferHeader header_;
   SplitMessage message_;
   std::shared_ptr<const PlannedCall> planned_;
   HeldRegions regions_;
+  InferRegions shared_;
   CallTimes times_;
   absl::Status status_;
   grpc::ByteBuffer answer_;

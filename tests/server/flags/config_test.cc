@@ -80,6 +80,8 @@ TEST(ConfigTest, OpenInferenceIsOnUnlessItIsTurnedOff) {
   EXPECT_TRUE(Accepted({}).clients.open_inference);
   EXPECT_TRUE(Accepted({"--open-inference=on"}).clients.open_inference);
   EXPECT_FALSE(Accepted({"--open-inference", "off"}).clients.open_inference);
+  EXPECT_FALSE(Accepted({}).clients.open_inference_shared_memory);
+  EXPECT_TRUE(Accepted({"--open-inference-shared-memory"}).clients.open_inference_shared_memory);
   ExpectRefused({"--open-inference", "no"}, "--open-inference: want on or off, got \"no\"");
 }
 

@@ -51,6 +51,7 @@ class InferenceApiTest : public ::testing::Test {
                              .observer = observer_,
                              .plans = plans_,
                              .host_memory = host_memory_,
+                             .named_regions = nullptr,
                              .tokens = nullptr,
                              .max_message_bytes = max_message_bytes,
                              .client_share = 1},

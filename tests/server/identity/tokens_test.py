@@ -104,6 +104,9 @@ class Refusals(TokensTest):
         remote = self.serve(*[line(f"only-{role}", role, f"token-{role}") for role in ALL.split(",")])
         unknown_model = field(1, "Nope")
         for method, request, role, admitted in (("ServerLive", b"", "discover", "OK"),
+                                                ("SystemSharedMemoryStatus", b"", "discover", "OK"),
+                                                ("SystemSharedMemoryRegister", b"", "execute", "UNIMPLEMENTED"),
+                                                ("SystemSharedMemoryUnregister", b"", "execute", "OK"),
                                                 ("RepositoryIndex", b"", "discover", "OK"),
                                                 ("ModelStatistics", b"", "observe", "OK"),
                                                 ("ModelInfer", unknown_model, "execute", "NOT_FOUND")):

@@ -147,7 +147,7 @@ TEST(RestRequestTest, WhatIsRefused) {
   ExpectRefused(R"({"inputs":[],"parameters":{"binary_data_output":1}})", "true or false");
   ExpectRefused(R"({"inputs":[],"outputs":[{"name":"y","shape":[]}]})", "outputs: want");
   ExpectRefused(Input("\"name2\":1"), "inputs: want name");
-  ExpectRefused(Input("\"parameters\":{}"), "x: want data or binary_data_size");
+  ExpectRefused(Input("\"parameters\":{}"), "x: want data, binary_data_size or shared memory");
   ExpectRefused(Input(R"("data":[1,2],"parameters":{"binary_data_size":8})"), "both");
   ExpectRefused(Input(R"("parameters":{"binary_data_size":-1})"), "binary_data_size");
   ExpectRefused(Input(R"("parameters":{"binary_data_size":9223372036854775807})"), "x: want");
