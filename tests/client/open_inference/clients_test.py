@@ -26,6 +26,7 @@ TRITON_CLIENT = ("tritonclient[grpc,http]==2.73.0", "ml-dtypes==0.5.4")
 # The last wheel with the program in it, and the library of NVIDIA's that it is linked with.
 PERF_ANALYZER = ("tritonclient==2.41.0", "nvidia-cuda-runtime-cu12==12.9.79")
 INSTALL_SECONDS = 240
+SHARED_MEMORY = "--open-inference-shared-memory"
 
 
 def pip(folder, *words):
@@ -69,14 +70,14 @@ def perf_analyzer():
 def run_triton():
     python = python_with_client()
     with tempfile.TemporaryDirectory() as folder:
-        with running_server.running_server(pathlib.Path(folder)) as address:
+        with running_server.running_server(pathlib.Path(folder), SHARED_MEMORY) as address:
             return subprocess.run([python, "-B", HERE / "triton_grpc.py", address], check=False).returncode
 
 
 def run_triton_http():
     python = python_with_client()
     with tempfile.TemporaryDirectory() as folder:
-        with running_server.running_server(pathlib.Path(folder), "--http", "0"):
+        with running_server.running_server(pathlib.Path(folder), "--http", "0", SHARED_MEMORY):
             http = (pathlib.Path(folder) / "address").read_text(encoding="utf-8").split()[-1]
             command = [python, "-B", HERE / "triton_http.py", http.removeprefix("http://")]
             return subprocess.run(command, check=False).returncode
@@ -91,6 +92,8 @@ LOADS = {
     "streaming": ["--concurrency-range", "1:4:3", "--async", "--streaming"],
     "rate": ["--request-rate-range", "40"],
     "search": ["--concurrency-range", "1:4:1", "--binary-search", "--latency-threshold", "60000"],
+    "shared memory": ["--concurrency-range", "2", "--shared-memory", "system"],
+    "shared memory, streaming": ["--concurrency-range", "2", "--async", "--streaming", "--shared-memory", "system"],
     "parameters": ["--concurrency-range", "1", "--request-parameter", "reduction:mean:string"],
 }
 
@@ -99,7 +102,7 @@ def run_perf_analyzer():
     program, environment = perf_analyzer()
     failed = []
     with tempfile.TemporaryDirectory() as folder:
-        with running_server.running_server(pathlib.Path(folder)) as address:
+        with running_server.running_server(pathlib.Path(folder), SHARED_MEMORY) as address:
             for name, words in LOADS.items():
                 model = ["-m", "SmoothL1LossBackward", "-i", "grpc", "-u", address]
                 command = [program, *model, *SHAPES, *WINDOWS, *words]

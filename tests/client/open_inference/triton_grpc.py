@@ -1,6 +1,7 @@
 """tritonclient.grpc against a server of ours. Usage: triton_grpc.py ADDRESS"""
 
 import asyncio
+import os
 import queue
 import sys
 import unittest
@@ -9,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import tritonclient.grpc as triton
 import tritonclient.grpc.aio as triton_aio
+import tritonclient.utils.shared_memory as shm
 from tritonclient.utils import InferenceServerException
 
 ADDRESS = sys.argv.pop(1)
@@ -210,6 +212,54 @@ class TritonTest(unittest.TestCase):
         self.client.infer("Silu", [tensor("self", ONES)])
         self.assertEqual(counted(), before + 1)
 
+    def regions(self):
+        return self.client.get_system_shared_memory_status().regions
+
+    def test_shared_memory(self):
+        handle = shm.create_shared_memory_region("tensors", f"/opserve-triton-{os.getpid()}", 4 * 32)
+        self.addCleanup(shm.destroy_shared_memory_region, handle)
+        shm.set_shared_memory_region(handle, [ONES, SELF, ONES])
+        self.client.register_system_shared_memory("tensors", f"/opserve-triton-{os.getpid()}", 4 * 32)
+        self.addCleanup(self.client.unregister_system_shared_memory)
+        self.assertEqual(self.regions()["tensors"].byte_size, 4 * 32)
+        inputs = [triton.InferInput(name, (4, 2), "FP32") for name in ("grad_out", "self", "target")]
+        for i, each in enumerate(inputs):
+            each.set_shared_memory("tensors", 32, 32 * i)
+        output = triton.InferRequestedOutput("grad_input")
+        output.set_shared_memory("tensors", 32, 96)
+        answer = self.client.infer("SmoothL1LossBackward", inputs, outputs=[output], parameters=NONE)
+        self.assertEqual(list(answer.get_output("grad_input").shape), [4, 2])
+        np.testing.assert_array_equal(shm.get_contents_as_numpy(handle, np.float32, [4, 2], 96), GRADIENT)
+        mixed = [inputs[0], tensor("self", SELF), inputs[2]]
+        answer = self.client.infer("SmoothL1LossBackward", mixed, parameters=NONE)
+        np.testing.assert_array_equal(answer.as_numpy("grad_input"), GRADIENT)
+        asynchronous = queue.Queue()
+        for _ in range(32):
+            done = lambda result, error: asynchronous.put(error)  # noqa: E731
+            self.client.async_infer("SmoothL1LossBackward", inputs, done, outputs=[output], parameters=NONE)
+        self.assertEqual([asynchronous.get(timeout=60) for _ in range(32)], [None] * 32)
+        self.client.unregister_system_shared_memory("tensors")
+        self.assertEqual(len(self.regions()), 0)
+        with self.assertRaisesRegex(InferenceServerException, "want a region of shared memory that the client registered"):
+            self.client.infer("SmoothL1LossBackward", inputs, parameters=NONE)
+
+    def test_large_shared_memory(self):
+        count = 4 << 20
+        key = f"/opserve-triton-large-{os.getpid()}"
+        handle = shm.create_shared_memory_region("large", key, 8 * count)
+        self.addCleanup(shm.destroy_shared_memory_region, handle)
+        values = np.arange(-(count // 2), count // 2, dtype=np.float32)
+        shm.set_shared_memory_region(handle, [values])
+        self.client.register_system_shared_memory("large", key, 8 * count)
+        self.addCleanup(self.client.unregister_system_shared_memory, "large")
+        given = triton.InferInput("self", (count,), "FP32")
+        given.set_shared_memory("large", 4 * count)
+        output = triton.InferRequestedOutput("out")
+        output.set_shared_memory("large", 4 * count, 4 * count)
+        self.client.infer("Relu", [given], outputs=[output])
+        out = shm.get_contents_as_numpy(handle, np.float32, [count], 4 * count)
+        np.testing.assert_array_equal(out, np.maximum(values, 0))
+
     def test_what_is_not_there(self):
         for call in (
             lambda: self.client.load_model("Relu"),
@@ -220,9 +270,10 @@ class TritonTest(unittest.TestCase):
             with self.assertRaises(InferenceServerException) as raised:
                 call()
             self.assertEqual(raised.exception.status(), "StatusCode.UNIMPLEMENTED")
-        self.assertEqual(len(self.client.get_system_shared_memory_status().regions), 0)
         self.assertEqual(len(self.client.get_cuda_shared_memory_status().regions), 0)
-        self.client.unregister_system_shared_memory()
+        with self.assertRaises(InferenceServerException) as raised:
+            self.client.register_cuda_shared_memory("r", b"", 0, 8)
+        self.assertEqual(raised.exception.status(), "StatusCode.UNIMPLEMENTED")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sys
 import unittest
 import urllib.request
@@ -9,6 +10,7 @@ import urllib.request
 import numpy as np
 import tritonclient.http as triton
 import tritonclient.http.aio as triton_aio
+import tritonclient.utils.shared_memory as shm
 from tritonclient.utils import InferenceServerException
 
 ADDRESS = sys.argv.pop(1)
@@ -149,6 +151,28 @@ class TritonHttpTest(unittest.TestCase):
         self.client.infer("Silu", [tensor("self", ONES)])
         self.assertEqual(counted(), before + 1)
 
+    def test_shared_memory(self):
+        key = f"/opserve-triton-http-{os.getpid()}"
+        handle = shm.create_shared_memory_region("tensors", key, 4 * 32)
+        self.addCleanup(shm.destroy_shared_memory_region, handle)
+        shm.set_shared_memory_region(handle, [ONES, SELF, ONES])
+        self.client.register_system_shared_memory("tensors", key, 4 * 32)
+        self.addCleanup(self.client.unregister_system_shared_memory)
+        self.assertEqual([each["key"] for each in self.client.get_system_shared_memory_status()], [key])
+        inputs = [triton.InferInput(name, (4, 2), "FP32") for name in ("grad_out", "self", "target")]
+        for i, each in enumerate(inputs):
+            each.set_shared_memory("tensors", 32, 32 * i)
+        output = triton.InferRequestedOutput("grad_input")
+        output.set_shared_memory("tensors", 32, 96)
+        answer = self.client.infer("SmoothL1LossBackward", inputs, outputs=[output], parameters=NONE)
+        self.assertEqual(answer.get_output("grad_input")["shape"], [4, 2])
+        np.testing.assert_array_equal(shm.get_contents_as_numpy(handle, np.float32, [4, 2], 96), GRADIENT)
+        mixed = [inputs[0], tensor("self", SELF), inputs[2]]
+        answer = self.client.infer("SmoothL1LossBackward", mixed, parameters=NONE)
+        np.testing.assert_array_equal(answer.as_numpy("grad_input"), GRADIENT)
+        self.client.unregister_system_shared_memory("tensors")
+        self.assertEqual(self.client.get_system_shared_memory_status(), [])
+
     def test_what_is_not_there(self):
         for call in (
             lambda: self.client.load_model("Relu"),
@@ -159,8 +183,9 @@ class TritonHttpTest(unittest.TestCase):
             with self.assertRaises(InferenceServerException) as raised:
                 call()
             self.assertEqual(raised.exception.status(), "501")
-        self.assertEqual(self.client.get_system_shared_memory_status(), [])
-        self.client.unregister_system_shared_memory()
+        with self.assertRaises(InferenceServerException) as raised:
+            self.client.register_cuda_shared_memory("r", b"", 0, 8)
+        self.assertEqual(raised.exception.status(), "501")
 
     def test_plain_json(self):
         body = {"inputs": [{"name": "self", "shape": [2, 2], "datatype": "FP32", "data": [[-1, 2], [3, -4]]}]}
