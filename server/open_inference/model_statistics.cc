@@ -20,6 +20,8 @@ void EncodeCalls(const OperatorStatistics& calls, inference::ModelStatistics& ou
   const int64_t succeeded = calls.ended[static_cast<size_t>(absl::StatusCode::kOk)];
   out.set_inference_count(static_cast<uint64_t>(succeeded));
   out.set_execution_count(static_cast<uint64_t>(succeeded));
+  if (succeeded > 0)
+    out.set_last_inference(static_cast<uint64_t>(absl::ToUnixMillis(calls.last_success)));
   inference::InferStatistics& of = *out.mutable_inference_stats();
   // Times are those of all calls: how long failed ones took is not counted by itself.
   Set(succeeded, calls.queue_wait + calls.execution, *of.mutable_success());

@@ -38,6 +38,8 @@ void AddOperator(std::string_view op, const EngineCounters::OfOperator& counts,
                          .executed = ReadAll(counts.executed),
                          .queued = ReadAll(counts.queued)});
   added.ended[0] = counts.succeeded;
+  const int64_t last_success_ns = counts.last_success_ns;
+  if (last_success_ns != 0) added.last_success = absl::FromUnixNanos(last_success_ns);
   added.failed_calls = FailedCalls(added);
   statistics.inline_calls += inline_calls;
   statistics.queued_calls += queued_calls;
@@ -79,6 +81,13 @@ void EngineCounters::CountOutcome(const OpCall& call, int64_t input_bytes,
   if (!status.ok()) return CountFailure(*call.op, status.code());
   CountSuccesses(*call.op, 1);
   Add(counts.output_bytes, call.output_bytes());
+}
+
+void EngineCounters::CountSuccesses(const Operator& op, int64_t calls) {
+  if (calls == 0) return;
+  OfOperator& counts = Of(op);
+  Add(counts.succeeded, calls);
+  counts.last_success_ns.store(absl::ToUnixNanos(clock.Now()), std::memory_order_relaxed);
 }
 
 void EngineCounters::CountFailure(const Operator& op, absl::StatusCode code) {

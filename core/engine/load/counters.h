@@ -25,6 +25,7 @@ struct OperatorStatistics {
   absl::Duration execution;
   int64_t input_bytes = 0;
   int64_t output_bytes = 0;
+  absl::Time last_success = absl::InfinitePast();  // when a call ended well; none has yet
   // Calls that ended, by absl::StatusCode; of those, how long each ran; and how long each queued
   // call waited.
   std::array<int64_t, kNumCallCodes> ended = {};
@@ -72,6 +73,7 @@ struct EngineCounters {
     Count output_bytes{0};
     Count queue_wait_ns{0};
     Count execution_ns{0};
+    Count last_success_ns{0};  // since the epoch; 0: none
     // Of those that failed, by code.
     std::array<Count, kNumCallCodes> failed = {};
     std::array<Count, kNumDurationBuckets> executed = {};
@@ -95,7 +97,7 @@ struct EngineCounters {
   // Likewise, of one whose time was counted.
   void CountOutcome(const OpCall& call, int64_t input_bytes, const absl::Status& status);
   // Of calls that ended well, or one that did not: nothing else of it is counted here.
-  void CountSuccesses(const Operator& op, int64_t calls) { Add(Of(op).succeeded, calls); }
+  void CountSuccesses(const Operator& op, int64_t calls);
   void CountFailure(const Operator& op, absl::StatusCode code);
   // How long each of so many calls ran.
   void CountExecutions(const Operator& op, absl::Duration each, int64_t calls) {

@@ -101,18 +101,21 @@ TEST(ModelStatisticsTest, AnOperatorThatWasNotCalledHasItsZeros) {
   called.calls = 5;
   called.failed_calls = 1;
   called.ended[0] = 4;
+  called.last_success = absl::FromUnixMillis(1'700'000'000'123) + absl::Microseconds(7);
   called.queue_wait = absl::Nanoseconds(30);
   called.execution = absl::Nanoseconds(70);
   statistics.operators.push_back(called);
   const auto one = EncodeModelStatistics(statistics, *FindOperator("L1Loss"));
   ASSERT_EQ(one.model_stats_size(), 1);
   EXPECT_EQ(one.model_stats(0).inference_count(), 4u);
+  EXPECT_EQ(one.model_stats(0).last_inference(), 1'700'000'000'123u);
   EXPECT_EQ(one.model_stats(0).inference_stats().queue().count(), 5u);
   EXPECT_EQ(one.model_stats(0).inference_stats().queue().ns(), 30u);
   EXPECT_EQ(one.model_stats(0).inference_stats().success().ns(), 100u);
   EXPECT_EQ(one.model_stats(0).inference_stats().fail().count(), 1u);
   const auto other = EncodeModelStatistics(statistics, *FindOperator("MseLoss"));
   EXPECT_EQ(other.model_stats(0).version(), "1");
+  EXPECT_EQ(other.model_stats(0).last_inference(), 0u);
   EXPECT_TRUE(other.model_stats(0).inference_stats().has_queue());
   EXPECT_EQ(other.model_stats(0).inference_stats().queue().count(), 0u);
   EXPECT_EQ(static_cast<size_t>(EncodeModelStatistics(statistics, nullptr).model_stats_size()),

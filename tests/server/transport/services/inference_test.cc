@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/op/op_table.h"
 #include "inference/open_inference.pb.h"
 #include "tests/server/requests.h"
@@ -244,6 +245,25 @@ TEST_F(InferenceTest, StatisticsGrowWithEveryCall) {
   const auto& infer = counts.methods[static_cast<size_t>(server::Method::kModelInfer)];
   EXPECT_EQ(infer.begun, 1);
   EXPECT_EQ(infer.ended[0], 1);
+}
+
+TEST_F(InferenceTest, TheTimeOfTheLastInferenceIsTold) {
+  inference::ModelStatisticsRequest of;
+  of.set_name("SmoothL1LossBackward");
+  const auto last = [&] {
+    const auto answer = Call<inference::ModelStatisticsResponse>("ModelStatistics", of);
+    return static_cast<int64_t>(answer.response.model_stats(0).last_inference());
+  };
+  EXPECT_EQ(last(), 0);
+  const int64_t before = absl::ToUnixMillis(Clock::Real().Now());
+  ASSERT_THAT(Infer(Sample()), IsOk());
+  const int64_t first = last();
+  EXPECT_GE(first, before);
+  EXPECT_LE(first, absl::ToUnixMillis(Clock::Real().Now()));
+  inference::ModelInferRequest bad = Sample();
+  bad.mutable_raw_input_contents()->RemoveLast();
+  EXPECT_FALSE(Infer(bad).ok());
+  EXPECT_EQ(last(), first);  // of one that succeeded
 }
 
 TEST_F(InferenceTest, WhatIsNotThereSaysSo) {
