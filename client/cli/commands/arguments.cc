@@ -207,6 +207,8 @@ void AddStats(CLI::App& command, Words& words) {
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 32))
       ->needs(watch)
       ->type_name("N");
+  command.add_flag("--all", words.arguments.all_methods,
+                   "show the methods that were never called, too");
   command.footer("\nWith --watch, --timeout bounds each look; --json prints an object a line.");
 }
 

@@ -59,8 +59,9 @@ struct Arguments {
   Elements elements = Elements::kShortened;
   Route route = Route::kOneMessage;
   Report report = Report::kOutputs;
-  absl::Duration watch;  // stats: time between looks; zero = one look
-  int64_t count = 0;     // stats: looks; 0 = until interrupted
+  absl::Duration watch;      // stats: time between looks; zero = one look
+  int64_t count = 0;         // stats: looks; 0 = until interrupted
+  bool all_methods = false;  // stats: also those that were never called
   BenchArguments bench;
 };
 

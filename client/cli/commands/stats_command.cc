@@ -17,10 +17,14 @@ constexpr char kClearScreen[] = "\x1b[H\x1b[2J";
 
 bool IsTerminal() { return ::isatty(STDOUT_FILENO) != 0; }
 
+ShownMethods MethodsOf(const Arguments& arguments) {
+  return arguments.all_methods ? ShownMethods::kAll : ShownMethods::kCalled;
+}
+
 std::string Shown(const Arguments& arguments, const client::Statistics& before,
                   const client::Statistics& now) {
   if (arguments.format == OutputFormat::kJson) return StatisticsJson(now, arguments.target);
-  return RatesText(before, now) + (IsTerminal() ? "" : "\n");
+  return RatesText(before, now, MethodsOf(arguments)) + (IsTerminal() ? "" : "\n");
 }
 
 }  // namespace
@@ -32,7 +36,7 @@ absl::Status Stats(const Arguments& arguments, const client::Client& client) {
   if (arguments.watch == absl::ZeroDuration()) {
     return WriteOutput(arguments.format == OutputFormat::kJson
                            ? StatisticsJson(before, arguments.target)
-                           : StatisticsText(before));
+                           : StatisticsText(before, MethodsOf(arguments)));
   }
   for (int64_t shown = 0; arguments.count == 0 || shown < arguments.count; ++shown) {
     absl::SleepFor(arguments.watch);

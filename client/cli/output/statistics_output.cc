@@ -44,6 +44,10 @@ int64_t Failed(const client::MethodStatistics& method) {
   return Ended(method) - (ok == method.ended.end() ? 0 : ok->second);
 }
 
+bool IsShown(const client::MethodStatistics& method, ShownMethods shown) {
+  return shown == ShownMethods::kAll || method.in_flight > 0 || Ended(method) > 0;
+}
+
 int64_t Runs(const client::EngineStatistics& engine) {
   return client::SumOfCounts(engine.inline_calls, engine.queued_calls);
 }
@@ -152,11 +156,12 @@ std::string RateLine(const client::MethodStatistics& before, const client::Metho
 
 }  // namespace
 
-std::string StatisticsText(const client::Statistics& now) {
+std::string StatisticsText(const client::Statistics& now, ShownMethods shown) {
   std::string text =
       absl::StrFormat("uptime             %s\n\n%-18s %12s %12s %6s %12s %12s\n", Time(now.uptime),
                       "method", "ok", "failed", "now", "in", "out");
   for (const client::MethodStatistics& method : now.methods) {
+    if (!IsShown(method, shown)) continue;
     absl::StrAppendFormat(&text, "%-18s %12d %12d %6d %12s %12s\n", method.method,
                           Ended(method) - Failed(method), Failed(method), method.in_flight,
                           Bytes(method.request_bytes), Bytes(method.response_bytes));
@@ -169,13 +174,15 @@ std::string StatisticsText(const client::Statistics& now) {
   return text + OperatorsText(now) + DevicesText(now) + SharedMemoryText(now.shared_memory);
 }
 
-std::string RatesText(const client::Statistics& before, const client::Statistics& now) {
+std::string RatesText(const client::Statistics& before, const client::Statistics& now,
+                      ShownMethods shown) {
   const client::Statistics nothing;
   const client::Statistics& from = before.uptime <= now.uptime ? before : nothing;
   const double seconds = std::max(absl::ToDoubleSeconds(now.uptime - from.uptime), 1e-9);
   std::string text = absl::StrFormat("%-18s %12s %12s %6s %12s %12s\n", "a second", "calls",
                                      "failed", "now", "in", "out");
   for (const client::MethodStatistics& method : now.methods) {
+    if (!IsShown(method, shown)) continue;
     const client::MethodStatistics* earlier = Find(from, method.method);
     absl::StrAppend(&text, RateLine(earlier == nullptr ? client::MethodStatistics() : *earlier,
                                     method, seconds));

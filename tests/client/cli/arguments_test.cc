@@ -148,6 +148,8 @@ TEST(ArgumentsTest, StatsLooksOnceOrAgainAndAgain) {
     EXPECT_EQ(arguments->command, Command::kStats);
     return std::pair(arguments->watch, arguments->count);
   };
+  EXPECT_FALSE(std::get<Arguments>(Parse({"stats"})).all_methods);
+  EXPECT_TRUE(std::get<Arguments>(Parse({"stats", "--all"})).all_methods);
   EXPECT_EQ(watch({"stats"}), std::pair(absl::ZeroDuration(), int64_t{0}));
   EXPECT_EQ(watch({"stats", "--watch"}), std::pair(absl::Seconds(1), int64_t{0}));
   EXPECT_EQ(watch({"stats", "--watch", "--count", "3"}), std::pair(absl::Seconds(1), int64_t{3}));

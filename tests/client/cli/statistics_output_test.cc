@@ -30,7 +30,7 @@ client::Statistics Counted(int64_t calls, absl::Duration uptime) {
 }
 
 TEST(StatisticsOutputTest, ShowsEverythingSinceTheStart) {
-  const std::string text = StatisticsText(Counted(1000, absl::Minutes(90)));
+  const std::string text = StatisticsText(Counted(1000, absl::Minutes(90)), ShownMethods::kCalled);
   EXPECT_THAT(text, HasSubstr("uptime             1h30m\n"));
   EXPECT_THAT(text, ContainsRegex("Execute +1000 +10 +3 +2.0 MiB +0 B\n"));
   EXPECT_THAT(text, ContainsRegex("\\(calls in batches\\) +5 +0\n"));
@@ -40,39 +40,64 @@ TEST(StatisticsOutputTest, ShowsEverythingSinceTheStart) {
 }
 
 TEST(StatisticsOutputTest, ShowsWhatHappensASecond) {
-  const std::string text =
-      RatesText(Counted(1000, absl::Seconds(60)), Counted(1500, absl::Seconds(62)));
+  const std::string text = RatesText(Counted(1000, absl::Seconds(60)),
+                                     Counted(1500, absl::Seconds(62)), ShownMethods::kCalled);
   EXPECT_THAT(text, ContainsRegex("Execute +250.0 +0.0 +3 +500 KiB/s +0 B/s\n"));
   EXPECT_THAT(text, HasSubstr("mean wait 2ms, mean execution 0"));
   EXPECT_THAT(text, Not(HasSubstr("inf")));
 }
 
+TEST(StatisticsOutputTest, MethodsThatWereNotCalledAreShownWhereAllAre) {
+  client::Statistics now = Counted(1000, absl::Seconds(60));
+  now.methods.push_back({.method = "ListDevices", .ended = {{"OK", 0}}});
+  now.methods.push_back({.method = "ServerLive", .ended = {}});
+  now.methods.push_back({.method = "ModelInfer", .ended = {{"NOT_FOUND", 1}}});
+  now.methods.push_back({.method = "Session", .ended = {}, .in_flight = 1});
+  for (const std::string& text :
+       {StatisticsText(now, ShownMethods::kCalled), RatesText(now, now, ShownMethods::kCalled)}) {
+    for (const char* called : {"Execute ", "ModelInfer ", "Session "})
+      EXPECT_THAT(text, HasSubstr(called));
+    EXPECT_THAT(text, Not(HasSubstr("ListDevices")));
+    EXPECT_THAT(text, Not(HasSubstr("ServerLive")));
+  }
+  for (const std::string& text :
+       {StatisticsText(now, ShownMethods::kAll), RatesText(now, now, ShownMethods::kAll)}) {
+    EXPECT_THAT(text, HasSubstr("ListDevices "));
+    EXPECT_THAT(text, HasSubstr("ServerLive "));
+  }
+  const auto parsed = nlohmann::json::parse(StatisticsJson(now, "unix:/s"));
+  EXPECT_EQ(parsed["methods"].size(), 5u);
+}
+
 TEST(StatisticsOutputTest, AServerThatWasStartedAnewCountsFromItsStart) {
-  const std::string text =
-      RatesText(Counted(9000, absl::Seconds(60)), Counted(100, absl::Seconds(2)));
+  const std::string text = RatesText(Counted(9000, absl::Seconds(60)),
+                                     Counted(100, absl::Seconds(2)), ShownMethods::kCalled);
   EXPECT_THAT(text, ContainsRegex("Execute +55.0 +5.0 "));
 }
 
 TEST(StatisticsOutputTest, TimesHaveThreeDigits) {
   client::Statistics statistics{.uptime = absl::Nanoseconds(4791912345)};
   statistics.engine.expected_wait = absl::Nanoseconds(123456);
-  EXPECT_THAT(StatisticsText(statistics), HasSubstr("uptime             4.79s\n"));
-  EXPECT_THAT(StatisticsText(statistics), HasSubstr("expected wait 123us\n"));
+  EXPECT_THAT(StatisticsText(statistics, ShownMethods::kCalled),
+              HasSubstr("uptime             4.79s\n"));
+  EXPECT_THAT(StatisticsText(statistics, ShownMethods::kCalled),
+              HasSubstr("expected wait 123us\n"));
 }
 
 TEST(StatisticsOutputTest, NothingCountedIsNoNumber) {
-  EXPECT_THAT(StatisticsText({}), HasSubstr("mean wait -, mean execution -"));
+  EXPECT_THAT(StatisticsText({}, ShownMethods::kCalled),
+              HasSubstr("mean wait -, mean execution -"));
 }
 
 TEST(StatisticsOutputTest, SharedMemoryIsShownWhereThereIsSome) {
   client::Statistics statistics = Counted(1, absl::Minutes(1));
-  EXPECT_THAT(StatisticsText(statistics), Not(HasSubstr("shared memory")));
+  EXPECT_THAT(StatisticsText(statistics, ShownMethods::kCalled), Not(HasSubstr("shared memory")));
   statistics.shared_memory = {
       .regions = 2, .bytes = 3 << 20, .limit_bytes = 512 << 20, .allocated = 7, .refused = 1};
   const std::string line =
       "shared memory      3.0 MiB of 512 MiB in 2 regions; 7 allocated, 1 refused\n";
-  EXPECT_THAT(StatisticsText(statistics), HasSubstr(line));
-  EXPECT_THAT(RatesText(statistics, statistics), HasSubstr(line));
+  EXPECT_THAT(StatisticsText(statistics, ShownMethods::kCalled), HasSubstr(line));
+  EXPECT_THAT(RatesText(statistics, statistics, ShownMethods::kCalled), HasSubstr(line));
   const auto parsed = nlohmann::json::parse(StatisticsJson(statistics, "unix:/s"));
   EXPECT_EQ(parsed["shared_memory"]["bytes"], 3 << 20);
 }
@@ -80,8 +105,8 @@ TEST(StatisticsOutputTest, SharedMemoryIsShownWhereThereIsSome) {
 TEST(StatisticsOutputTest, OperatorsAreShownWhereSomeWereCalled) {
   client::Statistics before = Counted(1, absl::Seconds(60));
   before.operators.clear();
-  EXPECT_THAT(StatisticsText(before), Not(HasSubstr("operator ")));
-  EXPECT_THAT(RatesText(before, before), Not(HasSubstr("operator ")));
+  EXPECT_THAT(StatisticsText(before, ShownMethods::kCalled), Not(HasSubstr("operator ")));
+  EXPECT_THAT(RatesText(before, before, ShownMethods::kCalled), Not(HasSubstr("operator ")));
   client::Statistics now = Counted(1, absl::Seconds(62));
   now.operators = {{.op = "L1Loss", .calls = 4, .execution = absl::Microseconds(80)},
                    {.op = "SmoothL1LossBackward",
@@ -91,7 +116,7 @@ TEST(StatisticsOutputTest, OperatorsAreShownWhereSomeWereCalled) {
                     .execution = absl::Seconds(3),
                     .input_bytes = 3 << 20,
                     .output_bytes = 1 << 20}};
-  EXPECT_THAT(StatisticsText(now),
+  EXPECT_THAT(StatisticsText(now, ShownMethods::kCalled),
               ContainsRegex("operator +calls +failed +wait +execution +in +out\n"
                             "L1Loss +4 +0 +0 +20us +0 B +0 B\n"
                             "SmoothL1LossBackward +3000 +20 +2ms +1ms +3.0 MiB +1.0 MiB\n"));
@@ -99,7 +124,7 @@ TEST(StatisticsOutputTest, OperatorsAreShownWhereSomeWereCalled) {
   before.operators[0].calls = 1000;
   before.operators[0].execution = absl::Seconds(1);
   before.operators[0].output_bytes = 0;
-  EXPECT_THAT(RatesText(before, now),
+  EXPECT_THAT(RatesText(before, now, ShownMethods::kCalled),
               ContainsRegex("L1Loss +2.0 +0.0 +0 +20us +0 B/s +0 B/s\n"
                             "SmoothL1LossBackward +1000.0 +0.0 +0 +1ms +0 B/s +512 KiB/s\n"));
   const auto parsed = nlohmann::json::parse(StatisticsJson(now, "unix:/s"))["operators"];
