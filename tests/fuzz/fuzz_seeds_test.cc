@@ -88,6 +88,12 @@ inference::ModelInferRequest ToInfer(const Operator& op) {
   return request;
 }
 
+void PutInRegion(google::protobuf::Map<std::string, inference::InferParameter>& parameters) {
+  parameters["shared_memory_region"].set_string_param("r");
+  parameters["shared_memory_byte_size"].set_int64_param(32);
+  parameters["shared_memory_offset"].set_int64_param(64);
+}
+
 TEST(FuzzSeeds, Infer) {
   for (const Operator* op : AllOperators()) {
     inference::ModelInferRequest request = ToInfer(*op);
@@ -96,6 +102,9 @@ TEST(FuzzSeeds, Infer) {
     request.add_outputs()->set_name(std::string(op->outputs[0].name));
     (*request.mutable_parameters())["timeout"].set_int64_param(1000000);
     Seed(name + "_of_one_output", std::string{9, 1} + request.SerializeAsString());
+    PutInRegion(*request.mutable_inputs(0)->mutable_parameters());
+    PutInRegion(*request.mutable_outputs(0)->mutable_parameters());
+    Seed(name + "_in_regions", std::string{3, 2} + request.SerializeAsString());
   }
 }
 

@@ -10,6 +10,7 @@
 #include "server/open_inference/infer_request.h"
 #include "server/transport/messages/raw_message.h"
 #include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/separated.h"
 #include "tests/fuzz/small_engine.h"
 
 namespace opserve::fuzz {
@@ -61,6 +62,7 @@ absl::Status Infer(const grpc::ByteBuffer& buffer, std::string_view bytes) {
       server::ReadSplitMessage(buffer, ModelInferRequest::kRawInputContentsFieldNumber,
                                server::kMaxRawEntries));
   OPSERVE_ASSIGN_OR_RETURN(const InferHeader header, server::SplitInferHeader(message.header));
+  CheckSeparated(header.call);
   ModelInferRequest request;
   OPSERVE_RETURN_IF_ERROR(server::ParseHeader(header.call, request));
   CheckAgainstProtobuf(message, header, request, bytes);

@@ -13,6 +13,7 @@
 #include "server/rest/rest_path.h"
 #include "server/rest/rest_request.h"
 #include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/separated.h"
 #include "tests/fuzz/small_engine.h"
 
 namespace opserve::fuzz {
@@ -27,7 +28,10 @@ void CheckJson(std::string_view json, const RestRequest& request) {
   const auto tree = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
   Require(!tree.is_discarded(), "another reader reads it");
   Require(tree.value("id", std::string()) == request.id, "the id");
-  Require(tree["inputs"].size() == request.raw.size(), "each input has its bytes");
+  Require(request.raw.size() <= tree["inputs"].size(), "bytes are an input's");
+  if (!server::MentionsSharedMemory(request.header))
+    Require(tree["inputs"].size() == request.raw.size(), "each input has its bytes");
+  CheckSeparated(request.header);
 }
 
 void CheckAnswer(const server::RestAnswer& answer, size_t most, const RestRequest& request) {
