@@ -222,6 +222,7 @@ class RequestReader {
       } else if (member == "parameters") {
         OPSERVE_RETURN_IF_ERROR(ReadParameters(*input.mutable_parameters(), Of::kInput));
       } else if (member == "data") {
+        if (!data.empty()) return Twice("data");
         (void)json_.SkipUnread(data, data_start);
       } else {
         return UnknownParameter("inputs", "name, shape, datatype, parameters and data",

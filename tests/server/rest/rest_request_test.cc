@@ -113,6 +113,20 @@ TEST(RestRequestTest, ElementsOfEveryDatatype) {
   ExpectRefused(Input("\"data\":[\"a\"]", "[1]", "BYTES"), "datatype");
 }
 
+TEST(RestRequestTest, InputsInSharedMemoryBringNothing) {
+  const std::string shared =
+      R"({"name":"a","datatype":"FP32","shape":[2],"parameters":{"shared_memory_region":"r",
+          "shared_memory_byte_size":8})";
+  const auto read = Read("{\"inputs\":[" + shared +
+                         R"(},{"name":"b","datatype":"FP32","shape":[1],"data":[3]}]})");
+  ASSERT_THAT(read, IsOk());
+  ASSERT_EQ(read->raw.size(), 1u);
+  EXPECT_THAT(ElementsOf<float>(read->raw[0]), ElementsAre(3));
+  EXPECT_THAT(read->header, ::testing::HasSubstr("shared_memory_region"));
+  ExpectRefused("{\"inputs\":[" + shared + ",\"data\":[1,2]}]}",
+                "a: want data or shared memory, got both");
+}
+
 TEST(RestRequestTest, BinaryDataFollowsInTheOrderOfTheInputs) {
   const std::string json =
       R"({"inputs":[{"name":"a","datatype":"FP32","shape":[1],"parameters":{"binary_data_size":4}},
@@ -156,6 +170,7 @@ TEST(RestRequestTest, WhatIsRefused) {
   ExpectRefused(Input("\"data\":[1]", "[9223372036854775807,9223372036854775807]"), "at most");
   ExpectRefused(Input("\"data\":[1]", "[1000000]"), "at most 1048576 bytes");
   ExpectRefused(Input("\"data\":[1]", "[1],\"shape\":[1]"), "shape: want it once");
+  ExpectRefused(Input("\"data\":[no],\"data\":[1]", "[1]"), "data: want it once");
 }
 
 TEST(RestRequestTest, CountsAreBounded) {
