@@ -176,8 +176,8 @@ def check_contents(engine):
     pid = output_of(engine, "inspect", "--format={{.State.Pid}}", CONTAINER).strip()
     status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     expect("\nUid:\t0\t" not in status, f"the server runs as root:\n{status}")
-    written, told = attempt(engine, "exec", CONTAINER, "/usr/local/bin/opserve", *SAMPLE, "-o", "grad_input=/tmp/gradient.npy")
-    expect(written != 0 and "Read-only" in told, f"the root file system can be written to: status {written}:\n{told}")
+    written, told = attempt(engine, "exec", CONTAINER, "/usr/local/bin/opserve", *SAMPLE, "-o", "grad_input=/gradient.npy")
+    expect(written != 0 and ("Read-only" in told or "Permission denied" in told), f"the root file system can be written to: status {written}:\n{told}")
     for tool in ("sh", "/bin/sh", "dpkg", "g++"):
         expect(attempt(engine, "exec", CONTAINER, tool, "--version")[0] != 0, f"the image holds {tool}")
 
