@@ -54,3 +54,41 @@ def write(version, folder):
             file = folder / ("-".join(word.lower() for word in words if word) + ".json")
             file.write_text(json.dumps({"$ref": f"all.json#/definitions/{name}"}), encoding="utf-8")
     return f"{folder}/{LOCATION}"
+
+
+# ---- KServe's, as its own definitions (CRDs) have them
+
+KSERVE = "github.com/kserve/kserve@v0.15.2"
+KSERVE_DEFINITIONS = "config/crd/full"
+
+
+def strict(schema):
+    """Refuses, as the API server prunes, what an object's schema does not know."""
+    if isinstance(schema, list):
+        return [strict(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("x-kubernetes-int-or-string"):
+        return {"type": ["string", "number"]}
+    made = {name: strict(each) for name, each in schema.items()}
+    closed = isinstance(schema.get("properties"), dict) and "type" in schema
+    if closed and not schema.get("x-kubernetes-preserve-unknown-fields"):
+        made.setdefault("additionalProperties", False)
+    return made
+
+
+def write_kserve(yaml, folder):
+    """The location of the schemas of KServe's objects; None where the module cannot be had."""
+    source = download(KSERVE)
+    if source is None:
+        return None
+    folder.mkdir(parents=True)
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    for file in sorted((source / KSERVE_DEFINITIONS).glob("serving.kserve.io_*.yaml")):
+        spec = yaml.load(file.read_text(encoding="utf-8"), Loader=loader)["spec"]
+        for version in spec["versions"]:
+            schema = strict(version["schema"]["openAPIV3Schema"])
+            schema["properties"]["metadata"] = {"type": "object"}  # the API's own, which the definition leaves out
+            name = "-".join([spec["names"]["kind"], spec["group"].split(".")[0], version["name"]]).lower()
+            (folder / f"{name}.json").write_text(json.dumps(schema), encoding="utf-8")
+    return f"{folder}/{LOCATION}"
