@@ -4,23 +4,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 
 import { AttributeSchema } from './generated/opserve/v1/types_pb.js';
 import type { Attribute as Message } from './generated/opserve/v1/types_pb.js';
-
-/**
- * The value of an attribute. A whole `number` and a `bigint` are an int, which servers take where they want a float; a string is the
- * name of a choice.
- */
-export type AttributeValue =
-  | number
-  | bigint
-  | boolean
-  | string
-  | readonly number[]
-  | readonly bigint[]
-  | readonly boolean[]
-  | Int32Array
-  | BigInt64Array
-  | Float32Array
-  | Float64Array;
+import type { AttributeValue } from './values/attribute_value.js';
 
 type Value = NonNullable<MessageInitShape<typeof AttributeSchema>['value']>;
 

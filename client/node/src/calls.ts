@@ -4,11 +4,13 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 
 import { attributesOf } from './attributes.js';
-import type { AttributeValue } from './attributes.js';
+import type { AttributeValue } from './values/attribute_value.js';
 import type { Request } from './channel.js';
-import { dataTypeOf, dtypeOf, itemSize } from './dtypes.js';
-import type { DType } from './dtypes.js';
-import { badAnswer, errorOfStatus } from './errors.js';
+import { dataTypeOf, dtypeOf } from './data_types.js';
+import { itemSize } from './values/dtypes.js';
+import type { DType } from './values/dtypes.js';
+import { errorOfStatus } from './rpc_errors.js';
+import { badAnswer } from './values/errors.js';
 import {
   ExecuteBatchResponseSchema,
   ExecuteResponseSchema,
@@ -17,9 +19,9 @@ import {
 } from './generated/opserve/v1/operator_service_pb.js';
 import { CallSchema } from './generated/opserve/v1/types_pb.js';
 import type { Execution as ExecutionMessage, Tensor as TensorMessage } from './generated/opserve/v1/types_pb.js';
-import type { AnyOperatorName, InputsOf, OutputNameOf, OutputsOf, Rest } from './names.js';
-import { sizeOf, tensorOfWire, tensorsOf, wireBytes } from './tensor.js';
-import type { Input, Spec, Tensor } from './tensor.js';
+import type { AnyOperatorName, InputsOf, OutputNameOf, OutputsOf, Rest } from './values/names.js';
+import { sizeOf, tensorOfWire, tensorsOf, wireBytes } from './values/tensor.js';
+import type { Input, Spec, Tensor } from './values/tensor.js';
 import { joined, joinedSize, parsed } from './wire.js';
 
 /** Which device ran a call, and how long that took, in milliseconds. */

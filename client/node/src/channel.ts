@@ -5,8 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client as Connection, Metadata } from '@grpc/grpc-js';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 
-import { abortError, errorOf, errorOfRpc, OpserveError } from './errors.js';
-import type { RpcFailure } from './errors.js';
+import { errorOfRpc } from './rpc_errors.js';
+import { abortError, errorOf, OpserveError } from './values/errors.js';
+import type { RpcFailure } from './rpc_errors.js';
 import { channelOptionsOf, checkTarget, checkToken, credentialsOf, DEFAULT_TIMEOUT_MS } from './target.js';
 import type { ConnectOptions } from './target.js';
 

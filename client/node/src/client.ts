@@ -6,12 +6,12 @@ import { Channel } from './channel.js';
 import type { CallOptions } from './channel.js';
 import { devicesRequest, operatorsRequest, serverInfoRequest, statisticsRequest } from './discovery.js';
 import type { Device, Operator, ServerInfo, Statistics } from './discovery.js';
-import { ResourceError } from './errors.js';
-import type { AnyOperatorName, InputsOf, OutputNameOf, OutputsOf, Rest } from './names.js';
+import { ResourceError } from './values/errors.js';
+import type { AnyOperatorName, InputsOf, OutputNameOf, OutputsOf, Rest } from './values/names.js';
 import { Session } from './session.js';
 import type { Progress, SessionOptions } from './session.js';
-import { tensorsOf } from './tensor.js';
-import type { Input, Spec, Tensor } from './tensor.js';
+import { tensorsOf } from './values/tensor.js';
+import type { Input, Spec, Tensor } from './values/tensor.js';
 import type { ConnectOptions } from './target.js';
 
 const DEFAULT_TARGET = 'localhost:8500';

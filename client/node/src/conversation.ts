@@ -6,7 +6,8 @@ import { status as codes } from '@grpc/grpc-js';
 import type { StatusObject } from '@grpc/grpc-js';
 
 import type { SessionStream } from './channel.js';
-import { abortError, badAnswer, errorOf, errorOfRpc, errorOfStatus, OpserveError } from './errors.js';
+import { errorOfRpc, errorOfStatus } from './rpc_errors.js';
+import { abortError, badAnswer, errorOf, OpserveError } from './values/errors.js';
 import { CommandSchema, SessionResponseSchema } from './generated/opserve/v1/session_pb.js';
 import type { Answer, OutputChunk, SessionInfo } from './generated/opserve/v1/session_pb.js';
 import { joined, parsed } from './wire.js';

@@ -1,16 +1,17 @@
 // What a session holds on the server: tensors, streams, events and executors.
 
-import { abortError } from './errors.js';
+import { abortError } from './values/errors.js';
 import { attributesOf } from './attributes.js';
-import type { AttributeValue } from './attributes.js';
+import type { AttributeValue } from './values/attribute_value.js';
 import type { CallOptions } from './channel.js';
 import type { Command, Conversation, Pending, SendOptions } from './conversation.js';
-import { dataTypeOf, itemSize } from './dtypes.js';
-import type { DType } from './dtypes.js';
-import { badAnswer } from './errors.js';
+import { dataTypeOf } from './data_types.js';
+import { itemSize } from './values/dtypes.js';
+import type { DType } from './values/dtypes.js';
+import { badAnswer } from './values/errors.js';
 import type { Answer, OutputChunk } from './generated/opserve/v1/session_pb.js';
-import { dense, sizeOf, tensor, Tensor, tensorOfWire, wireBytes } from './tensor.js';
-import type { Input, Scalar } from './tensor.js';
+import { dense, sizeOf, tensor, Tensor, tensorOfWire, wireBytes } from './values/tensor.js';
+import type { Input, Scalar } from './values/tensor.js';
 
 /** On which stream; the session's own unless given. */
 export interface OnStream {

@@ -4,10 +4,10 @@ import { create, isMessage, toBinary } from '@bufbuild/protobuf';
 import type { DescMessage, Message, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 
 import { attributeValue } from './attributes.js';
-import type { AttributeValue } from './attributes.js';
+import type { AttributeValue } from './values/attribute_value.js';
 import type { Request } from './channel.js';
-import { dtypeOf } from './dtypes.js';
-import type { DType } from './dtypes.js';
+import { dtypeOf } from './data_types.js';
+import type { DType } from './values/dtypes.js';
 import {
   AttributeKind,
   DeviceState,

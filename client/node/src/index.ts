@@ -1,6 +1,6 @@
 // The client of opserve: docs/typescript.md is its guide.
 
-export type { AttributeValue } from './attributes.js';
+export type { AttributeValue } from './values/attribute_value.js';
 export { call } from './calls.js';
 export type { BatchResults, Call, ExecuteOptions, Execution, Plan } from './calls.js';
 export type { CallOptions } from './channel.js';
@@ -9,7 +9,7 @@ export type { ExecuteCallOptions } from './client.js';
 export { DeviceTensor, Event, Executor, Stream } from './device.js';
 export type { OnStream } from './device.js';
 export type { AttributeInfo, Device, Operator, Parameter, ServerInfo, Statistics } from './discovery.js';
-export type { ArrayOf, DType, TypedArray } from './dtypes.js';
+export type { ArrayOf, DType, TypedArray } from './values/dtypes.js';
 export {
   CancelledError,
   DeadlineError,
@@ -20,13 +20,13 @@ export {
   ResourceError,
   UnavailableError,
   UnsupportedError,
-} from './errors.js';
-export type { Code } from './errors.js';
+} from './values/errors.js';
+export type { Code } from './values/errors.js';
 export type { Operators } from './generated/catalogue.js';
-export { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './halves.js';
-export type { AnyOperatorName, AttributesOf, InputsOf, OperatorName, OutputsOf } from './names.js';
+export { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './values/halves.js';
+export type { AnyOperatorName, AttributesOf, InputsOf, OperatorName, OutputsOf } from './values/names.js';
 export { Session } from './session.js';
 export type { DeviceExecuteOptions, DeviceInput, Progress, SessionOptions } from './session.js';
 export type { ConnectOptions, TlsOptions } from './target.js';
-export { Tensor, tensor } from './tensor.js';
-export type { Input, Nested, Scalar, Spec, View } from './tensor.js';
+export { Tensor, tensor } from './values/tensor.js';
+export type { Input, Nested, Scalar, Spec, View } from './values/tensor.js';

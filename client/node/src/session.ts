@@ -1,6 +1,6 @@
 // Sessions: tensors that stay on the server, and work on them that nothing waits for. docs/session.md has the model.
 
-import type { AttributeValue } from './attributes.js';
+import type { AttributeValue } from './values/attribute_value.js';
 import { planRequest } from './calls.js';
 import type { Call, ExecuteOptions, Plan } from './calls.js';
 import type { CallOptions, Channel } from './channel.js';
@@ -9,12 +9,12 @@ import { DeviceTensor, Event, Executor, Scope, Stream, synchronizeCommand } from
 import type { OnStream } from './device.js';
 import { plain } from './discovery.js';
 import type { Plain } from './discovery.js';
-import type { DType } from './dtypes.js';
-import { badAnswer } from './errors.js';
+import type { DType } from './values/dtypes.js';
+import { badAnswer } from './values/errors.js';
 import type { MemoryState, SessionInfo } from './generated/opserve/v1/session_pb.js';
-import type { AnyOperatorName, InputsOf, OutputNameOf, OutputsOf, Rest } from './names.js';
-import { tensor, Tensor, tensorsOf } from './tensor.js';
-import type { Input, Scalar, Spec } from './tensor.js';
+import type { AnyOperatorName, InputsOf, OutputNameOf, OutputsOf, Rest } from './values/names.js';
+import { tensor, Tensor, tensorsOf } from './values/tensor.js';
+import type { Input, Scalar, Spec } from './values/tensor.js';
 
 /** An input of a session's call: a tensor of the session, or what is made one. */
 export type DeviceInput = DeviceTensor | Input;

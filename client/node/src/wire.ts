@@ -4,7 +4,7 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
 
-import { badAnswer } from './errors.js';
+import { badAnswer } from './values/errors.js';
 
 const RAW_TAG = 0x7a; // field 15, length-delimited
 const FIRST_TAG = 0x0a; // field 1: the call, the calls or the commands

@@ -8,10 +8,10 @@ import { call, fromBfloat16, fromFloat16, Tensor, tensor, toBfloat16, toFloat16 
 
 import { attributesOf } from '../dist/attributes.js';
 import { executeRequest } from '../dist/calls.js';
-import { swapped } from '../dist/bytes.js';
+import { swapped } from '../dist/values/bytes.js';
 import { ExecuteRequestSchema } from '../dist/generated/opserve/v1/operator_service_pb.js';
 import { AttributeSchema } from '../dist/generated/opserve/v1/types_pb.js';
-import { dense, tensorOfWire, tensorsOf } from '../dist/tensor.js';
+import { dense, tensorOfWire, tensorsOf } from '../dist/values/tensor.js';
 import { joined, parsed } from '../dist/wire.js';
 
 test('every float16 is the bits that it was made of', () => {

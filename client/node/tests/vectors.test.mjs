@@ -7,7 +7,7 @@ import test from 'node:test';
 import { createRegistry, fromBinary, fromJson, toBinary, toJson } from '@bufbuild/protobuf';
 import { Client, credentials } from '@grpc/grpc-js';
 
-import { errorOfRpc } from '../dist/errors.js';
+import { errorOfRpc } from '../dist/rpc_errors.js';
 import { ErrorInfoSchema, RetryInfoSchema } from '../dist/generated/google/rpc/error_details_pb.js';
 import * as api from '../dist/generated/opserve/v1/operator_service_pb.js';
 import {

@@ -1,6 +1,4 @@
-// Element types: their names here, the protocol's, and the typed arrays that hold them.
-
-import { DataType } from './generated/opserve/v1/types_pb.js';
+// Element types: their names, and the typed arrays that hold them.
 
 /** The typed array that holds elements of each dtype. JavaScript has none of 16-bit floats: a Uint16Array has their bits. */
 export interface ArrayOf {
@@ -31,50 +29,35 @@ interface ArrayType {
   new (buffer: ArrayBufferLike, byteOffset: number, length: number): TypedArray;
 }
 
-interface Kind {
-  readonly dataType: DataType;
-  readonly array: ArrayType;
-}
-
-const KINDS: Readonly<Record<DType, Kind>> = {
-  float32: { dataType: DataType.FLOAT32, array: Float32Array },
-  float16: { dataType: DataType.FLOAT16, array: Uint16Array },
-  bfloat16: { dataType: DataType.BFLOAT16, array: Uint16Array },
-  float64: { dataType: DataType.FLOAT64, array: Float64Array },
-  int8: { dataType: DataType.INT8, array: Int8Array },
-  int16: { dataType: DataType.INT16, array: Int16Array },
-  int32: { dataType: DataType.INT32, array: Int32Array },
-  int64: { dataType: DataType.INT64, array: BigInt64Array },
-  uint8: { dataType: DataType.UINT8, array: Uint8Array },
-  uint16: { dataType: DataType.UINT16, array: Uint16Array },
-  uint32: { dataType: DataType.UINT32, array: Uint32Array },
-  uint64: { dataType: DataType.UINT64, array: BigUint64Array },
-  bool: { dataType: DataType.BOOL, array: Uint8Array },
+const ARRAY_TYPES: Readonly<Record<DType, ArrayType>> = {
+  float32: Float32Array,
+  float16: Uint16Array,
+  bfloat16: Uint16Array,
+  float64: Float64Array,
+  int8: Int8Array,
+  int16: Int16Array,
+  int32: Int32Array,
+  int64: BigInt64Array,
+  uint8: Uint8Array,
+  uint16: Uint16Array,
+  uint32: Uint32Array,
+  uint64: BigUint64Array,
+  bool: Uint8Array,
 };
 
-const NAMES = new Map(Object.entries(KINDS).map(([name, { dataType }]) => [dataType, name as DType]));
-
 /** All names. */
-export const DTYPES = Object.keys(KINDS) as readonly DType[];
-
-/** The protocol's number of a dtype. TypeError for a name that is none. */
-export function dataTypeOf(dtype: DType): DataType {
-  return kindOf(dtype).dataType;
-}
-
-/** The dtype of the protocol's number; undefined for one that this version does not know. */
-export function dtypeOf(dataType: DataType): DType | undefined {
-  return NAMES.get(dataType);
-}
+export const DTYPES = Object.keys(ARRAY_TYPES) as readonly DType[];
 
 /** Bytes of an element. */
 export function itemSize(dtype: DType): number {
-  return kindOf(dtype).array.BYTES_PER_ELEMENT;
+  return arrayTypeOf(dtype).BYTES_PER_ELEMENT;
 }
 
-/** The class of the typed array. */
+/** The class of the typed array. TypeError for a name that is no dtype. */
 export function arrayTypeOf(dtype: DType): ArrayType {
-  return kindOf(dtype).array;
+  if (!Object.hasOwn(ARRAY_TYPES, dtype))
+    throw new TypeError(`dtype: want one of ${DTYPES.join(', ')}, got ${String(dtype)}`);
+  return ARRAY_TYPES[dtype];
 }
 
 export function isFloating(dtype: DType): boolean {
@@ -104,9 +87,3 @@ const ARRAYS = new Map<string, DType>([
   ['Uint32', 'uint32'],
   ['BigUint64', 'uint64'],
 ]);
-
-function kindOf(dtype: DType): Kind {
-  if (!Object.hasOwn(KINDS, dtype))
-    throw new TypeError(`dtype: want one of ${DTYPES.join(', ')}, got ${String(dtype)}`);
-  return KINDS[dtype];
-}

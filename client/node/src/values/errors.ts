@@ -1,15 +1,28 @@
 // What a failed call rejects with. docs/errors.md has the reasons.
 
-import { fromBinary } from '@bufbuild/protobuf';
-import { status as codes } from '@grpc/grpc-js';
-import type { StatusObject } from '@grpc/grpc-js';
-
-import { ErrorInfoSchema, RetryInfoSchema } from './generated/google/rpc/error_details_pb.js';
-import { StatusSchema } from './generated/google/rpc/status_pb.js';
-import type { Status } from './generated/google/rpc/status_pb.js';
+/** The names of gRPC's status codes, by their numbers. */
+export const CODES = [
+  'OK',
+  'CANCELLED',
+  'UNKNOWN',
+  'INVALID_ARGUMENT',
+  'DEADLINE_EXCEEDED',
+  'NOT_FOUND',
+  'ALREADY_EXISTS',
+  'PERMISSION_DENIED',
+  'RESOURCE_EXHAUSTED',
+  'FAILED_PRECONDITION',
+  'ABORTED',
+  'OUT_OF_RANGE',
+  'UNIMPLEMENTED',
+  'INTERNAL',
+  'UNAVAILABLE',
+  'DATA_LOSS',
+  'UNAUTHENTICATED',
+] as const;
 
 /** The name of a gRPC status code: "INVALID_ARGUMENT". */
-export type Code = keyof typeof codes;
+export type Code = (typeof CODES)[number];
 
 /** The parts of an error that not all errors have. */
 export interface ErrorParts {
@@ -97,41 +110,12 @@ const CLASSES: Partial<Record<Code, typeof OpserveError>> = {
   INTERNAL: InternalError,
 };
 
-const DETAILS_KEY = 'grpc-status-details-bin';
-const PUSHBACK_KEY = 'grpc-retry-pushback-ms';
 const MAX_TEXT = 4096;
 
 /** The error of a code, in its class. */
 export function errorOf(message: string, code: Code, parts: ErrorParts = {}): OpserveError {
   return new (CLASSES[code] ?? OpserveError)(message, code, parts);
 }
-
-/** The error that a google.rpc.Status tells of. */
-export function errorOfStatus(status: Status, known: ErrorParts = {}): OpserveError {
-  const parts = { ...known };
-  for (const { typeUrl, value } of status.details) {
-    if (typeUrl.endsWith('/google.rpc.ErrorInfo')) Object.assign(parts, infoParts(value));
-    if (typeUrl.endsWith('/google.rpc.RetryInfo')) parts.retryAfterMs = retryDelayMs(value);
-  }
-  return errorOf(status.message, codeOf(status.code), parts);
-}
-
-/** The error that gRPC's error of a call stands for. */
-export function errorOfRpc(error: RpcFailure): OpserveError {
-  const known = { retryAfterMs: pushbackMs(error) };
-  const [details] = error.metadata?.get(DETAILS_KEY) ?? [];
-  if (details instanceof Uint8Array) {
-    try {
-      return errorOfStatus(fromBinary(StatusSchema, details), known);
-    } catch {
-      // Bytes that are no Status: what gRPC says must do.
-    }
-  }
-  return errorOf(error.details ?? '', codeOf(error.code), known);
-}
-
-/** What gRPC's errors of calls and the statuses of streams have. */
-export type RpcFailure = Pick<StatusObject, 'code' | 'details'> & { metadata?: StatusObject['metadata'] };
 
 /** An answer that no server of this protocol sends. */
 export function badAnswer(what: string): InternalError {
@@ -147,30 +131,8 @@ export function abortError(signal: AbortSignal): OpserveError {
   return error;
 }
 
-function codeOf(code: number): Code {
-  return (codes[code] as Code | undefined) ?? 'UNKNOWN';
-}
-
-function infoParts(value: Uint8Array): ErrorParts {
-  const { reason, metadata } = fromBinary(ErrorInfoSchema, value);
-  const word = (name: string) => printable(metadata[name] ?? '');
-  const code = /^\d{1,9}$/.test(metadata['code'] ?? '') ? Number(metadata['code']) : undefined;
-  const words = { operator: word('operator'), parameter: word('parameter'), want: word('want'), got: word('got') };
-  return { reason: printable(reason), aclnnCode: code, ...words };
-}
-
-function retryDelayMs(value: Uint8Array): number | undefined {
-  const delay = fromBinary(RetryInfoSchema, value).retryDelay;
-  return delay === undefined ? undefined : Number(delay.seconds) * 1e3 + delay.nanos * 1e-6;
-}
-
-function pushbackMs(error: RpcFailure): number | undefined {
-  const [text] = error.metadata?.get(PUSHBACK_KEY) ?? [];
-  return typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
-}
-
 /** A server's text as it can be shown: short, without control characters. */
-function printable(text: string): string {
+export function printable(text: string): string {
   const shown = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
   return shown.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?');
 }

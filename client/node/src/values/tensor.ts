@@ -1,7 +1,7 @@
 // Tensors: elements in a typed array, with a dtype and a shape; and what may be given in their place.
 
 import { bytesOf, littleEndian } from './bytes.js';
-import { arrayTypeOf, dataTypeOf, dtypeOfArray, isFloating, itemSize } from './dtypes.js';
+import { arrayTypeOf, dtypeOfArray, isFloating, itemSize } from './dtypes.js';
 import type { ArrayOf, DType, TypedArray } from './dtypes.js';
 import { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './halves.js';
 
@@ -257,7 +257,7 @@ function dtypeOfNumbers(flat: readonly Scalar[], weakDtype: DType): DType {
 }
 
 function arrayOfNumbers(flat: readonly Scalar[], dtype: DType): { dtype: DType; data: TypedArray } {
-  dataTypeOf(dtype); // that it is one
+  arrayTypeOf(dtype); // that it is one
   if (dtype === 'int64' || dtype === 'uint64') return { dtype, data: bigints(flat, dtype) };
   if (flat.some((value) => typeof value === 'bigint')) throw new TypeError(`want numbers for ${dtype}, got a bigint`);
   const numbers = flat.map(Number);

@@ -1,8 +1,6 @@
 // Elements as the protocol's bytes, which are little-endian.
 
-import { endianness } from 'node:os';
-
-const IS_LITTLE_ENDIAN = endianness() === 'LE';
+const IS_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
 /** A view of the array's bytes. */
 export function bytesOf(array: ArrayBufferView): Uint8Array {

@@ -1,7 +1,7 @@
 // How names of operators decide about the types of inputs, attributes and outputs.
 
-import type { AttributeValue } from './attributes.js';
-import type { Operators } from './generated/catalogue.js';
+import type { AttributeValue } from './attribute_value.js';
+import type { Operators } from '../generated/catalogue.js';
 
 /** The name of an operator of this version. */
 export type OperatorName = keyof Operators<never>;
