@@ -1,9 +1,31 @@
 #include "server/rest/rest_status.h"
 
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/op_error.h"
 #include "core/base/strings.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+#include "server/codec/status_details.h"
 #include "server/rest/json_reader.h"
+#include "server/rest/message_json.h"
 
 namespace opserve::server {
+namespace {
+
+// The ErrorInfo that the status has by gRPC, and when another try may succeed.
+void AppendDetail(const absl::Status& status, const ErrorDetail& detail, std::string& json) {
+  google::rpc::ErrorInfo info;
+  if (!EncodeStatusDetails(status).details(0).UnpackTo(&info)) return;
+  json.append(",\"info\":");
+  AppendMessageJson(info, json);
+  if (!detail.retry_after.has_value()) return;
+  absl::StrAppend(&json, ",\"retry_after_ms\":", absl::ToInt64Milliseconds(*detail.retry_after));
+}
+
+}  // namespace
 
 int HttpStatusOf(absl::StatusCode code) {
   switch (code) {
@@ -40,6 +62,10 @@ int HttpStatusOf(absl::StatusCode code) {
 std::string ErrorJson(const absl::Status& status) {
   std::string json = "{\"error\":";
   AppendJsonString(ToStd(status.message()), json);
+  json.append(",\"code\":");
+  AppendJsonString(absl::StatusCodeToString(status.code()), json);
+  const std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  if (detail.has_value()) AppendDetail(status, *detail, json);
   json.push_back('}');
   return json;
 }

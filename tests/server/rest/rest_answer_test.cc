@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/op_error.h"
 #include "inference/open_inference.pb.h"
 #include "server/rest/message_json.h"
 #include "server/rest/rest_status.h"
@@ -72,8 +73,31 @@ TEST(MessageJsonTest, EnumsMessagesAndLongNumbers) {
 TEST(RestStatusTest, ErrorsAreObjectsWithATextEvenOfOddBytes) {
   EXPECT_EQ(Tree::parse(ErrorJson(absl::NotFoundError("no \"x\"\n\xff")))["error"],
             "no \"x\"\n\xef\xbf\xbd");
+  EXPECT_EQ(Tree::parse(ErrorJson(absl::NotFoundError("no x"))),
+            Tree({{"error", "no x"}, {"code", "NOT_FOUND"}}));
   EXPECT_EQ(HttpStatusOf(absl::StatusCode::kInvalidArgument), 400);
   EXPECT_EQ(HttpStatusOf(absl::StatusCode::kInternal), 500);
+}
+
+TEST(RestStatusTest, ErrorsTellWhatGrpcsTell) {
+  const Tree error = Tree::parse(ErrorJson(WithOperator(OutOfRange("beta", ">= 0", "-1"), "Relu")));
+  EXPECT_EQ(error["error"], "Relu: beta: want >= 0, got -1");
+  EXPECT_EQ(error["code"], "INVALID_ARGUMENT");
+  EXPECT_EQ(error["info"]["reason"], "OUT_OF_RANGE");
+  EXPECT_EQ(error["info"]["domain"], "opserve.dev");
+  const Tree metadata = {{"code", "161002"},
+                         {"operator", "Relu"},
+                         {"parameter", "beta"},
+                         {"want", ">= 0"},
+                         {"got", "-1"}};
+  EXPECT_EQ(error["info"]["metadata"], metadata);
+  EXPECT_FALSE(error.contains("retry_after_ms"));
+}
+
+TEST(RestStatusTest, ErrorsThatPassTellWhenInMilliseconds) {
+  const absl::Status busy = MakeError(
+      {.reason = ErrorReason::kResourceLimit, .op = {}, .retry_after = absl::Milliseconds(150)});
+  EXPECT_EQ(Tree::parse(ErrorJson(busy))["retry_after_ms"], 150);
 }
 
 }  // namespace
