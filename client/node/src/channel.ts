@@ -1,23 +1,15 @@
 // How calls travel: connections, deadlines, retries.
 
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import { Client as Connection, Metadata } from '@grpc/grpc-js';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 
 import { errorOfRpc } from './rpc_errors.js';
-import { abortError, errorOf, OpserveError } from './values/errors.js';
 import type { RpcFailure } from './rpc_errors.js';
-import { channelOptionsOf, checkTarget, checkToken, credentialsOf, DEFAULT_TIMEOUT_MS } from './target.js';
+import { channelOptionsOf, checkTarget, checkToken, credentialsOf } from './target.js';
 import type { ConnectOptions } from './target.js';
-
-/** What any call takes. */
-export interface CallOptions {
-  /** Milliseconds that the call may take, those of its retries included; Infinity for any. */
-  timeoutMs?: number | undefined;
-  /** Cancels the call when it is aborted. */
-  signal?: AbortSignal | undefined;
-}
+import { abortError, errorOf } from './values/errors.js';
+import { deadlineAfter, DEFAULT_TIMEOUT_MS, isUnavailable, retried } from './values/retries.js';
+import type { CallOptions } from './values/retries.js';
 
 /** A unary call: its method, its message, and what reads the answer. */
 export interface Request<T> {
@@ -30,9 +22,6 @@ export type SessionStream = ClientDuplexStream<Buffer, Buffer>;
 
 const SERVICE = '/opserve.v1.OperatorService/';
 const SESSION = '/opserve.v1.SessionService/Session';
-// A call is tried this often; the waits between double from the first, unless the server says how long.
-const TRIES = 4;
-const FIRST_WAIT_MS = 100;
 
 /** Connections to the servers of a client, one for each target, of which one is used until it is not available. */
 export class Channel {
@@ -58,43 +47,26 @@ export class Channel {
   async call<T>(request: Request<T>, options: CallOptions = {}): Promise<T> {
     const deadline = this.deadlineOf(options);
     const unary = (connection: Connection) => this.#unary(connection, request, deadline, options.signal);
-    return request.read(await this.#retried(deadline, options.signal, unary));
+    return request.read(await retried(deadline, options.signal, () => this.#tryTargets(options.signal, unary)));
   }
 
   /** When a call that begins now must have ended, on Date.now()'s clock. */
   deadlineOf({ timeoutMs = this.#timeoutMs }: CallOptions): number {
-    if (Number.isNaN(timeoutMs) || timeoutMs <= 0) throw new RangeError(`timeoutMs: want > 0, got ${timeoutMs}`);
-    return Date.now() + timeoutMs;
+    return deadlineAfter(timeoutMs);
   }
 
   /** Opens the RPC of a session, which `opened` waits for. */
   async openSession<T>(options: CallOptions, opened: (rpc: SessionStream) => Promise<T>): Promise<T> {
     const deadline = this.deadlineOf(options);
-    return this.#retried(deadline, options.signal, (connection) =>
-      opened(connection.makeBidiStreamRequest(SESSION, same, same, this.#metadata.clone(), { deadline })),
-    );
+    const open = (connection: Connection) =>
+      opened(connection.makeBidiStreamRequest(SESSION, same, same, this.#metadata.clone(), { deadline }));
+    return retried(deadline, options.signal, () => this.#tryTargets(options.signal, open));
   }
 
   /** Ends the connections. Later calls are rejected. */
   close(): void {
     this.#isClosed = true;
     for (const connection of this.#connections) connection.close();
-  }
-
-  async #retried<T>(
-    deadline: number,
-    signal: AbortSignal | undefined,
-    attempt: (connection: Connection) => Promise<T>,
-  ): Promise<T> {
-    for (let tries = 1, backoffMs = FIRST_WAIT_MS; ; tries++, backoffMs *= 2) {
-      try {
-        return await this.#tryTargets(signal, attempt);
-      } catch (error) {
-        const waitMs = tries < TRIES ? waitBefore(error, backoffMs) : undefined;
-        if (waitMs === undefined || Date.now() + waitMs >= deadline) throw error;
-        await pause(waitMs, signal);
-      }
-    }
   }
 
   /** Each target once, beginning with the one that answered last, until one is available. */
@@ -136,22 +108,4 @@ export class Channel {
 
 function same(bytes: Buffer): Buffer {
   return bytes;
-}
-
-function isUnavailable(error: unknown): boolean {
-  return error instanceof OpserveError && error.code === 'UNAVAILABLE';
-}
-
-/** Milliseconds before another try of a call that failed; undefined where that is of no use. */
-function waitBefore(error: unknown, backoffMs: number): number | undefined {
-  if (!(error instanceof OpserveError)) return undefined;
-  return error.retryAfterMs ?? (isUnavailable(error) ? backoffMs * (0.8 + 0.4 * Math.random()) : undefined);
-}
-
-async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  try {
-    await sleep(milliseconds, undefined, signal === undefined ? {} : { signal });
-  } catch (error) {
-    throw signal?.aborted ? abortError(signal) : error;
-  }
 }

@@ -3,7 +3,7 @@
 import { call, executeBatchRequest, executeRequest, planRequest } from './calls.js';
 import type { BatchResults, Call, ExecuteOptions, Plan } from './calls.js';
 import { Channel } from './channel.js';
-import type { CallOptions } from './channel.js';
+import type { CallOptions } from './values/retries.js';
 import { devicesRequest, operatorsRequest, serverInfoRequest, statisticsRequest } from './discovery.js';
 import type { Device, Operator, ServerInfo, Statistics } from './discovery.js';
 import { ResourceError } from './values/errors.js';

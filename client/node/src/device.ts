@@ -3,7 +3,7 @@
 import { abortError } from './values/errors.js';
 import { attributesOf } from './attributes.js';
 import type { AttributeValue } from './values/attribute_value.js';
-import type { CallOptions } from './channel.js';
+import type { CallOptions } from './values/retries.js';
 import type { Command, Conversation, Pending, SendOptions } from './conversation.js';
 import { dataTypeOf } from './data_types.js';
 import { itemSize } from './values/dtypes.js';

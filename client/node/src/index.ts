@@ -3,7 +3,7 @@
 export type { AttributeValue } from './values/attribute_value.js';
 export { call } from './calls.js';
 export type { BatchResults, Call, ExecuteOptions, Execution, Plan } from './calls.js';
-export type { CallOptions } from './channel.js';
+export type { CallOptions } from './values/retries.js';
 export { Client, connect } from './client.js';
 export type { ExecuteCallOptions } from './client.js';
 export { DeviceTensor, Event, Executor, Stream } from './device.js';

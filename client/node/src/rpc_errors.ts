@@ -6,7 +6,7 @@ import type { StatusObject } from '@grpc/grpc-js';
 import { ErrorInfoSchema, RetryInfoSchema } from './generated/google/rpc/error_details_pb.js';
 import { StatusSchema } from './generated/google/rpc/status_pb.js';
 import type { Status } from './generated/google/rpc/status_pb.js';
-import { CODES, errorOf, printable } from './values/errors.js';
+import { CODES, errorOf, partsOfInfo } from './values/errors.js';
 import type { Code, ErrorParts, OpserveError } from './values/errors.js';
 
 const DETAILS_KEY = 'grpc-status-details-bin';
@@ -45,10 +45,7 @@ function codeOf(code: number): Code {
 
 function infoParts(value: Uint8Array): ErrorParts {
   const { reason, metadata } = fromBinary(ErrorInfoSchema, value);
-  const word = (name: string) => printable(metadata[name] ?? '');
-  const code = /^\d{1,9}$/.test(metadata['code'] ?? '') ? Number(metadata['code']) : undefined;
-  const words = { operator: word('operator'), parameter: word('parameter'), want: word('want'), got: word('got') };
-  return { reason: printable(reason), aclnnCode: code, ...words };
+  return partsOfInfo(reason, metadata);
 }
 
 function retryDelayMs(value: Uint8Array): number | undefined {

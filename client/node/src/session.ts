@@ -3,7 +3,8 @@
 import type { AttributeValue } from './values/attribute_value.js';
 import { planRequest } from './calls.js';
 import type { Call, ExecuteOptions, Plan } from './calls.js';
-import type { CallOptions, Channel } from './channel.js';
+import type { Channel } from './channel.js';
+import type { CallOptions } from './values/retries.js';
 import { Conversation } from './conversation.js';
 import { DeviceTensor, Event, Executor, Scope, Stream, synchronizeCommand } from './device.js';
 import type { OnStream } from './device.js';

@@ -31,7 +31,6 @@ export interface ConnectOptions {
   maxAnswerBytes?: number;
 }
 
-export const DEFAULT_TIMEOUT_MS = 5000;
 const MAX_ANSWER_BYTES = 2 ** 30;
 const SCHEMES = /^(unix|unix-abstract|dns|ipv4|ipv6|xds):/;
 const HOST_AND_PORT = /^(\[[0-9a-fA-F:.%]+\]|[^:/[\]\s]+):(\d{1,5})$/;

@@ -117,6 +117,14 @@ export function errorOf(message: string, code: Code, parts: ErrorParts = {}): Op
   return new (CLASSES[code] ?? OpserveError)(message, code, parts);
 }
 
+/** What an ErrorInfo (docs/errors.md) tells. */
+export function partsOfInfo(reason: string, metadata: Readonly<Record<string, string>>): ErrorParts {
+  const word = (name: string) => printable(Object.hasOwn(metadata, name) ? metadata[name]! : '');
+  const code = /^\d{1,9}$/.test(word('code')) ? Number(word('code')) : undefined;
+  const words = { operator: word('operator'), parameter: word('parameter'), want: word('want'), got: word('got') };
+  return { reason: printable(reason), aclnnCode: code, ...words };
+}
+
 /** An answer that no server of this protocol sends. */
 export function badAnswer(what: string): InternalError {
   return new InternalError(`the server's answer makes no sense: ${what}`, 'INTERNAL');
@@ -132,7 +140,7 @@ export function abortError(signal: AbortSignal): OpserveError {
 }
 
 /** A server's text as it can be shown: short, without control characters. */
-export function printable(text: string): string {
+function printable(text: string): string {
   const shown = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
   return shown.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?');
 }

@@ -10,7 +10,7 @@ const { OPSERVE_SERVER, OPSERVE_BIN_DIR } = process.env;
 const PROGRAM = OPSERVE_SERVER ?? (OPSERVE_BIN_DIR ? join(OPSERVE_BIN_DIR, 'opserve-server') : 'opserve-server');
 const START_MS = 60_000;
 
-/** Starts a server; gives its address, its folder, and `stop`. `listen` may have {folder} for the folder. */
+/** Starts a server; gives its address, that of `--http`, its folder, and `stop`. `listen` may have {folder} for the folder. */
 export async function startServer(flags = [], listen = 'localhost:0') {
   const folder = mkdtempSync(join(tmpdir(), 'opserve-'));
   const portFile = join(folder, 'address');
@@ -25,7 +25,8 @@ export async function startServer(flags = [], listen = 'localhost:0') {
     const state = await Promise.race([ended, sleep(20, 'running')]);
     if (state !== 'running' || Date.now() > deadline) throw new Error(`${PROGRAM} did not start:\n${log}`);
   }
-  const [address] = readFileSync(portFile, 'utf8').split('\n'); // it appears whole
+  const addresses = readFileSync(portFile, 'utf8').trim().split('\n'); // it appears whole
+  const [address, http] = [addresses[0], addresses.find((one) => one.startsWith('http:'))];
   // Hooks of Node 18 run when nothing else keeps the process.
   const held = [server, server.stdout, server.stderr];
   held.forEach((handle) => handle.unref());
@@ -36,7 +37,7 @@ export async function startServer(flags = [], listen = 'localhost:0') {
     rmSync(folder, { recursive: true, force: true });
     if (status !== 0) throw new Error(`the server stopped with status ${status}:\n${log}`);
   };
-  return { address, folder, stop };
+  return { address, http, folder, stop };
 }
 
 /** A server for all tests of a file, which ends behind them. */
