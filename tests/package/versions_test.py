@@ -20,6 +20,8 @@ PLACES = [
     ("client/rust/Cargo.toml", r'^version = "'),
     ("client/node/package.json", r'^  "version": "'),
     ("client/node/package-lock.json", r'^  "version": "'),
+    ("client/web/package.json", r'^  "version": "'),
+    ("client/web/package-lock.json", r'^  "version": "'),
     ("docs/java.md", r"opserve-bom:"),
     ("docs/java.md", r"<artifactId>opserve-bom</artifactId>\s*<version>"),
     *((path.relative_to(ROOT).as_posix(), r"<artifactId>opserve-parent</artifactId>\s*<version>")
