@@ -12,15 +12,18 @@ const FILE = new URL('../../../proto/conformance/unary.json', import.meta.url);
 const cases = JSON.parse(readFileSync(FILE, 'utf8')).cases.filter(({ method }) => method === 'Execute');
 
 // REST has none of this: dtypes and ranks of outputs, how a call was executed, entries that nothing uses, buffers of a session, a call
-// without a name. The package itself refuses numbers that a dtype does not have.
+// without a name, programs. The package itself refuses numbers that a dtype does not have.
 const NOT_IN_REST = [
   'a call without an operator',
+  'a program and its gradient',
   'a raw entry that nothing uses',
   'an attribute that comes as a tensor in a buffer',
+  'an error of a program names the step',
   'an output of another dtype',
   'an output that is asked to be a scalar and is not',
   'how it was executed',
   'typed values beyond the range of an integer dtype are refused',
+  'what has no gradient is named',
 ];
 
 const server = await serverForTests(test, ['--http', '127.0.0.1:0']);
