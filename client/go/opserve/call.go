@@ -23,6 +23,7 @@ type Call struct {
 	outputs map[string]asked
 	device  string
 	report  bool
+	program *Program // nil = the operator
 }
 
 // asked is what a call wants of an output: its dtype, and the memory that it is written to.
@@ -97,6 +98,9 @@ func (c *Call) description() (*pb.Call, *Error) {
 	if err := c.checkNames(); err != nil {
 		return nil, err
 	}
+	if err := c.setProgram(message); err != nil {
+		return nil, err
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.inputs)) {
 		tensor := c.inputs[name]
 		if tensor.err != nil {
@@ -116,6 +120,21 @@ func (c *Call) description() (*pb.Call, *Error) {
 		message.Outputs = append(message.Outputs, &pb.Tensor{Name: name, Dtype: pb.DataType(c.outputs[name].dtype)})
 	}
 	return message, nil
+}
+
+// setProgram puts the program in the place of the operator.
+func (c *Call) setProgram(message *pb.Call) *Error {
+	if c.program == nil {
+		return nil
+	}
+	if c.op != programName {
+		return mistake("INVALID_PARAMETER", "the operator "+programName+" for a call with WithProgram", c.op).of(c.op, "op")
+	}
+	if c.program.err != nil {
+		return c.program.err.of("", "")
+	}
+	message.Op, message.Program = "", &c.program.message
+	return nil
 }
 
 // checkNames refuses texts that no message may have.

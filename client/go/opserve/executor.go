@@ -174,7 +174,7 @@ func (s *Session) executeWhole(ctx context.Context, call *Call) (*Result, *Error
 		}
 		inputs[name] = uploaded
 	}
-	var options []CallOption
+	options := []CallOption{WithProgram(call.program)}
 	for name, output := range call.outputs {
 		options = append(options, OutputAs(name, output.dtype))
 	}

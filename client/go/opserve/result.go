@@ -35,6 +35,8 @@ type Plan struct {
 	// Expected is how long the call takes on one thread, by the server's estimate.
 	Expected   time.Duration
 	RunsInline bool
+	// Program is nil where the call has none.
+	Program *ProgramPlan
 }
 
 // result is the outputs of an ExecuteResponse, of a BatchResult or of ExecuteOutputs.
@@ -142,6 +144,9 @@ func planOf(told *pb.GetWorkspaceSizeResponse) (*Plan, *Error) {
 		}
 		plan.Names = append(plan.Names, output.GetName())
 		plan.Outputs[output.GetName()] = tensor
+	}
+	if program := told.GetProgram(); program != nil {
+		plan.Program = &ProgramPlan{IntermediateBytes: program.GetIntermediateBytes(), Call: program.GetCall()}
 	}
 	return plan, nil
 }
