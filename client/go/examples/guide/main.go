@@ -37,7 +37,7 @@ func run(target string) error {
 	}
 	defer client.Close()
 	for _, part := range []func(context.Context, *opserve.Client) error{
-		execute, function, tensors, options, plan, batch, failure, session, order,
+		execute, function, tensors, options, plan, batch, program, failure, session, order,
 	} {
 		if err := part(ctx, client); err != nil {
 			return err
@@ -121,6 +121,30 @@ func batch(ctx context.Context, client *opserve.Client) error {
 	}
 	fmt.Println(results[0].Outputs["out"]) // f32[2]
 	fmt.Println(results[1].Err)            // opserve: OUT_OF_RANGE 161002: SmoothL1Loss: beta: want >= 0, got -1
+	return nil
+}
+
+func program(ctx context.Context, client *opserve.Client) error {
+	program := opserve.NewProgram()
+	x, w := program.Input("x"), program.Input("w")
+	y := program.Step("y", "Matmul", opserve.StepInputs{"self": x, "mat2": w.View([]int{2, 2}, []int{1, 2}, 0)}, nil)
+	loss := program.Step("loss", "MseLoss", opserve.StepInputs{"self": y.Reshape(-1), "target": program.Input("target")}, nil)
+	program.Output("loss", loss)
+	program.Gradient(loss, "w")
+	inputs := opserve.Inputs{
+		"x":      opserve.TensorOf([]float32{1, 2}, 1, 2),
+		"w":      opserve.TensorOf([]float32{1, 0, 0, 1}, 2, 2),
+		"target": opserve.TensorOf([]float32{0, 0}),
+	}
+	outputs, err := client.Run(ctx, "Program", inputs, nil, opserve.WithProgram(program))
+	if err != nil {
+		return err
+	}
+	gradient, err := opserve.Values[float32](outputs["grad_w"])
+	if err != nil {
+		return err
+	}
+	fmt.Println(gradient) // [1 2 2 4]
 	return nil
 }
 
