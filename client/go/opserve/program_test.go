@@ -132,3 +132,19 @@ func TestProgramsInABatchAndInASession(t *testing.T) {
 		checkValues(t, got, floats(t, results[0].Outputs[name])...)
 	}
 }
+
+func TestAProgramLargerThanAMessageGoesInPieces(t *testing.T) {
+	client := connected(t, "--max-message-bytes", "1048576")
+	p := opserve.NewProgram()
+	a := p.Step("a", "Relu", opserve.StepInputs{"self": p.Input("x")}, nil)
+	p.Output("sum", p.Step("sum", "Add", opserve.StepInputs{"self": a, "other": a}, nil))
+	x := make([]float32, 1<<19)
+	x[len(x)-1] = 2
+	result, err := client.Execute(t.Context(), "Program", opserve.Inputs{"x": opserve.TensorOf(x)}, nil, opserve.WithProgram(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := floats(t, result.Outputs["sum"]); len(sum) != len(x) || sum[len(x)-1] != 4 {
+		t.Errorf("want %d elements and 4 at the end, got %d", len(x), len(sum))
+	}
+}
