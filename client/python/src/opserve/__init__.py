@@ -13,6 +13,8 @@ docs/python.md is the guide.
 from . import aio
 from ._arrays import Spec
 from ._client import Client, connect
+from ._gradients import value_and_grad
+from ._program import Program, Value, apply
 from ._requests import Call, Plan, Result
 from ._schema import Operator
 from ._server import server
@@ -23,6 +25,5 @@ from .errors import (CallCancelledError, CallTimeoutError, InternalError, Invali
 
 __version__ = "0.1.0"
 __all__ = ["Call", "CallCancelledError", "CallTimeoutError", "Client", "InternalError", "InvalidArgumentError", "NotFoundError",
-           "Operator", "OpserveError", "Plan", "ResourceError", "Result", "Session", "SharedMemory", "Spec", "UnavailableError",
-           "UnsupportedError", "aio", "connect",
-           "server"]
+           "Operator", "OpserveError", "Plan", "Program", "ResourceError", "Result", "Session", "SharedMemory", "Spec", "UnavailableError",
+           "UnsupportedError", "Value", "aio", "apply", "connect", "server", "value_and_grad"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, Iterable, Mapping, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -70,16 +70,18 @@ def as_arrays(inputs: Mapping[str, Any]) -> Dict[str, Array]:
                 raise TypeError(f"{name}: {error}") from error
     if all(array is not None for array in arrays.values()):
         return arrays  # type: ignore[return-value]
-    dtype = _promoted([array.dtype for array in arrays.values() if array is not None and is_floating(array.dtype)])
+    dtype = floating_dtype(array.dtype for array in arrays.values() if array is not None)
     return {name: np.asarray(inputs[name], dtype) if array is None else array for name, array in arrays.items()}
 
 
-def _promoted(dtypes: "list[np.dtype[Any]]") -> Any:
+def floating_dtype(all_dtypes: Iterable["np.dtype[Any]"]) -> "np.dtype[Any]":
+    """What the floating ones among dtypes promote to, for the numbers beside them."""
+    dtypes = [dtype for dtype in all_dtypes if is_floating(dtype)]
     if not dtypes:
         return np.dtype("<f4")
     if all(dtype == dtypes[0] for dtype in dtypes):
         return np.dtype("<f4") if dtypes[0] == np.dtype("V2") else dtypes[0]
-    return np.dtype("<f8") if np.dtype("f8") in dtypes else np.dtype("<f4")
+    return np.dtype("<f8" if np.dtype("f8") in dtypes else "<f4")
 
 
 def sent(array: Array) -> Sent:

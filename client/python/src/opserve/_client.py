@@ -12,7 +12,7 @@ from ._channel import MAX_ANSWER_BYTES, Channel, Target, Tls
 from ._operators import Operators
 from ._proto import operator_service_pb2 as api
 from ._proto import statistics_pb2
-from ._requests import Call, Plan, Result
+from ._requests import Call, Op, Plan, Result
 from ._schema import Operator
 from ._session import Progress, Session
 from ._shared_memory import Regions, SharedMemory
@@ -47,10 +47,10 @@ class Client:
         self._ops: Optional[Operators] = None
         self._max_message_bytes = 0  # 0 = not known
 
-    def execute(self, op: str, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
+    def execute(self, op: Op, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
                 out: Optional[Mapping[str, Array]] = None, device: str = "", timeout: Optional[float] = None,
                 report: bool = False, progress: Optional[Progress] = None, **more: Any) -> Result:
-        """Runs an operator; gives its outputs by name. What is larger than a message may be goes through a session, in pieces.
+        """Runs an operator or a program; gives its outputs by name. What is larger than a message may be goes through a session, in pieces.
 
         inputs      arrays by name (see the guide for what counts as one); a number takes the dtype of the arrays beside it
         attributes  by name, as a mapping or as further arguments; those with a default may be left out
@@ -80,7 +80,7 @@ class Client:
         """Runs many calls in one message; each has its own result or error, in their order."""
         return self._channel.call(_requests.execute_batch(calls, self._regions.locate), timeout)
 
-    def plan(self, op: str, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *, device: str = "",
+    def plan(self, op: Op, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *, device: str = "",
              timeout: Optional[float] = None, **more: Any) -> Plan:
         """Checks a call and tells what it would need and give. Inputs are arrays or Spec(shape, dtype)."""
         return self._channel.call(_requests.plan(Call(op, inputs, {**(attributes or {}), **more}, {}, device)), timeout)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Generic, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
+from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
 
 import numpy as np
 
-from ._arrays import Array, Sent, Spec, as_array, as_arrays, sent
+from ._arrays import Array, Sent, Spec, as_arrays, floating_dtype, sent
 from ._attributes import attribute_of
-from ._dtypes import data_type_of, numpy_dtype
+from ._dtypes import data_type_of, dtype_named, numpy_dtype
+from ._program import Program
 from ._proto import operator_service_pb2 as api
 from ._proto import types_pb2 as types
 from ._schema import Operator
@@ -21,6 +22,7 @@ T = TypeVar("T")
 SERVICE = "/opserve.v1.OperatorService/"
 _CALL, _CALLS = b"\x0a", b"\x0a"  # field 1 of ExecuteRequest and of ExecuteBatchRequest
 
+Op = Union[str, Program]  # an operator's name, or a program in its place
 Locate = Callable[[Array], Optional[Dict[str, Any]]]
 Described = Union[Sent, Tuple[int, Tuple[int, ...], Dict[str, Any]]]  # the latter is in shared memory
 
@@ -38,7 +40,7 @@ class Request(Generic[T]):
 class Call:
     """One call of execute_batch(); the arguments of execute()."""
 
-    op: str
+    op: Op
     inputs: Mapping[str, Any]
     attributes: Mapping[str, Any] = field(default_factory=dict)
     out: Mapping[str, Any] = field(default_factory=dict)
@@ -74,7 +76,8 @@ class Result(Mapping[str, Array]):
 
 
 class Plan(NamedTuple):
-    """Phase one's answer: what a call needs and gives."""
+    """Phase one's answer: what a call needs and gives. Of a program also what its intermediate results would take if each had
+    memory of its own, and the program as it runs, with the steps that compute gradients."""
 
     workspace_bytes: int
     outputs: Dict[str, Spec]
@@ -83,11 +86,26 @@ class Plan(NamedTuple):
     device: str
     expected_seconds: float
     runs_inline: bool
+    intermediate_bytes: int = 0
+    program: Optional[Program] = None
 
 
 def attributes_of(call: Call) -> List[types.Attribute]:
     """One that is None is left out."""
     return [attribute_of(name, value) for name, value in call.attributes.items() if value is not None]
+
+
+def op_of(call: Call, dtypes: Iterable["np.dtype[Any]"]) -> Union[str, bytes]:
+    """The operator's name, or the program's bytes for inputs of these dtypes."""
+    return call.op if isinstance(call.op, str) else call.op.encoded(floating_dtype(dtypes))
+
+
+def set_op(message: types.Call, op: Union[str, bytes]) -> None:
+    """Puts what op_of() gave into a message."""
+    if isinstance(op, str):
+        message.op = op
+    else:
+        message.program.ParseFromString(op)
 
 
 class _Message:
@@ -101,17 +119,19 @@ class _Message:
         """The Call of the message, whose tensors' bytes become entries of `raw`."""
         first = len(self.raw)
         inputs: List[Tuple[str, Described]] = []
-        for name, array in as_arrays(call.inputs).items():
+        arrays = as_arrays(call.inputs)
+        for name, array in arrays.items():
             try:
                 inputs.append((name, self._described(array)))
             except TypeError as error:
                 raise TypeError(f"{name}: {error}") from None
         self.raw += [tensor.data for _, tensor in inputs if isinstance(tensor, Sent)]
-        key = None if first or call.out else _key(call, inputs)
+        op = op_of(call, (array.dtype for array in arrays.values()))
+        key = None if first or call.out else _key(call, op, inputs)
         known = _headers.get(key) if key is not None else None
         if known is not None:
             return known
-        header = self._written(call, inputs, first)
+        header = self._written(call, op, inputs, first)
         if key is not None:
             if len(_headers) >= MAX_HEADERS:
                 _headers.clear()
@@ -122,8 +142,9 @@ class _Message:
         shared = self._locate(array) if array.flags.c_contiguous else None
         return sent(array) if shared is None else (data_type_of(array.dtype), array.shape, shared)
 
-    def _written(self, call: Call, inputs: Sequence[Tuple[str, Described]], raw_index: int) -> bytes:
-        message = types.Call(op=call.op, device=call.device, report_execution=call.report)
+    def _written(self, call: Call, op: Union[str, bytes], inputs: Sequence[Tuple[str, Described]], raw_index: int) -> bytes:
+        message = types.Call(device=call.device, report_execution=call.report)
+        set_op(message, op)
         for name, tensor in inputs:
             if isinstance(tensor, Sent):
                 message.inputs.add(name=name, dtype=tensor.data_type, shape=tensor.shape, strides=tensor.strides, raw_index=raw_index)
@@ -145,9 +166,9 @@ _headers: Dict[Any, bytes] = {}
 MAX_HEADERS = 512
 
 
-def _key(call: Call, inputs: Sequence[Tuple[str, Described]]) -> Any:
+def _key(call: Call, op: Union[str, bytes], inputs: Sequence[Tuple[str, Described]]) -> Any:
     """What decides about a Call's bytes; None where that cannot be told in short."""
-    parts: List[Any] = [call.op, call.device, call.report]
+    parts: List[Any] = [op, call.device, call.report]
     for name, tensor in inputs:
         if not isinstance(tensor, Sent):
             return None
@@ -192,8 +213,10 @@ def plan(call: Call) -> Request[Plan]:
     specs = {name: value for name, value in call.inputs.items() if isinstance(value, Spec)}
     arrays = as_arrays({name: value for name, value in call.inputs.items() if name not in specs})
     request = api.GetWorkspaceSizeRequest()
-    request.call.op, request.call.device = call.op, call.device
-    for name, spec in {**specs, **{name: Spec(array.shape, array.dtype) for name, array in arrays.items()}}.items():
+    request.call.device = call.device
+    described = {**specs, **{name: Spec(array.shape, array.dtype) for name, array in arrays.items()}}
+    set_op(request.call, op_of(call, (dtype_named(spec.dtype) for spec in described.values())))
+    for name, spec in described.items():
         request.call.inputs.add(name=name, dtype=data_type_of(spec.dtype), shape=spec.shape)
     request.call.attributes.extend(attributes_of(call))
     for name, dtype in call.out.items():
@@ -205,7 +228,8 @@ def _read_plan(answer: bytes) -> Plan:
     response = _parsed(api.GetWorkspaceSizeResponse, answer)
     outputs = {output.name: Spec(tuple(output.shape), _dtype_of(output)) for output in response.outputs}
     return Plan(response.workspace_bytes, outputs, response.input_bytes, response.output_bytes, response.device,
-                response.cost.expected_ns * 1e-9, response.cost.runs_inline)
+                response.cost.expected_ns * 1e-9, response.cost.runs_inline, response.program.intermediate_bytes,
+                Program.of_call(response.program.call) if response.HasField("program") else None)
 
 
 def list_operators(names: Sequence[str] = ()) -> Request[List[Operator]]:

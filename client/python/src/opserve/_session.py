@@ -17,7 +17,8 @@ from ._channel import Channel
 from ._conversation import Conversation, Pending
 from ._dtypes import data_type_of, dtype_named, numpy_dtype
 from ._proto import session_pb2 as api
-from ._requests import Call, Plan, Result
+from ._proto import types_pb2 as types
+from ._requests import Call, Op, Plan, Result
 from .errors import OpserveError, bad_answer
 
 Progress = Callable[[int, int], None]
@@ -66,7 +67,7 @@ class Session:
 
     # ---- calls
 
-    def plan(self, op: str, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
+    def plan(self, op: Op, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
              out: Optional[Mapping[str, "Tensor"]] = None, **more: Any) -> "Executor":
         """Phase one: an executor, which run() runs as often as is wanted on the same tensors.
 
@@ -81,7 +82,7 @@ class Session:
                 outputs[name] = self.empty(*spec)
         return Executor(self, op, given, values, outputs)
 
-    def execute(self, op: str, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
+    def execute(self, op: Op, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
                 out: Optional[Mapping[str, "Tensor"]] = None, stream: Optional["Stream"] = None, **more: Any) -> Dict[str, "Tensor"]:
         """Both phases; the outputs by name, on the device."""
         executor = self.plan(op, inputs, attributes, out=out, **more)
@@ -123,11 +124,11 @@ class Session:
         arrays = as_arrays({**stand_ins, **{name: value for name, value in inputs.items() if name not in here}})
         return {**here, **{name: self.tensor(array) for name, array in arrays.items() if name not in here}}
 
-    def _outputs(self, op: str, inputs: Mapping[str, "Tensor"], attributes: Mapping[str, Any]) -> Dict[str, Spec]:
+    def _outputs(self, op: Op, inputs: Mapping[str, "Tensor"], attributes: Mapping[str, Any]) -> Dict[str, Spec]:
         specs = {name: Spec(tensor.shape, tensor.dtype) for name, tensor in inputs.items()}
         return self._planned(op, specs, attributes, {}).outputs
 
-    def _planned(self, op: str, inputs: Mapping[str, Spec], attributes: Mapping[str, Any], dtypes: Mapping[str, Any]) -> Plan:
+    def _planned(self, op: Op, inputs: Mapping[str, Spec], attributes: Mapping[str, Any], dtypes: Mapping[str, Any]) -> Plan:
         request = _requests.plan(Call(op, inputs, attributes, dtypes, self._device))
         known = self._plans.get(request.message)
         if known is None:
@@ -340,12 +341,12 @@ class Tensor(_Handle):
 class Executor(_Handle):
     """A planned call. `outputs` has the tensors that run() writes, by name."""
 
-    def __init__(self, session: Session, op: str, inputs: Mapping[str, Tensor], attributes: Mapping[str, Any],
+    def __init__(self, session: Session, op: Op, inputs: Mapping[str, Tensor], attributes: Mapping[str, Any],
                  outputs: Mapping[str, Tensor]) -> None:
         self.op = op
         self.inputs = dict(inputs)
         self.outputs = dict(outputs)
-        call = {"op": op, "inputs": [_described(*item) for item in inputs.items()],
+        call = {**_op_of(op, inputs), "inputs": [_described(*item) for item in inputs.items()],
                 "attributes": [attribute_of(*item) for item in attributes.items() if item[1] is not None],
                 "outputs": [_described(*item) for item in outputs.items()]}
         super().__init__(session, "executor", call=call, repeatable=True)
@@ -355,6 +356,12 @@ class Executor(_Handle):
         line = (stream or self.session.default_stream).id
         self._talk.send(stream=line, run_executor={"executor": self.id, "stream": line})
         return self.outputs
+
+
+def _op_of(op: Op, inputs: Mapping[str, Tensor]) -> Dict[str, Any]:
+    call = types.Call()
+    _requests.set_op(call, _requests.op_of(Call(op, {}), (tensor.dtype for tensor in inputs.values())))
+    return {"op": op} if isinstance(op, str) else {"program": call.program}
 
 
 def _described(name: str, tensor: Tensor) -> Dict[str, Any]:

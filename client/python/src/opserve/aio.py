@@ -22,7 +22,7 @@ from ._channel import MAX_ANSWER_BYTES, Target, Tls, left, waits
 from ._operators import AsyncOperators
 from ._proto import operator_service_pb2 as api
 from ._proto import statistics_pb2
-from ._requests import SERVICE, Call, Plan, Request, Result
+from ._requests import SERVICE, Call, Op, Plan, Request, Result
 from ._schema import Operator
 from ._shared_memory import Regions, SharedMemory
 from .errors import OpserveError, error_of_rpc
@@ -111,10 +111,10 @@ class Client:
         self._regions = Regions()
         self._catalogue: Optional[Dict[str, Operator]] = None
 
-    async def execute(self, op: str, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
+    async def execute(self, op: Op, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
                       out: Optional[Mapping[str, Array]] = None, device: str = "", timeout: Optional[float] = None,
                       report: bool = False, **more: Any) -> Result:
-        """Runs an operator; gives its outputs by name. The arrays must not change until the call is sent: with its first await."""
+        """Runs an operator or a program; gives its outputs by name. The arrays must not change until the call is sent: with its first await."""
         call = Call(op, inputs, {**(attributes or {}), **more}, out or {}, device, report)
         return await self._channel.call(_requests.execute(call, self._regions.locate), timeout)
 
@@ -123,7 +123,7 @@ class Client:
         """Runs many calls in one message; each has its own result or error, in their order."""
         return await self._channel.call(_requests.execute_batch(calls, self._regions.locate), timeout)
 
-    async def plan(self, op: str, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
+    async def plan(self, op: Op, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
                    device: str = "", timeout: Optional[float] = None, **more: Any) -> Plan:
         """Checks a call and tells what it would need and give. Inputs are arrays or Spec(shape, dtype)."""
         call = Call(op, inputs, {**(attributes or {}), **more}, {}, device)
