@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -30,7 +31,16 @@ def test_what_it_prints(server, name, printed):
     assert (result.returncode, result.stdout) == (0, printed), result.stderr
 
 
-@pytest.mark.parametrize("name", ["gradient.py", "session.py", "shared.py"])
+def test_the_program_learns(server):
+    result = run("program.py", server.address)
+    assert result.returncode == 0, result.stderr
+    *steps, accuracy = result.stdout.splitlines()
+    losses = [float(re.fullmatch(r"step +\d+ loss (\d+\.\d{3})", line)[1]) for line in steps]
+    assert len(losses) == 4 and losses[-1] < losses[0] / 4
+    assert float(accuracy.removeprefix("accuracy ")) > 0.9
+
+
+@pytest.mark.parametrize("name", ["gradient.py", "session.py", "shared.py", "program.py"])
 def test_without_a_server(name):
     result = run(name, "localhost:1")
     assert result.returncode == 1 and result.stderr.startswith("UNAVAILABLE: ") and result.stderr.count("\n") == 1

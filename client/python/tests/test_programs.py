@@ -146,6 +146,17 @@ def test_plan(client, arrays):
     assert client.plan("Relu", {"self": arrays["x"]}).program is None
 
 
+def test_a_plan_s_program_takes_more_steps(client, arrays):
+    whole = client.plan(layer(), arrays).program
+    gradients = whole.outputs
+    whole.output(**{f"new_{name}": whole.value(name) - 0.5 * gradients[f"grad_{name}"] for name in ("w", "b")})
+    result = client.execute(whole, arrays)
+    want = expected(**arrays)
+    assert_close(result, {**want, "new_w": arrays["w"] - 0.5 * want["grad_w"], "new_b": arrays["b"] - 0.5 * want["grad_b"]})
+    with pytest.raises(ValueError, match="name: want an input, a step or an output of one, got v.out"):
+        whole.value("v.out")
+
+
 def test_a_batch(client, arrays):
     calls = [opserve.Call(layer(), arrays), opserve.Call("Relu", {"self": arrays["x"]}),
              opserve.Call(layer(), {**arrays, "t": random(7, 4)})]
@@ -205,6 +216,28 @@ def test_a_session_runs_once_into_a_tensor(client, arrays):
         outputs = s.execute(layer(), arrays, out={"grad_w": gradient})
         assert outputs["grad_w"] is gradient
         assert_close({name: tensor.numpy() for name, tensor in outputs.items()}, expected(**arrays))
+
+
+def test_arrays_in_shared_memory(client, arrays):
+    with client.shared_memory(1 << 16) as memory:
+        shared = {name: memory.array(array.shape) for name, array in arrays.items()}
+        for name, array in arrays.items():
+            shared[name][:] = array
+        gradient = memory.array((3, 4))
+        assert_close(client.execute(layer(), shared, out={"grad_w": gradient}), expected(**arrays))
+        np.testing.assert_allclose(gradient, expected(**arrays)["grad_w"], rtol=1e-5, atol=1e-6)
+
+
+def test_a_program_larger_than_a_message_goes_through_a_session(client):
+    p = opserve.Program()
+    x = p.input("x")
+    y = x * x * 0.5
+    p.output(sum=y.sum())
+    p.gradient(p.outputs["sum"], "x")
+    large = np.arange(1 << 20, dtype=np.float32) % 100
+    with opserve.server("--max-message-bytes", "1MiB") as running, running.connect(timeout=60) as narrow:
+        result = narrow.execute(p, {"x": large})
+    assert_close(result, {"sum": np.sum(large * large * 0.5, dtype=np.float64), "grad_x": large})
 
 
 def test_the_header_is_written_once(client, arrays, monkeypatch):
@@ -275,3 +308,7 @@ def test_a_value_has_no_number():
         bool(x)
     with pytest.raises(TypeError, match="other: want an array"):
         x + object()
+    with pytest.raises(TypeError, match="Add: want a value, an array or a number, got None"):
+        x + None
+    with pytest.raises(TypeError, match="want the name of an output of the step, got 0"):
+        x[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -12,6 +11,7 @@ from ._attributes import attribute_of
 from ._dtypes import BFLOAT16, data_type_of, is_floating
 from ._proto import types_pb2 as types
 from ._program_text import text_of, text_of_tensor
+from ._schema import function_name
 
 Shape = Union[int, Sequence[int]]
 
@@ -74,6 +74,8 @@ class Value:
         return self.name
 
     def _with(self, op: str, first: Any, second: Any) -> "Value":
+        if first is None or second is None:
+            raise TypeError(f"{op}: want a value, an array or a number, got None")
         return self.program.call(op, {"self": first, "mat2" if op == "Matmul" else "other": second})
 
     def __add__(self, other: Any) -> "Value":
@@ -153,6 +155,18 @@ class Program:
         """What calls give arrays for."""
         return tuple(self._inputs)
 
+    @property
+    def outputs(self) -> Dict[str, Value]:
+        """What the call gives, without the gradients that the program asks for. Those of a plan's program have them: its steps
+        compute them, and more steps may use them."""
+        return {output.name: self.value(output.value) for output in self._message.outputs}
+
+    def value(self, name: str) -> Value:
+        """A value by its name: "x", "h", "h.mean"."""
+        if name.partition(".")[0] not in self._names:
+            raise ValueError(f"name: want an input, a step or an output of one, got {name}")
+        return Value(self, types.Tensor(value=name))
+
     def input(self, name: str) -> Value:
         """An input of the call."""
         self._take(name)
@@ -224,7 +238,7 @@ class Program:
         return name
 
     def _numbered(self, op: str) -> str:
-        base = name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", op).lower().replace(".", "_") or "step"
+        base = name = function_name(op).replace(".", "_") or "step"
         while name in self._names:
             self._names[base] += 1
             name = f"{base}_{self._names[base]}"
