@@ -8,6 +8,7 @@ import pytest
 import opserve
 import opserve.aio
 from opserve import _requests
+from opserve._dtypes import BFLOAT16
 
 
 def random(*shape, seed=1):
@@ -102,6 +103,38 @@ def test_numbers_take_the_dtype_of_the_inputs(client, dtype):
     assert client.plan(p, {"x": opserve.Spec((3,), dtype)}).outputs["y"].dtype == dtype
 
 
+def test_functions_of_operators_are_steps(client, arrays):
+    def loss(x, w, b, t):
+        norm = client.ops.layer_norm(client.ops.addmm(b, x, w), normalized_shape=[4])
+        return client.ops.mse_loss(norm["out"], t)
+
+    step = opserve.value_and_grad(loss, "b")
+    assert str(step.program).startswith("addmm = Addmm(self=b, mat1=x, mat2=w)\nlayer_norm = LayerNorm(input=addmm")
+    h = arrays["x"] @ arrays["w"] + arrays["b"]
+    normal = (h - h.mean(1, keepdims=True)) / np.sqrt(h.var(1, keepdims=True) + 1e-5)
+    value, _ = step(client, **arrays)
+    assert value == pytest.approx(np.mean((normal - arrays["t"]) ** 2), rel=1e-4)
+    with pytest.raises(ValueError, match="Relu: want no device for a step of a program"):
+        client.ops.relu(opserve.Program().input("x"), device="cpu:0")
+
+
+@pytest.mark.parametrize("dtype, values", [("u1", [0, 255]), ("i2", [-5, 6]), ("u8", [0, 1 << 63]), ("?", [True, False])])
+def test_constants_of_any_dtype_are_sent(dtype, values):
+    p = opserve.Program()
+    p.call("Embedding", {"weight": p.input("w"), "indices": np.array(values, dtype)})
+    names = {"u1": "u8", "i2": "i16", "u8": "u64", "?": "b8"}
+    assert f"indices={names[dtype]}[2]{{{','.join(map(str, values)).lower()}}}" in str(p)
+
+
+def test_a_constant_of_bfloat16(client):
+    raw = np.array([0x3F80, 0xC040], np.uint16).view(BFLOAT16)  # 1, -3
+    p = opserve.Program()
+    x = p.input("x")
+    p.output(y=x * raw)
+    assert "bf16[2]{1,-3}" in str(p)
+    assert_close(client.execute(p, {"x": np.float32([2, 2])}), {"y": [2, -6]})
+
+
 def test_constants_of_integers(client):
     p = opserve.Program()
     p.output(rows=p.call("Embedding", {"weight": p.input("w"), "indices": [[2, 0]]}))
@@ -144,6 +177,12 @@ def test_plan(client, arrays):
     assert set(plan.program.input_names) == set(arrays)
     assert_close(client.execute(plan.program, arrays), expected(**arrays))
     assert client.plan("Relu", {"self": arrays["x"]}).program is None
+
+
+def test_a_plan_s_numbers_are_short(client):
+    p = opserve.Program()
+    p.output(y=p.input("x") * 0.1)
+    assert str(client.plan(p, {"x": opserve.Spec((3,))}).program) == "mul = Mul(self=x, other=f32[]{0.1})\nreturn y=mul.out"
 
 
 def test_a_plan_s_program_takes_more_steps(client, arrays):
@@ -249,8 +288,22 @@ def test_the_header_is_written_once(client, arrays, monkeypatch):
     for _ in range(3):
         client.execute(p, arrays)
     assert len(written) == 1
-    p.output(h=opserve.Value(p, p.input("z")._tensor))
-    assert "h" in client.execute(p, {**arrays, "z": random(2)}) and len(written) == 2
+    p.output(h=p.value("h"))
+    assert "h" in client.execute(p, arrays) and len(written) == 2
+
+
+def test_a_program_may_change_after_a_call(client):
+    p = opserve.Program()
+    x = p.input("x")
+    p.output(y=x * 2)
+    loss = x.sum()
+    x_array = random(3)
+    assert list(client.execute(p, {"x": x_array})) == ["y"]
+    p.gradient(loss, "x")
+    assert list(client.execute(p, {"x": x_array})) == ["y", "grad_x"]
+    p.call("NoSuchOperator", {"self": x})
+    with pytest.raises(opserve.NotFoundError):
+        client.execute(p, {"x": x_array})
 
 
 def test_what_the_server_says(client, arrays):

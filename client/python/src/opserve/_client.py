@@ -10,6 +10,7 @@ from . import _requests
 from ._arrays import Array
 from ._channel import MAX_ANSWER_BYTES, Channel, Target, Tls
 from ._operators import Operators
+from ._program import program_among
 from ._proto import operator_service_pb2 as api
 from ._proto import statistics_pb2
 from ._requests import Call, Op, Plan, Result
@@ -97,12 +98,17 @@ class Client:
 
     @property
     def ops(self) -> Operators:
-        """Every operator as a function: c.ops.smooth_l1_loss_backward(...)."""
+        """Every operator as a function: c.ops.smooth_l1_loss_backward(...). With a program's values it is a step of the program."""
         if self._ops is None:
             self._ops = Operators(self.operators(), self._call_function)
         return self._ops
 
     def _call_function(self, operator: Operator, inputs: Dict[str, Any], attributes: Dict[str, Any], options: Dict[str, Any]) -> Any:
+        program = program_among(inputs)
+        if program is not None:
+            if options:
+                raise ValueError(f"{operator.name}: want no {', '.join(options)} for a step of a program, got them")
+            return program.call(operator.name, inputs, attributes)
         if len(operator.outputs) != 1:
             return self.execute(operator.name, inputs, attributes, **options)
         output = operator.outputs[0].name

@@ -42,7 +42,7 @@ class Step:
         return result["value"], {name: result[f"grad_{name}"] for name in self.with_respect_to}
 
 
-def value_and_grad(function: Callable[..., Value], wrt: Union[str, Sequence[str]]) -> Step:
+def value_and_grad(function: Callable[..., Any], wrt: Union[str, Sequence[str]]) -> Step:
     """A function's value and its gradients with respect to the parameters `wrt`, computed by a server.
 
         def loss(x, w, b, t):

@@ -189,6 +189,7 @@ class Program:
         values = [attribute_of(key, value) for key, value in {**(attributes or {}), **more}.items() if value is not None]
         step = self._take(name) if name is not None else self._numbered(op)
         self._message.steps.add(name=step, op=op, inputs=tensors, attributes=values)
+        self._encoded.clear()
         return Value(self, types.Tensor(value=step))
 
     def output(self, **values: Value) -> None:
@@ -234,7 +235,6 @@ class Program:
         if name in self._names:
             raise ValueError(f"{name}: want a name of its own among inputs and steps, got it twice")
         self._names[name] = 1
-        self._encoded.clear()
         return name
 
     def _numbered(self, op: str) -> str:
@@ -282,10 +282,15 @@ class Program:
 def apply(op: str, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *, name: Optional[str] = None,
           **more: Any) -> Value:
     """A step of the program that the inputs are values of: Program.call."""
-    for value in inputs.values():
-        if isinstance(value, Value):
-            return value.program.call(op, inputs, attributes, name=name, **more)
-    raise ValueError(f"{op}: want a value of a program among the inputs, got {', '.join(inputs) or 'none'} without one")
+    program = program_among(inputs)
+    if program is None:
+        raise ValueError(f"{op}: want a value of a program among the inputs, got {', '.join(inputs) or 'none'} without one")
+    return program.call(op, inputs, attributes, name=name, **more)
+
+
+def program_among(inputs: Mapping[str, Any]) -> Optional[Program]:
+    """The program that the first value among inputs is of; None without one."""
+    return next((value.program for value in inputs.values() if isinstance(value, Value)), None)
 
 
 def _dims(dims: Sequence[Shape]) -> List[int]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
+import numpy as np
+
 from ._attributes import value_of
 from ._dtypes import short_name
 from ._proto import types_pb2 as types
@@ -42,7 +44,9 @@ def _text_of_step(step: types.Step) -> str:
 
 def _text_of_constant(tensor: types.Tensor) -> str:
     values = tensor.values
-    elements = [*values.floats, *values.ints, *values.uints, *values.bools]
+    # As few digits as tell the number from its neighbours in its own dtype.
+    number = float if tensor.dtype in (types.DATA_TYPE_UNSPECIFIED, types.DATA_TYPE_FLOAT64) else np.float32
+    elements = [*(float(str(number(value))) for value in values.floats), *values.ints, *values.uints, *values.bools]
     if not tensor.dtype and not tensor.shape:
         return _joined(elements)
     dtype = short_name(tensor.dtype or types.DATA_TYPE_FLOAT32)
