@@ -63,7 +63,8 @@ class Program::Resolver {
     CountConstants();
     for (const ProgramSource::Step& step : source.steps) OPSERVE_RETURN_IF_ERROR(AddStep(step));
     if (source.gradients.has_value()) OPSERVE_RETURN_IF_ERROR(AddGradients(*source.gradients));
-    return AddOutputs();
+    OPSERVE_RETURN_IF_ERROR(AddOutputs());
+    return CheckAllNamed();
   }
 
  private:
@@ -72,6 +73,7 @@ class Program::Resolver {
       OPSERVE_RETURN_IF_ERROR(CheckNewName(name, "inputs", values_.contains(name)));
       values_.emplace(name, next_value_++);
     }
+    is_named_.assign(program_.source_.inputs.size(), false);
     return absl::OkStatus();
   }
 
@@ -121,9 +123,9 @@ class Program::Resolver {
     return resolved;
   }
 
-  absl::StatusOr<int> Find(std::string_view name, std::string_view parameter) const {
+  absl::StatusOr<int> Find(std::string_view name, std::string_view parameter) {
     const auto found = values_.find(ToAbsl(name));
-    if (found != values_.end()) return found->second;
+    if (found != values_.end()) return Named(found->second);
     std::vector<std::string_view> names;
     for (const auto& [known, value] : values_) names.push_back(known);
     std::sort(names.begin(), names.end());
@@ -133,10 +135,11 @@ class Program::Resolver {
                             Quoted(name));
   }
 
-  absl::StatusOr<int> FindInput(std::string_view name, std::string_view parameter) const {
+  absl::StatusOr<int> FindInput(std::string_view name, std::string_view parameter) {
     const std::vector<std::string>& inputs = program_.source_.inputs;
-    const auto found = std::find(inputs.begin(), inputs.end(), name);
-    if (found != inputs.end()) return static_cast<int>(found - inputs.begin());
+    const auto found = values_.find(ToAbsl(name));
+    if (found != values_.end() && static_cast<size_t>(found->second) < inputs.size())
+      return Named(found->second);
     return UnknownParameter(
         parameter, absl::StrCat("an input of the program", DidYouMean(name, inputs)), Quoted(name));
   }
@@ -181,7 +184,22 @@ class Program::Resolver {
     return absl::OkStatus();
   }
 
+  int Named(int value) {
+    if (static_cast<size_t>(value) < is_named_.size()) is_named_[static_cast<size_t>(value)] = true;
+    return value;
+  }
+
+  // An input that nothing names is a mistake.
+  absl::Status CheckAllNamed() const {
+    const auto unnamed = std::find(is_named_.begin(), is_named_.end(), false);
+    if (unnamed == is_named_.end()) return absl::OkStatus();
+    return UnknownParameter(
+        program_.source_.inputs[static_cast<size_t>(unnamed - is_named_.begin())],
+        "an input that a step, an output or the gradient names", "one that none of them names");
+  }
+
   Program& program_;
+  std::vector<bool> is_named_;  // of each input
   int next_value_ = 0;
   absl::flat_hash_map<std::string, int> values_;
 };
@@ -195,6 +213,17 @@ absl::Status CheckProgramCount(std::string_view parameter, size_t count, size_t 
                     .got = absl::StrCat(count)});
 }
 
+Program::Program(ProgramSource source)
+    : Operator{.name = kProgramName,
+               .summary = "Several operators in one call.",
+               .description = {},
+               .inputs = {},
+               .attributes = {},
+               .outputs = {},
+               .support = {},
+               .infer = InferProgram},
+      source_(std::move(source)) {}
+
 absl::StatusOr<std::shared_ptr<const Program>> Program::Make(ProgramSource source) {
   const std::shared_ptr<Program> program(new Program(std::move(source)));
   const absl::Status status = Resolver(*program).Resolve();
@@ -204,8 +233,6 @@ absl::StatusOr<std::shared_ptr<const Program>> Program::Make(ProgramSource sourc
 }
 
 void Program::MakeSchema() {
-  name = kProgramName;
-  summary = "Several operators in one call.";
   for (const std::string& input : source_.inputs)
     input_params_.push_back({.name = input, .summary = {}, .shape = {}, .dtypes = kAnyDType});
   for (const std::string& output : output_names_)
@@ -213,7 +240,6 @@ void Program::MakeSchema() {
   inputs = input_params_;
   outputs = output_params_;
   support.fill(kAnyDType);
-  infer = InferProgram;
 }
 
 const Program* AsProgram(const Operator& op) {

@@ -110,7 +110,7 @@ class Program : public Operator {
 
  private:
   class Resolver;
-  explicit Program(ProgramSource source) : Operator(), source_(std::move(source)) {}
+  explicit Program(ProgramSource source);
   void MakeSchema();
 
   ProgramSource source_;

@@ -145,7 +145,7 @@ absl::StatusOr<ProgramText::Gradient> GradientOfJson(const Json& json) {
   if (json.contains("seed")) {
     OPSERVE_ASSIGN_OR_RETURN(gradient.seed, StringIn(json, "seed"));
   }
-  const char* const kNames = "with_respect_to";
+  constexpr char kNames[] = "with_respect_to";
   if (!json.contains(kNames) || !json[kNames].is_array())
     return MissingParameter(kNames, "a list of inputs");
   for (const Json& name : json[kNames]) gradient.with_respect_to.push_back(TextOf(name));

@@ -54,6 +54,7 @@ pub(crate) fn header<T>(call: &Call<T>, mut describe: impl FnMut(&T) -> Result<p
         outputs,
         device: call.device.clone(),
         report_execution: call.report,
+        ..Default::default()
     })
 }
 
