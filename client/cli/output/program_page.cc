@@ -75,7 +75,7 @@ std::string ProgramDot(const client::Program& program) {
   };
   // The step behind a value; an input of the call where there is none.
   const auto source_of = [&](const std::string& value) {
-    const std::string step = value.substr(0, value.find('.'));
+    std::string step = value.substr(0, value.find('.'));
     add(step, "shape=ellipse");
     return step;
   };
