@@ -63,8 +63,7 @@ class Program::Resolver {
     CountConstants();
     for (const ProgramSource::Step& step : source.steps) OPSERVE_RETURN_IF_ERROR(AddStep(step));
     if (source.gradients.has_value()) OPSERVE_RETURN_IF_ERROR(AddGradients(*source.gradients));
-    OPSERVE_RETURN_IF_ERROR(AddOutputs());
-    return CheckAllNamed();
+    return AddOutputs();
   }
 
  private:
@@ -73,7 +72,6 @@ class Program::Resolver {
       OPSERVE_RETURN_IF_ERROR(CheckNewName(name, "inputs", values_.contains(name)));
       values_.emplace(name, next_value_++);
     }
-    is_named_.assign(program_.source_.inputs.size(), false);
     return absl::OkStatus();
   }
 
@@ -123,9 +121,9 @@ class Program::Resolver {
     return resolved;
   }
 
-  absl::StatusOr<int> Find(std::string_view name, std::string_view parameter) {
+  absl::StatusOr<int> Find(std::string_view name, std::string_view parameter) const {
     const auto found = values_.find(ToAbsl(name));
-    if (found != values_.end()) return Named(found->second);
+    if (found != values_.end()) return found->second;
     std::vector<std::string_view> names;
     for (const auto& [known, value] : values_) names.push_back(known);
     std::sort(names.begin(), names.end());
@@ -135,11 +133,11 @@ class Program::Resolver {
                             Quoted(name));
   }
 
-  absl::StatusOr<int> FindInput(std::string_view name, std::string_view parameter) {
+  absl::StatusOr<int> FindInput(std::string_view name, std::string_view parameter) const {
     const std::vector<std::string>& inputs = program_.source_.inputs;
     const auto found = values_.find(ToAbsl(name));
     if (found != values_.end() && static_cast<size_t>(found->second) < inputs.size())
-      return Named(found->second);
+      return found->second;
     return UnknownParameter(
         parameter, absl::StrCat("an input of the program", DidYouMean(name, inputs)), Quoted(name));
   }
@@ -184,22 +182,7 @@ class Program::Resolver {
     return absl::OkStatus();
   }
 
-  int Named(int value) {
-    if (static_cast<size_t>(value) < is_named_.size()) is_named_[static_cast<size_t>(value)] = true;
-    return value;
-  }
-
-  // An input that nothing names is a mistake.
-  absl::Status CheckAllNamed() const {
-    const auto unnamed = std::find(is_named_.begin(), is_named_.end(), false);
-    if (unnamed == is_named_.end()) return absl::OkStatus();
-    return UnknownParameter(
-        program_.source_.inputs[static_cast<size_t>(unnamed - is_named_.begin())],
-        "an input that a step, an output or the gradient names", "one that none of them names");
-  }
-
   Program& program_;
-  std::vector<bool> is_named_;  // of each input
   int next_value_ = 0;
   absl::flat_hash_map<std::string, int> values_;
 };

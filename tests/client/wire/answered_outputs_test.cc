@@ -94,8 +94,8 @@ TEST(AnsweredOutputsTest, TogetherTheyAreWhatACallMayHave) {
   EXPECT_THAT(Complaint({one, Changed([](v1::Tensor& output) { output.set_name("b"); })}),
               HasSubstr("b: want a raw_index below 2 that is its own, got 0"));
   std::vector<v1::Tensor> many;
-  for (int i = 0; i < 65; ++i) many.push_back(Output(std::to_string(i), {0}));
-  EXPECT_THAT(Complaint(many), HasSubstr("outputs: want at most 64, got more"));
+  for (size_t i = 0; i <= kMaxOutputs; ++i) many.push_back(Output(std::to_string(i), {0}));
+  EXPECT_THAT(Complaint(many), HasSubstr("outputs: want at most 1024, got more"));
   const AskedOutputs nothing;
   AnsweredOutputs planned("Plan", nothing);
   EXPECT_THAT(planned.Describe(Output("a", {int64_t{1} << 60})), testing::IsOk());

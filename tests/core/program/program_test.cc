@@ -199,18 +199,6 @@ TEST_F(ProgramTest, NamesTheOutputOfAnError) {
   ExpectError(error_of({{"", "h"}}), ErrorReason::kMissingParameter, "outputs");
 }
 
-TEST_F(ProgramTest, RefusesInputsThatNothingNames) {
-  const Tensors inputs = {{"x", Random({4})}, {"typo", Random({4})}};
-  ExpectError(
-      ErrorOf(SourceOf(inputs, {StepOf("h", "Relu", {{"self", "x"}})}, {{"y", "h"}}), inputs),
-      ErrorReason::kUnknownParameter, "typo");
-  EXPECT_THAT(RunProgram(*engine_,
-                         SourceOf(inputs, {StepOf("h", "Relu", {{"self", "x"}})},
-                                  {{"y", "h"}, {"same", "typo"}}),
-                         inputs),
-              testing::IsOk());
-}
-
 TEST_F(ProgramTest, BoundsItsSteps) {
   const Tensors inputs = {{"x", Random({1})}};
   std::vector<ProgramSource::Step> steps;

@@ -182,9 +182,8 @@ class Generator {
   std::vector<ProgramSource::Step> steps_;
 };
 
-// A typed program in float64, by the references; the values of its outputs.
-std::vector<TestTensor> Evaluate(const ProgramPlan& plan, const Tensors& inputs) {
-  const TypedProgram& program = plan.program();
+// Inputs and constants in float64; the results of steps are not made yet.
+std::vector<TestTensor> GivenValues(const TypedProgram& program, const Tensors& inputs) {
   std::vector<TestTensor> values;
   for (const TypedProgram::Value& value : program.values) {
     if (value.input >= 0) {
@@ -197,31 +196,40 @@ std::vector<TestTensor> Evaluate(const ProgramPlan& plan, const Tensors& inputs)
       values.emplace_back(TensorDesc::Dense(DType::kFloat64, value.desc.shape));
     }
   }
+  return values;
+}
+
+TestTensor Viewed(const TestTensor& source, const TensorDesc& seen) {
+  std::vector<double> elements;
+  testing::ForEachOffset(seen.shape, seen.strides, [&](int64_t offset) {
+    elements.push_back(source.At(offset + seen.storage_offset));
+  });
+  return TestTensor::Of(DType::kFloat64, seen.shape, elements);
+}
+
+std::vector<testing::Reference> Evaluate(const OpCall& call, const TypedProgram::Step& step,
+                                         const std::vector<TestTensor>& values) {
+  OpCase op_case;
+  op_case.op = call.op;
+  op_case.attributes.assign(call.attributes.begin(), call.attributes.end());
+  for (size_t i = 0; i < step.sources.size(); ++i) {
+    op_case.inputs.emplace_back();
+    if (step.sources[i] >= 0)
+      op_case.inputs.back() = Viewed(values[static_cast<size_t>(step.sources[i])], *call.inputs[i]);
+  }
+  // To float32 and back would round.
+  if (call.op->name == "Cast") return {{.values = op_case.inputs[0]->Values(), .magnitudes = {}}};
+  return testing::ReferenceOf(op_case);
+}
+
+// A typed program in float64, by the references; the values of its outputs.
+std::vector<TestTensor> Evaluate(const ProgramPlan& plan, const Tensors& inputs) {
+  const TypedProgram& program = plan.program();
+  std::vector<TestTensor> values = GivenValues(program, inputs);
   for (size_t s = 0; s < program.steps.size(); ++s) {
     const TypedProgram::Step& step = program.steps[s];
-    const OpCall& call = plan.steps()[s].plan.call;
-    OpCase op_case;
-    op_case.op = call.op;
-    op_case.attributes.assign(call.attributes.begin(), call.attributes.end());
-    for (size_t i = 0; i < step.sources.size(); ++i) {
-      if (step.sources[i] < 0) {
-        op_case.inputs.emplace_back();
-        continue;
-      }
-      const TensorDesc& seen = *call.inputs[i];
-      const TestTensor& source = values[static_cast<size_t>(step.sources[i])];
-      std::vector<double> elements;
-      testing::ForEachOffset(seen.shape, seen.strides, [&](int64_t offset) {
-        elements.push_back(source.At(offset + seen.storage_offset));
-      });
-      op_case.inputs.emplace_back(TestTensor::Of(DType::kFloat64, seen.shape, elements));
-    }
-    // To float32 and back would round.
-    const bool is_copy = call.op->name == "Cast";
     const std::vector<testing::Reference> results =
-        is_copy ? std::vector<testing::Reference>{{.values = op_case.inputs[0]->Values(),
-                                                   .magnitudes = {}}}
-                : testing::ReferenceOf(op_case);
+        Evaluate(plan.steps()[s].plan.call, step, values);
     for (size_t o = 0; o < results.size(); ++o) {
       const auto at = static_cast<size_t>(step.value_of(o));
       values[at] =
