@@ -19,7 +19,7 @@ AttributeValue DTypeChoice(DType dtype) { return std::string(DTypeName(dtype)); 
 
 int ProgramBuilder::AddInput(std::string name, TensorDesc desc) {
   const auto index = static_cast<int>(program_.values.size());
-  names_.insert(name);
+  names_.emplace(name, 1);
   program_.values.push_back({.name = std::move(name), .desc = std::move(desc), .input = index});
   return index;
 }
@@ -44,9 +44,7 @@ absl::StatusOr<int> ProgramBuilder::Add(std::string_view name, OpCall call,
                                         absl::InlinedVector<int, 4> sources) {
   const absl::Status status = PlanCall(call);
   if (!status.ok()) return WithStep(status, name);
-  std::string unique(name);
-  for (int number = 2; !names_.insert(unique).second; ++number)
-    unique = absl::StrCat(ToAbsl(name), "_", number);
+  std::string unique = UniqueName(name);
   const auto first = static_cast<int>(program_.values.size());
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     program_.values.push_back({.name = absl::StrCat(unique, ".", ToAbsl(call.op->outputs[i].name)),
@@ -58,6 +56,20 @@ absl::StatusOr<int> ProgramBuilder::Add(std::string_view name, OpCall call,
                             .sources = std::move(sources),
                             .first_value = first});
   return first;
+}
+
+// Goes on from the last number: a value may be used by thousands of steps.
+std::string ProgramBuilder::UniqueName(std::string_view name) {
+  const auto [taken, is_new] = names_.emplace(name, 1);
+  if (is_new) return taken->first;
+  int number = taken->second;
+  std::string unique;
+  do {
+    unique = absl::StrCat(ToAbsl(name), "_", ++number);
+  } while (names_.contains(unique));
+  names_[std::string(name)] = number;
+  names_.emplace(unique, 1);
+  return unique;
 }
 
 absl::StatusOr<ValueView> ProgramBuilder::Apply(std::string_view step, std::string_view op,

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "core/program/typed_program.h"
 
@@ -58,11 +58,12 @@ class ProgramBuilder {
                                       std::span<const TensorParam> names) &&;
 
  private:
+  std::string UniqueName(std::string_view name);
   void DropUnused();
 
   const Profile profile_;
   TypedProgram program_;
-  absl::flat_hash_set<std::string> names_;
+  absl::flat_hash_map<std::string, int> names_;  // and the last number behind each
 };
 
 }  // namespace opserve

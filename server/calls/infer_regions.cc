@@ -30,7 +30,7 @@ absl::StatusOr<LocalUser> RequireLocalUser(std::optional<uid_t> user, ClientId t
                     .parameter = "shared memory",
                     .want = "a client on this machine, by a loopback address or a unix socket that "
                             "no other user has connected to",
-                    .got = "one of whom the server cannot tell which user it is"});
+                    .got = "one whose user the server cannot find out"});
 }
 
 absl::StatusOr<std::vector<InferRegions::Place>> InferRegions::FindAll(

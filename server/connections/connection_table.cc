@@ -16,7 +16,7 @@ constexpr absl::Duration kLongestBar = absl::Minutes(1);
 constexpr absl::Duration kUnixBar = absl::Milliseconds(500);
 // What a client did is forgotten so long after it did so last, and after its bar was over.
 constexpr absl::Duration kMemory = absl::Minutes(1);
-// Two users and root: of more there is no telling either.
+// Two users and root: with more, connections cannot be told apart either.
 constexpr size_t kToldUsers = 3;
 constexpr uid_t kRoot = 0;
 

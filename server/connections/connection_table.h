@@ -119,7 +119,7 @@ class ConnectionTable {
   // Of IP addresses, and those that cannot be told apart.
   absl::flat_hash_map<PeerAddress, std::shared_ptr<Connection>> by_peer_ ABSL_GUARDED_BY(mutex_);
   Connections others_ ABSL_GUARDED_BY(mutex_);
-  // Who has connected by unix sockets; nullopt: somebody of whom there is no telling. At most
+  // Users that have connected by unix sockets; nullopt: one that could not be found out. At most
   // three.
   absl::flat_hash_set<std::optional<uid_t>> unix_users_ ABSL_GUARDED_BY(mutex_);
 };

@@ -10,7 +10,7 @@
 namespace opserve::server {
 
 // By SO_PEERCRED of a unix socket; by the kernel's list of sockets of TCP over loopback. nullopt
-// where there is no telling: the peer is another machine, or has closed its end, or its user has no
+// where that does not tell: the peer is another machine, or has closed its end, or its user has no
 // number here. Takes as long as there are sockets.
 std::optional<uid_t> PeerUser(int socket);
 

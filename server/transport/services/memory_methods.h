@@ -12,7 +12,7 @@ namespace opserve::server {
 using MemoryMethod = absl::Status(const ExecuteContext& with, const Caller& caller,
                                   const grpc::ByteBuffer& request, grpc::ByteBuffer& response);
 
-// The client's regions; none where there is no shared memory, or no telling whose.
+// The client's regions; none where there is no shared memory, or the client's user is unknown.
 MemoryMethod AnswerRegionStatus;
 // Errors: RegisterRegion's.
 MemoryMethod AnswerRegister;

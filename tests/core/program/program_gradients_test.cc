@@ -192,6 +192,25 @@ TEST_F(ProgramGradientsTest, SumWhatAllUsesOfAValueGive) {
        StepOf("y", "Mul", {{"self", "u"}, {"other", "a"}})});
 }
 
+TEST_F(ProgramGradientsTest, SumThousandsOfUses) {
+  constexpr int kUses = 2000;
+  const Tensors inputs = {{"x", TestTensor::Of(DType::kFloat32, {2}, {1, -1})}};
+  std::vector<ProgramSource::Step> steps;
+  std::string sum = "x";
+  for (int i = 0; i < kUses; ++i) {
+    const std::string number = std::to_string(i);
+    steps.push_back(StepOf("r" + number, "Relu", {{"self", "x"}}));
+    steps.push_back(StepOf("a" + number, "Add", {{"self", sum}, {"other", "r" + number}}));
+    sum = "a" + number;
+  }
+  steps.push_back(StepOf("y", "ReduceSum", {{"self", sum}}, {{"dims", List{}}}));
+  ProgramSource source = SourceOf(inputs, std::move(steps), {{"y", "y"}});
+  source.gradients = {.of = "y", .with_respect_to = {"x"}, .seed = ""};
+  const absl::StatusOr<Results> results = RunProgram(*engine_, source, inputs);
+  ASSERT_THAT(results, testing::IsOk());
+  EXPECT_EQ(results->at("grad_x").Values(), (std::vector<double>{kUses + 1, 1}));
+}
+
 TEST_F(ProgramGradientsTest, PassThroughViews) {
   ProgramSource::Step transposed = StepOf("y", "Tanh", {{"self", "a"}});
   transposed.arguments[0].has_strides = true;
