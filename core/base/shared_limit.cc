@@ -5,7 +5,8 @@
 namespace opserve {
 
 SharedLimit::Verdict SharedLimit::Check(ClientId client, int64_t amount) const {
-  if (amount > limit_ - used_) return Verdict::kFull;
+  // An amount below nothing is a sum that went round: it must not give back what others hold.
+  if (amount < 0 || amount > limit_ - used_) return Verdict::kFull;
   if (client == ClientId::kNone || share_ >= 1) return Verdict::kGranted;
   return amount <= MostOf(client) - used_by(client) ? Verdict::kGranted : Verdict::kShare;
 }

@@ -1,6 +1,7 @@
 #include "server/calls/infer_regions.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 #include <utility>
 
@@ -11,6 +12,9 @@
 
 namespace opserve::server {
 namespace {
+
+// Of one request's inputs. An object may be of any size that a number holds, without any memory.
+constexpr uint64_t kMostInputBytes = uint64_t{1} << 48;
 
 // What copying takes, about.
 constexpr int64_t kBytesPerNanosecond = 4;
@@ -60,7 +64,16 @@ absl::Status InferRegions::Find(const NamedRegionTable* table, AskLocalUser ask,
   OPSERVE_ASSIGN_OR_RETURN(from_, FindAll(*table, who, std::move(parts.shared_inputs)));
   OPSERVE_ASSIGN_OR_RETURN(to_, FindAll(*table, who, std::move(parts.shared_outputs)));
   request_inputs_ = parts.inputs;
-  for (const Place& place : from_) input_bytes_ += static_cast<size_t>(place.tensor.byte_size);
+  for (const Place& place : from_) {
+    const uint64_t left = kMostInputBytes - input_bytes_;
+    if (place.tensor.byte_size > left) {
+      return OutOfRange(place.tensor.name,
+                        absl::StrCat("a shared_memory_byte_size of at most ", left,
+                                     " beside those of the other inputs"),
+                        absl::StrCat(place.tensor.byte_size));
+    }
+    input_bytes_ += static_cast<size_t>(place.tensor.byte_size);
+  }
   call = std::move(parts.call);
   return absl::OkStatus();
 }

@@ -37,7 +37,7 @@ class InferRegions {
   // Takes what says where they are out of `call`, a request as SplitInferHeader leaves it, and
   // looks the regions up. Without a `table` (nullptr) it is left for DecodeInferRequest to refuse.
   // Errors: SeparateShared's, `ask`'s, 161002 naming the tensor for a region that the client has
-  // not or that is too short.
+  // not or that is too short, and for more bytes of inputs than any machine has.
   absl::Status Find(const NamedRegionTable* table, AskLocalUser ask, std::string& call);
 
   // What ReadInputs will take.

@@ -1,5 +1,8 @@
 #include "core/base/shared_limit.h"
 
+#include <cstdint>
+#include <limits>
+
 #include "gtest/gtest.h"
 #include "tests/base/clients.h"
 
@@ -66,6 +69,13 @@ TEST(SharedLimitTest, TheProcessItselfMayHoldAll) {
   SharedLimit limit(100, 0.5);
   EXPECT_EQ(limit.Take(ClientId::kNone, 100), Verdict::kGranted);
   EXPECT_EQ(limit.Take(ClientId::kNone, 1), Verdict::kFull);
+}
+
+TEST(SharedLimitTest, LessThanNothingIsRefused) {
+  SharedLimit limit(10, 1);
+  EXPECT_EQ(limit.Take(ClientId::kNone, -1), Verdict::kFull);
+  EXPECT_EQ(limit.Take(kFirst, std::numeric_limits<int64_t>::min()), Verdict::kFull);
+  EXPECT_EQ(limit.used(), 0);
 }
 
 TEST(SharedLimitTest, NothingCanAlwaysBeTaken) {

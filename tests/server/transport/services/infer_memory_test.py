@@ -185,6 +185,21 @@ class GrpcTest(MemoryTest):
                 self.refused(INVALID, words, "ModelInfer", relu(2, where, out))
         self.assertEqual(path.read_bytes(), bytes(64))
 
+    def test_objects_larger_than_any_memory(self):
+        """Their sizes count as they are, and do not add up to less than nothing."""
+        self.serve(FLAG)
+        path = self.object(floats(1.0, 2.0))
+        huge = (1 << 63) - 4096
+        os.truncate(path, huge)
+        self.register("r", path.name, huge)
+        inputs = [field(1, name) + field(2, "FP32") + packed(3, [2]) + place(4, "r", huge) for name in ("self", "other")]
+        for request in (relu(2, place(4, "r", huge)), field(1, "Mul") + b"".join(field(5, each) for each in inputs)):
+            self.refused(INVALID, "self: want a shared_memory_byte_size of at most", "ModelInfer", request)
+        some = place(4, "r", 1 << 47)
+        two = b"".join(field(5, field(1, name) + field(2, "FP32") + packed(3, [2]) + some) for name in ("self", "other"))
+        self.refused(grpc.StatusCode.RESOURCE_EXHAUSTED, "want", "ModelInfer", field(1, "Mul") + two)
+        self.assertEqual(fields(self.call("ModelInfer", relu(2, place(4, "r", 8))))[6], [floats(1.0, 2.0)])
+
     def test_what_is_wrong_with_a_registration(self):
         self.serve(FLAG)
         path = self.object(bytes(64))
