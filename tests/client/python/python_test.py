@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 import toolchains
 
 PACKAGE = ROOT / "client/python"
-NEEDED = ("grpc", "google.protobuf", "numpy", "pytest")
+NEEDED = ("grpc", "google.protobuf", "numpy", "onnx", "pytest")
 
 
 def has(python, module):
