@@ -87,10 +87,12 @@ func (e *Error) of(operator, parameter string) *Error {
 const maxTextBytes = 2048
 
 // printable is a server's text without what a terminal would act on, and cut where it is too long.
-func printable(text string) string {
+func printable(text string) string { return printableUpTo(text, maxTextBytes) }
+
+func printableUpTo(text string, maxBytes int) string {
 	var out strings.Builder
 	for i, r := range text {
-		if out.Len() >= maxTextBytes {
+		if out.Len() >= maxBytes {
 			out.WriteString("…")
 			break
 		}

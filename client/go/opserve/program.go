@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	pb "opserve.dev/go/opserve/v1"
 )
@@ -186,19 +185,11 @@ func appendValue(values *pb.TensorValues, element any) {
 	}
 }
 
-func (v Value) String() string {
-	text := v.tensor.GetValue()
-	if v.tensor.GetValues() != nil {
-		text = "constant"
-	}
-	if len(v.tensor.GetShape()) > 0 || v.tensor.GetScalar() {
-		text += fmt.Sprint(v.tensor.GetShape())
-	}
-	if len(v.tensor.GetStrides()) > 0 {
-		text += fmt.Sprintf(".strides%v+%d", v.tensor.GetStrides(), v.tensor.GetStorageOffset())
-	}
-	return text
-}
+// String is the value as the text of a program has it: "x", "conv.mean", "w[2,3].strides(1,2)", "f32[2]{1,2}".
+func (v Value) String() string { return valueText(v.tensor) }
+
+// String is the program as a file of `opserve program` has it: a line for each step, the gradient that it asks for, and its outputs.
+func (p *Program) String() string { return programText(&p.message) }
 
 // A ProgramPlan is a program as it runs: with the steps that compute gradients, without those on which no output depends.
 type ProgramPlan struct {
@@ -208,15 +199,5 @@ type ProgramPlan struct {
 	Call *pb.Call
 }
 
-// String is a line for each step.
-func (p *ProgramPlan) String() string {
-	var text strings.Builder
-	for _, step := range p.Call.GetProgram().GetSteps() {
-		arguments := make([]string, 0, len(step.GetInputs()))
-		for _, input := range step.GetInputs() {
-			arguments = append(arguments, input.GetName()+"="+Value{tensor: input}.String())
-		}
-		fmt.Fprintf(&text, "%s = %s(%s)\n", step.GetName(), step.GetOp(), strings.Join(arguments, ", "))
-	}
-	return text.String()
-}
+// String is what `opserve program show` prints: a line for each step, and the outputs. It is a program, and can be run.
+func (p *ProgramPlan) String() string { return programText(p.Call.GetProgram()) }
