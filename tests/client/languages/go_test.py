@@ -14,6 +14,7 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 
 import running_server
 import toolchains
+import training_losses
 
 MODULE = ROOT / "client/go"
 GO = (1, 26)
@@ -91,19 +92,13 @@ def check_guide(told):
         sys.exit(f"client/go/examples/guide prints\n{told}and not\n" + "\n".join(promised))
 
 
-def check_training(told):
-    losses = [float(loss) for loss in re.findall(r"^step \d+ loss (.*)$", told, re.MULTILINE)]
-    if len(losses) != 5 or losses[0] < 1 or losses[-1] > 0.2:
-        sys.exit(f"client/go/examples/training prints\n{told}and not five losses that fall from above 1 to below 0.2")
-
-
 def check_examples(folder):
     with running_server.running_server(folder) as address:
         for name, wanted in (("gradient", GRADIENT), ("session", SESSION)):
             told = go("run", f"./examples/{name}", address)
             if told != wanted:
                 sys.exit(f"client/go/examples/{name} prints\n{told}and not\n{wanted}")
-        check_training(go("run", "./examples/training", address))
+        training_losses.check("client/go/examples/training", go("run", "./examples/training", address))
         check_guide(go("run", "./examples/guide", address))
 
 

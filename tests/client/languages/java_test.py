@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 
 import running_server
 import toolchains
+import training_losses
 
 PROJECT = ROOT / "client/java"
 LEAST_JAVA = 17
@@ -28,6 +29,7 @@ PROGRAMS = {  # module and class: what it prints first
     ("examples", "dev.opserve.examples.Resident"): "out -1.342 -0.447 0.447 1.342 -1.342 -0.447 0.447 1.342\n",
     ("kotlin", "GradientKt"): GRADIENT + "beta: want >= 0, got -1\n",
 }
+TRAINING = "dev.opserve.examples.Training"
 
 
 def check_tools():
@@ -60,12 +62,17 @@ def build():
     print(*re.findall(r"Tests run: .*", told), sep="\n")
 
 
+def printed_by(module, program, address):
+    target = PROJECT / module / "target"
+    path = f"{target / 'classes'}:{(target / 'classpath').read_text(encoding='utf-8')}"
+    return subprocess.run(["java", "-cp", path, program, address], text=True, stdout=subprocess.PIPE, check=True).stdout
+
+
 def run_programs():
     with tempfile.TemporaryDirectory() as folder, running_server.running_server(pathlib.Path(folder)) as address:
+        training_losses.check(TRAINING, printed_by("examples", TRAINING, address))
         for (module, program), wanted in PROGRAMS.items():
-            target = PROJECT / module / "target"
-            path = f"{target / 'classes'}:{(target / 'classpath').read_text(encoding='utf-8')}"
-            printed = subprocess.run(["java", "-cp", path, program, address], text=True, stdout=subprocess.PIPE, check=True).stdout
+            printed = printed_by(module, program, address)
             if not printed.startswith(wanted):
                 sys.exit(f"{program}: want {wanted!r}, got {printed!r}")
 

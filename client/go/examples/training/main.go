@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log"
 	"math"
-	"math/rand/v2"
 	"os"
 	"time"
 
@@ -62,10 +61,10 @@ func run(target string) error {
 		return err
 	}
 	defer client.Close()
-	random := rand.New(rand.NewPCG(1, 2))
-	learned, program := weights(random), opserve.WithProgram(model())
+	random := xorshift(1)
+	learned, program := weights(&random), opserve.WithProgram(model())
 	for step := range steps {
-		x, labels := samples(random)
+		x, labels := samples(&random)
 		inputs := opserve.Inputs{"x": opserve.TensorOf(x, batch, 1, size, size), "classes": opserve.TensorOf(labels)}
 		for name, values := range learned {
 			inputs[name] = opserve.TensorOf(values, shapes[name]...)
@@ -92,8 +91,28 @@ func run(target string) error {
 	return nil
 }
 
+// xorshift is Marsaglia's generator of 32 bits, whose numbers the examples of all languages draw.
+type xorshift uint32
+
+// uniform is from 0 to 1.
+func (x *xorshift) uniform() float64 {
+	*x ^= *x << 13
+	*x ^= *x >> 17
+	*x ^= *x << 5
+	return float64(*x) / (1 << 32)
+}
+
+// normal nearly is: the sum of twelve numbers whose variances are a twelfth.
+func (x *xorshift) normal() float64 {
+	sum := -6.0
+	for range 12 {
+		sum += x.uniform()
+	}
+	return sum
+}
+
 // weights are what learning begins with.
-func weights(random *rand.Rand) map[string][]float32 {
+func weights(random *xorshift) map[string][]float32 {
 	learned := map[string][]float32{}
 	for name, shape := range shapes {
 		count := 1
@@ -103,10 +122,10 @@ func weights(random *rand.Rand) map[string][]float32 {
 		learned[name] = make([]float32, count)
 	}
 	for i := range learned["kernel"] {
-		learned["kernel"][i] = float32(random.NormFloat64() / 3)
+		learned["kernel"][i] = float32(random.normal() / 3)
 	}
 	for i := range learned["w"] {
-		learned["w"][i] = float32(random.NormFloat64() / math.Sqrt(features))
+		learned["w"][i] = float32(random.normal() / math.Sqrt(features))
 	}
 	for i := range learned["gamma"] {
 		learned["gamma"][i] = 1
@@ -115,14 +134,14 @@ func weights(random *rand.Rand) map[string][]float32 {
 }
 
 // samples are noisy pictures with stripes: across, down, and along either diagonal.
-func samples(random *rand.Rand) (x []float32, labels []int64) {
+func samples(random *xorshift) (x []float32, labels []int64) {
 	directions := [classes][2]int{{0, 1}, {1, 0}, {1, 1}, {1, size - 1}}
 	for range batch {
-		class, phase := random.IntN(classes), random.Float64()*2*math.Pi
+		class, phase := int(random.uniform()*classes), random.uniform()*2*math.Pi
 		labels = append(labels, int64(class))
 		for i := range size * size {
 			along := directions[class][0]*(i/size) + directions[class][1]*(i%size)
-			x = append(x, float32(math.Sin(float64(along)*math.Pi/2+phase)+0.3*random.NormFloat64()))
+			x = append(x, float32(math.Sin(float64(along)*math.Pi/2+phase)+0.3*random.normal()))
 		}
 	}
 	return x, labels

@@ -5,18 +5,23 @@ import dev.opserve.v1.BoolList;
 import dev.opserve.v1.DoubleList;
 import dev.opserve.v1.Int64List;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
 
 /**
- * An operator with its inputs and attributes, by the names that its schema has. It can be planned, executed, batched, and run in a
+ * An operator, or a {@link Program}, with its inputs and attributes, by the names that its schema has. It can be planned, executed, batched, and run in a
  * session, as often as is wanted.
  *
  * <p>Its methods change it and return it. Once it is complete any number of threads may use it.
  */
 public class Call {
+  private static final String PROGRAM = "Program";
+
   private final String op;
+  /** Null where the call is of an operator. */
+  private final dev.opserve.v1.Program program;
   private final Map<String, Input> inputs = new LinkedHashMap<>();
   private final Map<String, Attribute> attributes = new LinkedHashMap<>();
   private final Map<String, Input> outputs = new LinkedHashMap<>();
@@ -30,7 +35,12 @@ public class Call {
    * @param op the operator's name
    */
   protected Call(String op) {
-    this.op = Objects.requireNonNull(op, "op");
+    this(Objects.requireNonNull(op, "op"), null);
+  }
+
+  private Call(String op, dev.opserve.v1.Program program) {
+    this.op = op;
+    this.program = program;
   }
 
   /**
@@ -41,6 +51,16 @@ public class Call {
    */
   public static Call of(String op) {
     return new Call(op);
+  }
+
+  /**
+   * A call of a program, as it is now.
+   *
+   * @param program the program
+   * @return a call without inputs
+   */
+  public static Call of(Program program) {
+    return new Call(PROGRAM, program.toProto());
   }
 
   /**
@@ -236,7 +256,7 @@ public class Call {
 
   /** The same inputs and attributes; outputs as the operator infers them. */
   final Call withoutOutputs() {
-    Call other = new Call(op);
+    Call other = new Call(op, program);
     other.inputs.putAll(inputs);
     other.attributes.putAll(attributes);
     return other;
@@ -244,6 +264,15 @@ public class Call {
 
   final String op() {
     return op;
+  }
+
+  /** Whether it is what a step of a program can be: an operator with inputs and attributes, and nothing else. */
+  final boolean isStep() {
+    return program == null && outputs.isEmpty() && outputTypes.isEmpty() && device.isEmpty() && !reported;
+  }
+
+  final Collection<Attribute> attributes() {
+    return attributes.values();
   }
 
   final String device() {
@@ -264,8 +293,8 @@ public class Call {
 
   /** The message without tensors. */
   final dev.opserve.v1.Call.Builder toProto() {
-    return dev.opserve.v1.Call.newBuilder().setOp(op).addAllAttributes(attributes.values()).setDevice(device)
-        .setReportExecution(reported);
+    var message = dev.opserve.v1.Call.newBuilder().addAllAttributes(attributes.values()).setDevice(device).setReportExecution(reported);
+    return program == null ? message.setOp(op) : message.setProgram(program);
   }
 
   @Override

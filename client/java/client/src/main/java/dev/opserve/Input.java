@@ -2,9 +2,9 @@ package dev.opserve;
 
 /**
  * What an input of a {@link Call} may be: a {@link Tensor} or a {@link TensorView}, which are sent, a {@link DeviceTensor}, which lies
- * on the server already, or a {@link TensorSpec}, which only says dtype and shape.
+ * on the server already, or a {@link TensorSpec}, which only says dtype and shape. A {@link Value} is an input of a {@link Program}'s steps.
  */
-public sealed interface Input permits Tensor, TensorView, TensorSpec, DeviceTensor {
+public sealed interface Input permits Tensor, TensorView, TensorSpec, DeviceTensor, Value {
   /**
    * The type of its elements.
    *

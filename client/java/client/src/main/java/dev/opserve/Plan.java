@@ -2,6 +2,7 @@ package dev.opserve;
 
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * What a call needs and gives, known without its data.
@@ -13,10 +14,11 @@ import java.util.Map;
  * @param device the device that it is for
  * @param expected the time that the server expects it to take on one thread
  * @param runsInline whether it runs without waiting in a queue
+ * @param program of a program, how it runs
  */
 public record Plan(
     long workspaceBytes, Map<String, TensorSpec> outputs, long inputBytes, long outputBytes, String device, Duration expected,
-    boolean runsInline) {
+    boolean runsInline, Optional<ProgramPlan> program) {
   /**
    * An output.
    *

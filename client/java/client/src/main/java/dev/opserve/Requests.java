@@ -17,6 +17,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** What is sent, and what is made of the answer, apart from how it travels. */
 final class Requests {
@@ -77,7 +78,18 @@ final class Requests {
     }
     return new Plan(
         answer.getWorkspaceBytes(), Collections.unmodifiableMap(outputs), answer.getInputBytes(), answer.getOutputBytes(),
-        answer.getDevice(), Duration.ofNanos(answer.getCost().getExpectedNs()), answer.getCost().getRunsInline());
+        answer.getDevice(), Duration.ofNanos(answer.getCost().getExpectedNs()), answer.getCost().getRunsInline(), programOf(answer));
+  }
+
+  private static Optional<ProgramPlan> programOf(GetWorkspaceSizeResponse answer) {
+    if (!answer.hasProgram()) {
+      return Optional.empty();
+    }
+    long bytes = answer.getProgram().getIntermediateBytes();
+    if (bytes < 0) {
+      throw Errors.badAnswer("intermediate_bytes is " + bytes);
+    }
+    return Optional.of(new ProgramPlan(bytes, answer.getProgram().getCall()));
   }
 
   /** A question without tensors. */

@@ -35,7 +35,12 @@ final class Sent {
   /** What GetWorkspaceSize is asked: inputs without their data. */
   static dev.opserve.v1.Call described(Call call) {
     dev.opserve.v1.Call.Builder message = call.toProto();
-    call.inputs().forEach((name, input) -> message.addInputs(described(name, input)));
+    call.inputs().forEach((name, input) -> {
+      if (input instanceof Value) {
+        throw new IllegalArgumentException(call.op() + ": " + name + ": want a tensor or a TensorSpec, got a " + kindOf(input));
+      }
+      message.addInputs(described(name, input));
+    });
     addOutputs(call, message);
     return message.build();
   }
@@ -55,8 +60,11 @@ final class Sent {
     });
   }
 
-  private static String kindOf(Input input) {
+  static String kindOf(Input input) {
     String kind = input.getClass().getSimpleName();
+    if (input instanceof Value) {
+      return kind + ", which only steps of a program take";
+    }
     return input instanceof DeviceTensor ? kind + ", which only a session runs on" : kind;
   }
 

@@ -124,7 +124,7 @@ public final class Session implements AutoCloseable {
       return tensor(view.dense());
     }
     throw new IllegalArgumentException(
-        call.op() + ": " + name + ": want a DeviceTensor, a Tensor or a TensorView, got a TensorSpec");
+        call.op() + ": " + name + ": want a DeviceTensor, a Tensor or a TensorView, got a " + Sent.kindOf(input));
   }
 
   private Plan planned(Call call) {

@@ -11,6 +11,6 @@
  *
  * <p>A {@link dev.opserve.Call} is an operator with its inputs and attributes; a {@link dev.opserve.Client} runs it, and a {@link
  * dev.opserve.Session} runs it on tensors that stay on the server. {@link dev.opserve.ops} has a typed call for each operator of the
- * catalogue. Every failure is an {@link dev.opserve.OpserveException}.
+ * catalogue. A {@link dev.opserve.Program} is several operators in one call, and the gradients of a result. Every failure is an {@link dev.opserve.OpserveException}.
  */
 package dev.opserve;
