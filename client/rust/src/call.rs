@@ -1,16 +1,18 @@
 //! Calls of operators.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::attribute::Attribute;
 use crate::dtype::DType;
+use crate::proto;
 use crate::session::DeviceTensor;
 use crate::tensor::{Spec, Tensor};
 
-/// A call of an operator: its inputs and attributes by the names of its schema.
+/// A call of an operator, or of a [`Program`](crate::Program): its inputs and attributes by the names of its schema.
 ///
 /// The inputs of a `Call` are tensors of the program. Those of a [`DeviceCall`] lie on the server, and those of a `Call<Spec>` are
-/// dtypes and shapes alone, for [`Client::plan`](crate::Client::plan). A clone shares the tensors' elements.
+/// dtypes and shapes alone, for [`Client::plan`](crate::Client::plan). A `Call<Value>` is a step of a program. A clone shares the tensors' elements.
 ///
 /// ```
 /// use opserve::{Call, DType, Tensor};
@@ -25,6 +27,8 @@ use crate::tensor::{Spec, Tensor};
 #[must_use = "a call does nothing until a client executes it"]
 pub struct Call<T = Tensor> {
     pub(crate) op: String,
+    /// In the place of the operator.
+    pub(crate) program: Option<Arc<proto::Program>>,
     pub(crate) inputs: Vec<(String, T)>,
     pub(crate) attributes: Vec<(String, Attribute)>,
     pub(crate) outputs: Vec<(String, T)>,
@@ -42,6 +46,7 @@ impl<T> Call<T> {
     pub fn new(op: impl Into<String>) -> Self {
         Self {
             op: op.into(),
+            program: None,
             inputs: Vec::new(),
             attributes: Vec::new(),
             outputs: Vec::new(),
@@ -83,6 +88,7 @@ impl<T> Call<T> {
             inputs: others(&self.inputs),
             outputs: others(&self.outputs),
             op: self.op.clone(),
+            program: self.program.clone(),
             attributes: self.attributes.clone(),
             dtypes: self.dtypes.clone(),
             device: self.device.clone(),

@@ -20,6 +20,7 @@
 //!
 //! - [`Client`] makes calls: [`execute`](Client::execute), [`execute_batch`](Client::execute_batch), [`plan`](Client::plan), and
 //!   [`apply`](Client::apply), which takes the typed [`operators`].
+//! - [`Program`] is several operators in one call, and the gradients of one of its values.
 //! - [`Session`] keeps tensors on the server, with streams, events and executors.
 //! - [`Error`] says what was wrong: the parameter, what was wanted and what came.
 //! - [`proto`] has the messages of the protocol, which discovery answers with.
@@ -36,11 +37,14 @@ mod client;
 mod codec;
 mod dtype;
 mod error;
+mod halves;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 pub mod operators;
 mod outputs;
 mod plan;
+mod program;
+mod program_text;
 #[allow(missing_docs)]
 pub mod proto;
 mod session;
@@ -59,7 +63,8 @@ pub use dtype::{DType, Element};
 pub use error::{Error, ErrorKind, Result};
 pub use operators::Operator;
 pub use outputs::{Execution, Outputs};
-pub use plan::Plan;
+pub use plan::{Plan, ProgramPlan};
+pub use program::{Program, Value};
 pub use session::{Context, DeviceTensor, Event, Executor, OnFailure, Session, Stream};
 pub use tensor::{Spec, Tensor};
 pub use tonic::Code;

@@ -1,8 +1,10 @@
 //! Phase one's answer.
 
+use std::fmt;
 use std::time::Duration;
 
 use crate::error::Result;
+use crate::program_text;
 use crate::proto;
 use crate::tensor::Spec;
 use crate::wire;
@@ -24,6 +26,24 @@ pub struct Plan {
     pub expected: Duration,
     /// Whether the call runs without waiting in a queue.
     pub runs_inline: bool,
+    /// Of a [`Program`](crate::Program): how it runs.
+    pub program: Option<ProgramPlan>,
+}
+
+/// A program as it runs: with the steps that compute gradients, without those on which no output depends. Its text is what `opserve program
+/// show` prints: a program that can be saved, changed and run.
+#[derive(Clone, Debug)]
+pub struct ProgramPlan {
+    /// What the results that are no outputs would take if each had memory of its own.
+    pub intermediate_bytes: u64,
+    /// The message that has the program.
+    pub call: proto::Call,
+}
+
+impl fmt::Display for ProgramPlan {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.call.program.iter().try_for_each(|program| formatter.write_str(&program_text::of(program)))
+    }
 }
 
 impl Plan {
@@ -43,6 +63,12 @@ impl Plan {
             device: answer.device,
             expected: Duration::from_nanos(wire::size_of("expected_ns", cost.expected_ns)?),
             runs_inline: cost.runs_inline,
+            program: answer.program.map(program_of).transpose()?,
         })
     }
+}
+
+fn program_of(message: proto::ProgramPlan) -> Result<ProgramPlan> {
+    let intermediate_bytes = wire::size_of("intermediate_bytes", message.intermediate_bytes)?;
+    Ok(ProgramPlan { intermediate_bytes, call: message.call.unwrap_or_default() })
 }

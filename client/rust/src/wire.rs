@@ -47,14 +47,15 @@ pub(crate) fn header<T>(call: &Call<T>, mut describe: impl FnMut(&T) -> Result<p
             None => outputs.push(proto::Tensor { name: name.clone(), dtype: dtype.number(), ..Default::default() }),
         }
     }
+    let program = call.program.as_deref().cloned();
     Ok(proto::Call {
-        op: call.op.clone(),
+        op: if program.is_some() { String::new() } else { call.op.clone() },
+        program,
         inputs,
         attributes: call.attributes.iter().map(|(name, value)| value.message(name)).collect(),
         outputs,
         device: call.device.clone(),
         report_execution: call.report,
-        ..Default::default()
     })
 }
 

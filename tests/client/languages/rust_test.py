@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 
 import running_server
 import toolchains
+import training_losses
 
 PACKAGE = ROOT / "client/rust"
 OLDEST = (1, 88)
@@ -51,9 +52,13 @@ def cargo(*arguments, **environment):
     subprocess.run(["cargo", *arguments], cwd=PACKAGE, env={**os.environ, **environment}, check=True)
 
 
-def check_example(name, address):
+def printed_by(name, address):
     command = ["cargo", "run", "-q", "--locked", "--all-features", "--example", name, "--", address]
-    got = subprocess.run(command, cwd=PACKAGE, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    return subprocess.run(command, cwd=PACKAGE, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def check_example(name, address):
+    got = printed_by(name, address).splitlines()
     if got != EXAMPLES[name]:
         sys.exit(f"example {name}: want {EXAMPLES[name]}, got {got}")
 
@@ -72,6 +77,7 @@ def main():
         with running_server.running_server(folder) as address:
             for example in EXAMPLES:
                 check_example(example, address)
+            training_losses.check("example training", printed_by("training", address))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 //!
 //! An operator is generic over its tensors: [`Client::apply`](crate::Client::apply) runs one of [`Tensor`](crate::Tensor)s,
 //! [`Stream::apply`](crate::Stream::apply) one of [`DeviceTensor`](crate::DeviceTensor)s, and
-//! [`into_call`](Operator::into_call) makes a [`Call`] of it, for batches, plans and executors.
+//! [`into_call`](Operator::into_call) makes a [`Call`] of it, for batches, plans and executors. One of [`Value`](crate::Value)s is a step of a
+//! [`Program`](crate::Program). A call is an operator, too.
 
 #[rustfmt::skip]
 mod catalogue;
@@ -15,7 +16,7 @@ use crate::outputs::Outputs;
 
 /// One of the typed operators.
 pub trait Operator: Send {
-    /// What its inputs and outputs are: tensors of the program or of a device.
+    /// What its inputs and outputs are: tensors of this machine or of a device, or values of a program.
     type Tensor: Send;
     /// Its output, or a struct with its outputs.
     type Outputs: Send;
@@ -25,6 +26,19 @@ pub trait Operator: Send {
 
     /// What it gives, out of the outputs by name.
     fn outputs_of(outputs: &mut Outputs<Self::Tensor>) -> Result<Self::Outputs>;
+}
+
+impl<T: Send> Operator for Call<T> {
+    type Tensor = T;
+    type Outputs = Outputs<T>;
+
+    fn into_call(self) -> Self {
+        self
+    }
+
+    fn outputs_of(outputs: &mut Outputs<T>) -> Result<Outputs<T>> {
+        Ok(Outputs { tensors: std::mem::take(&mut outputs.tensors), execution: outputs.execution.take() })
+    }
 }
 
 /// Makes a type of an operator; of one output, or of several with a struct.

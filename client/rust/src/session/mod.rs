@@ -139,7 +139,8 @@ pub(crate) async fn execute_in_pieces(client: &Client, call: Call) -> Result<Out
     let session = client.session().await?;
     let context = session.context_on(&call.device);
     let stream = context.stream();
-    let mut here = DeviceCall { attributes: call.attributes, dtypes: call.dtypes, ..DeviceCall::new(call.op) };
+    let (attributes, dtypes, program) = (call.attributes, call.dtypes, call.program);
+    let mut here = DeviceCall { attributes, dtypes, program, ..DeviceCall::new(call.op) };
     for (name, tensor) in call.inputs {
         here.inputs.push((name, stream.tensor(tensor).await?));
     }

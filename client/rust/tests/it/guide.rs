@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use opserve::operators::{LayerNorm, Reduction, SmoothL1Loss};
-use opserve::{Call, Client, Code, DType, DeviceCall, ErrorKind, Outputs, Spec, Tensor, Tls};
+use opserve::operators::{LayerNorm, Matmul, MseLoss, Reduction, SmoothL1Loss};
+use opserve::{Call, Client, Code, DType, DeviceCall, ErrorKind, Outputs, Program, Spec, Tensor, Tls};
 
 use crate::connected;
 
@@ -69,6 +69,21 @@ async fn plan(client: &Client) -> opserve::Result<()> {
     Ok(())
 }
 
+async fn program(client: &Client) -> opserve::Result<()> {
+    let mut program = Program::new();
+    let (x, w) = (program.input("x"), program.input("w"));
+    let y = program.step("y", Matmul::new(x, w.view([2, 2], [1, 2], 0)?))?;
+    let loss = program.step("loss", MseLoss::new(y.reshape([-1])?, vec![0.0f32, 0.0]))?;
+    program.output("loss", &loss)?;
+    program.gradient(&loss, ["w"])?;
+
+    let x = Tensor::new([1, 2], vec![1.0f32, 2.0])?;
+    let w = Tensor::new([2, 2], vec![1.0f32, 0.0, 0.0, 1.0])?;
+    let outputs = client.execute(Call::of(&program).input("x", x).input("w", w)).await?;
+    assert_eq!(outputs["grad_w"].to_vec::<f32>()?, [1.0, 2.0, 2.0, 4.0]);
+    Ok(())
+}
+
 async fn errors(client: &Client) -> opserve::Result<()> {
     let x = Tensor::from(vec![1.0f32]);
     let error = client.apply(SmoothL1Loss::new(&x, &x).beta(-1.0)).await.unwrap_err();
@@ -124,6 +139,7 @@ async fn the_guide() {
     typed_operators(&client).await.unwrap();
     many_calls(&client).await.unwrap();
     plan(&client).await.unwrap();
+    program(&client).await.unwrap();
     errors(&client).await.unwrap();
     session(&client).await.unwrap();
     failure_in_a_session(&client).await.unwrap();
@@ -150,7 +166,7 @@ fn the_guides_first_gradient() {
 fn the_guide_shows_what_runs() {
     let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rust.md")).unwrap();
     let blocks: Vec<_> = page.split("```rust\n").skip(1).filter_map(|behind| behind.split("```").next()).collect();
-    assert_eq!(blocks.len(), 9);
+    assert_eq!(blocks.len(), 10);
     let here = include_str!("guide.rs");
     for block in blocks {
         let functions = block.split_once("async fn").map(|(_, functions)| functions).unwrap();

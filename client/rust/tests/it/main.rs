@@ -8,6 +8,7 @@ mod fake;
 #[cfg(all(feature = "half", feature = "ndarray"))]
 mod guide;
 mod hostile;
+mod program;
 mod retries;
 mod security;
 mod session;
