@@ -17,9 +17,12 @@ import {
   GetWorkspaceSizeRequestSchema,
   GetWorkspaceSizeResponseSchema,
 } from './generated/opserve/v1/operator_service_pb.js';
+import type { GetWorkspaceSizeResponse } from './generated/opserve/v1/operator_service_pb.js';
 import { CallSchema } from './generated/opserve/v1/types_pb.js';
 import type { Execution as ExecutionMessage, Tensor as TensorMessage } from './generated/opserve/v1/types_pb.js';
-import type { AnyOperatorName, InputsOf, OutputNameOf, OutputsOf, Rest } from './values/names.js';
+import type { InputsOf, OutputNameOf, OutputsOf, Rest } from './values/names.js';
+import { calleeOf, ProgramPlan } from './program.js';
+import type { Callee } from './program.js';
 import { sizeOf, tensorOfWire, tensorsOf, wireBytes } from './values/tensor.js';
 import type { Input, Spec, Tensor } from './values/tensor.js';
 import { joined, joinedSize, parsed } from './wire.js';
@@ -42,7 +45,7 @@ export interface ExecuteOptions<OutputName extends string = string> {
 }
 
 /** A call of `executeBatch`. */
-export interface Call<Name extends AnyOperatorName = string> {
+export interface Call<Name extends Callee = Callee> {
   readonly op: Name;
   readonly inputs: Readonly<Record<string, Input | undefined>>;
   readonly attributes: Readonly<Record<string, AttributeValue | undefined>>;
@@ -50,8 +53,8 @@ export interface Call<Name extends AnyOperatorName = string> {
 }
 
 /** Results of a batch: one for each call, with its outputs or its error. */
-export type BatchResults<Calls extends readonly Call<AnyOperatorName>[]> = {
-  -readonly [I in keyof Calls]: Calls[I] extends Call<infer Name extends AnyOperatorName>
+export type BatchResults<Calls extends readonly Call<Callee>[]> = {
+  -readonly [I in keyof Calls]: Calls[I] extends Call<infer Name extends Callee>
     ? PromiseSettledResult<OutputsOf<Name, Tensor>>
     : never;
 };
@@ -65,13 +68,15 @@ export interface Plan<Outputs = Readonly<Record<string, Required<Spec>>>> {
   readonly device: string;
   readonly expectedMs: number;
   readonly runsInline: boolean;
+  /** Of a program: how it runs. */
+  readonly program: ProgramPlan | undefined;
 }
 
 type Outputs = Readonly<Record<string, Tensor>>;
 type CallInit = Exclude<MessageInitShape<typeof CallSchema>, { $typeName: string }>;
 
 /** A call for `executeBatch`; the arguments of `execute`. */
-export function call<Name extends AnyOperatorName>(
+export function call<Name extends Callee>(
   op: Name,
   inputs: InputsOf<Name, Input>,
   ...rest: Rest<Name, ExecuteOptions<OutputNameOf<Name>>>
@@ -116,14 +121,14 @@ export function executeBatchRequest(calls: readonly Call[]): Request<PromiseSett
 
 /** Phase one. */
 export function planRequest(
-  op: string,
+  op: Callee,
   inputs: Iterable<readonly [string, Required<Spec>]>,
   attributes: Readonly<Record<string, AttributeValue | undefined>>,
   { device = '', outputDtypes = {} }: ExecuteOptions,
 ): Request<Plan> {
   const request = create(GetWorkspaceSizeRequestSchema, {
     call: {
-      op,
+      ...calleeOf(op),
       device,
       inputs: [...inputs].map(([name, { dtype, shape }]) => ({
         name,
@@ -151,7 +156,15 @@ function readPlan(answer: Buffer): Plan {
     device: response.device,
     expectedMs: Number(response.cost?.expectedNs ?? 0n) * 1e-6,
     runsInline: response.cost?.runsInline ?? false,
+    program: programOf(response),
   };
+}
+
+function programOf({ program }: GetWorkspaceSizeResponse): ProgramPlan | undefined {
+  if (program === undefined) return undefined;
+  const bytes = Number(program.intermediateBytes);
+  if (bytes < 0) throw badAnswer(`intermediate_bytes is ${bytes}`);
+  return new ProgramPlan(program.call?.program, bytes);
 }
 
 /** The Call of a message, whose tensors' bytes become entries of `raw`. */
@@ -176,7 +189,7 @@ const MAX_WRITTEN = 512;
 
 /** What decides about a Call's bytes; undefined where that cannot be told in short. */
 function keyOf({ op, attributes, options }: Call, tensors: ReadonlyMap<string, Tensor>): string | undefined {
-  if (options.outputDtypes !== undefined) return undefined;
+  if (typeof op !== 'string' || options.outputDtypes !== undefined) return undefined;
   const parts: unknown[] = [op, options.device, options.onExecution !== undefined];
   for (const [name, { dtype, shape, view }] of tensors) {
     if (view.strides !== undefined || view.offset !== undefined) return undefined;
@@ -195,7 +208,7 @@ function writtenCall(
   first: number,
 ): Uint8Array {
   const message: CallInit = {
-    op,
+    ...calleeOf(op),
     device: options.device ?? '',
     reportExecution: options.onExecution !== undefined,
     inputs: [...tensors].map(([name, value], i) => inputMessage(name, value, first + i)),

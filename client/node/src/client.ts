@@ -7,7 +7,8 @@ import type { CallOptions } from './values/retries.js';
 import { devicesRequest, operatorsRequest, serverInfoRequest, statisticsRequest } from './discovery.js';
 import type { Device, Operator, ServerInfo, Statistics } from './discovery.js';
 import { ResourceError } from './values/errors.js';
-import type { AnyOperatorName, InputsOf, OutputNameOf, OutputsOf, Rest } from './values/names.js';
+import type { Callee } from './program.js';
+import type { InputsOf, OutputNameOf, OutputsOf, Rest } from './values/names.js';
 import { Session } from './session.js';
 import type { Progress, SessionOptions } from './session.js';
 import { tensorsOf } from './values/tensor.js';
@@ -55,11 +56,11 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * Runs an operator; gives its outputs by name. Typed arrays may change when the function has returned its promise; those of a call
+   * Runs an operator, or a program; gives its outputs by name. Typed arrays may change when the function has returned its promise; those of a call
    * that is larger than a message may be, when the promise is settled.
    * `attributes` with a default may be left out.
    */
-  async execute<Name extends AnyOperatorName>(
+  async execute<Name extends Callee>(
     op: Name,
     inputs: InputsOf<Name, Input>,
     ...rest: Rest<Name, ExecuteCallOptions<OutputNameOf<Name>>>
@@ -102,7 +103,7 @@ export class Client implements AsyncDisposable {
   }
 
   /** Runs many calls in one message; each has its own outputs or error, as `Promise.allSettled` gives them. */
-  async executeBatch<const Calls extends readonly Call<AnyOperatorName>[]>(
+  async executeBatch<const Calls extends readonly Call<Callee>[]>(
     calls: Calls,
     options: CallOptions = {},
   ): Promise<BatchResults<Calls>> {
@@ -110,7 +111,7 @@ export class Client implements AsyncDisposable {
   }
 
   /** Checks a call and tells what it would need and give. Inputs are those of `execute`, or only their dtypes and shapes. */
-  async plan<Name extends AnyOperatorName>(
+  async plan<Name extends Callee>(
     op: Name,
     inputs: InputsOf<Name, Input | Spec>,
     ...rest: Rest<Name, ExecuteCallOptions<OutputNameOf<Name>>>

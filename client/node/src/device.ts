@@ -2,6 +2,8 @@
 
 import { abortError } from './values/errors.js';
 import { attributesOf } from './attributes.js';
+import { calleeOf } from './program.js';
+import type { Callee } from './program.js';
 import type { AttributeValue } from './values/attribute_value.js';
 import type { CallOptions } from './values/retries.js';
 import type { Command, Conversation, Pending, SendOptions } from './conversation.js';
@@ -290,13 +292,13 @@ export class Executor<Outputs = Readonly<Record<string, DeviceTensor>>> extends 
   /** @internal */
   constructor(
     scope: Scope,
-    readonly op: string,
+    readonly op: Callee,
     readonly inputs: Readonly<Record<string, DeviceTensor>>,
     attributes: Readonly<Record<string, AttributeValue | undefined>>,
     readonly outputs: Outputs,
   ) {
     const call = {
-      op,
+      ...calleeOf(op),
       inputs: described(inputs),
       attributes: attributesOf(attributes),
       outputs: described(outputs as Readonly<Record<string, DeviceTensor>>),

@@ -13,7 +13,8 @@ import type { Plain } from './discovery.js';
 import type { DType } from './values/dtypes.js';
 import { badAnswer } from './values/errors.js';
 import type { MemoryState, SessionInfo } from './generated/opserve/v1/session_pb.js';
-import type { AnyOperatorName, InputsOf, OutputNameOf, OutputsOf, Rest } from './values/names.js';
+import type { InputsOf, OutputNameOf, OutputsOf, Rest } from './values/names.js';
+import type { Callee } from './program.js';
 import { tensor, Tensor, tensorsOf } from './values/tensor.js';
 import type { Input, Scalar, Spec } from './values/tensor.js';
 
@@ -95,7 +96,7 @@ export class Session implements AsyncDisposable {
    * Phase one: an executor, which `run` runs as often as is wanted on the same tensors. Outputs that `outputs` does not name are made
    * here, for which the server is asked once for each shape.
    */
-  async plan<Name extends AnyOperatorName>(
+  async plan<Name extends Callee>(
     op: Name,
     inputs: InputsOf<Name, DeviceInput>,
     ...rest: Rest<Name, DeviceExecuteOptions<OutputNameOf<Name>>>
@@ -111,7 +112,7 @@ export class Session implements AsyncDisposable {
   }
 
   /** Both phases; the outputs by name, on the device. */
-  async execute<Name extends AnyOperatorName>(
+  async execute<Name extends Callee>(
     op: Name,
     inputs: InputsOf<Name, DeviceInput>,
     ...rest: Rest<Name, DeviceExecuteOptions<OutputNameOf<Name>>>
@@ -157,7 +158,7 @@ export class Session implements AsyncDisposable {
   }
 
   async #planned(
-    op: string,
+    op: Callee,
     inputs: Iterable<readonly [string, Required<Spec>]>,
     attributes: Attributes,
     { outputDtypes = {} }: ExecuteOptions = {},

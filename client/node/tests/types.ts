@@ -1,7 +1,7 @@
 // What TypeScript must accept and refuse; compiled, never run.
 
-import { call, connect, tensor } from '@opserve/client';
-import type { DeviceTensor, OperatorName, OpserveError, Tensor } from '@opserve/client';
+import { call, connect, Program, tensor } from '@opserve/client';
+import type { DeviceTensor, OperatorName, OpserveError, ProgramPlan, Tensor, Value } from '@opserve/client';
 
 export async function outputsHaveTheirNames(x: Tensor): Promise<void> {
   await using client = await connect();
@@ -68,4 +68,24 @@ export async function sessionsHaveTheSame(): Promise<void> {
   executor.run({ stream: session.stream() }).out satisfies DeviceTensor;
   // @ts-expect-error: no such output
   await session.plan('Relu', { self }, {}, { outputs: { result: self } });
+}
+
+export async function programsGoWhereNamesGo(x: Tensor): Promise<void> {
+  await using client = await connect();
+  const program = new Program();
+  const y = program.step('y', 'Hardshrink', { self: program.input('x') }, { lambd: 0.5 }) satisfies Value;
+  program.output('y', program.step('z', 'Add', { self: y, other: [1, 2] })).gradient(y, ['x'], { seed: 'dy' });
+  const outputs = await client.execute(program, { x }, {}, { timeoutMs: 1 });
+  outputs['y'] satisfies Tensor | undefined;
+  const [batched] = await client.executeBatch([call(program, { x })]);
+  if (batched.status === 'fulfilled') batched.value['y'] satisfies Tensor | undefined;
+  (await client.plan(program, { x: { shape: [1] } })).program satisfies ProgramPlan | undefined;
+  await using session = await client.session();
+  (await session.execute(program, { x }))['y'] satisfies DeviceTensor | undefined;
+  // @ts-expect-error: attributes without defaults
+  program.step('s', 'Hardshrink', { self: y });
+  // @ts-expect-error: no such input
+  program.step('s', 'Relu', { other: y });
+  // @ts-expect-error: a program's value is no tensor
+  await client.execute('Relu', { self: y });
 }

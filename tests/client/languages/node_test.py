@@ -5,18 +5,25 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests/support"))
 
 import running_server
 import toolchains
+import training_losses
 
 PACKAGE = "client/node"
 # What the tests read besides the package.
-READ = ["proto", "docs/typescript.md"]
+READ = ["proto", "docs/typescript.md", "docs/programs.md"]
 TOOLS = ("node", "npm", "protoc", "openssl")
 BUILT = ("node_modules", "dist", "build", "*.tgz")
+
+
+def folder_of(package_name):
+    """Where the package, and what its tests read, is copied to."""
+    return running_server.build_folder() / "languages" / pathlib.Path(package_name).name
 
 
 def copy(folder, package_name, read):
@@ -49,7 +56,7 @@ def install(package):
 def check(package_name, read, tools):
     for tool in tools:
         shutil.which(tool) or toolchains.lacking(tool)
-    package = copy(running_server.build_folder() / "languages" / pathlib.Path(package_name).name, package_name, read)
+    package = copy(folder_of(package_name), package_name, read)
     install(package)
     environment = {**os.environ, "OPSERVE_BIN_DIR": str(running_server.bin_folder().resolve())}
     for script in ("build", "check", "test"):
@@ -59,5 +66,15 @@ def check(package_name, read, tools):
     return 0
 
 
+def check_training():
+    package = folder_of(PACKAGE) / PACKAGE
+    with tempfile.TemporaryDirectory() as folder, running_server.running_server(pathlib.Path(folder)) as address:
+        command = ["node", "examples/training.mjs", address]
+        told = subprocess.run(command, cwd=package, check=True, stdout=subprocess.PIPE, text=True).stdout
+    training_losses.check("client/node/examples/training.mjs", told)
+
+
 if __name__ == "__main__":
-    sys.exit(check(PACKAGE, READ, TOOLS))
+    if status := check(PACKAGE, READ, TOOLS):
+        sys.exit(status)
+    check_training()

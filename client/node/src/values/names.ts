@@ -10,25 +10,23 @@ export type OperatorName = keyof Operators<never>;
 export type AnyOperatorName = OperatorName | (string & {});
 
 /** An operator's inputs by name, each a T. */
-export type InputsOf<Name extends AnyOperatorName, T> = Name extends OperatorName
+export type InputsOf<Name, T> = Name extends OperatorName
   ? Operators<T>[Name]['inputs']
   : Readonly<Record<string, T | undefined>>;
 
 /** An operator's attributes by name. */
-export type AttributesOf<Name extends AnyOperatorName> = Name extends OperatorName
+export type AttributesOf<Name> = Name extends OperatorName
   ? Operators<never>[Name]['attributes']
   : Readonly<Record<string, AttributeValue | undefined>>;
 
 /** The names of an operator's outputs. */
-export type OutputNameOf<Name extends AnyOperatorName> = Name extends OperatorName
-  ? Operators<never>[Name]['outputs']
-  : string;
+export type OutputNameOf<Name> = Name extends OperatorName ? Operators<never>[Name]['outputs'] : string;
 
 /** An operator's outputs by name, each a T. One that was masked out has the shape [0]. */
-export type OutputsOf<Name extends AnyOperatorName, T> = { readonly [Output in OutputNameOf<Name>]: T };
+export type OutputsOf<Name, T> = { readonly [Output in OutputNameOf<Name>]: T };
 
 /** The arguments behind the inputs: attributes, which may be left out where all of them have a default, and options. */
-export type Rest<Name extends AnyOperatorName, Options> =
+export type Rest<Name, Options> =
   Record<never, never> extends AttributesOf<Name>
     ? [attributes?: AttributesOf<Name>, options?: Options]
     : [attributes: AttributesOf<Name>, options?: Options];
