@@ -38,6 +38,9 @@ struct KernelArgs {
   // is the range alone.
   ElementRange range = {};
   std::span<const bool> windowed = {};
+  // Of a range: whether it is read next. Else it may be written past the caches, as a whole output
+  // of the call's would be.
+  bool range_is_read_next = true;
 };
 
 // Inputs, outputs and the workspace may be memory of a client's, which that client writes while the

@@ -320,7 +320,7 @@ void MapChunk(const ElementwiseCall& call, const Op& op, int64_t begin, int64_t 
   TileSink<T> sink(call);
   bool direct = sink.direct();
   for (const TileSource<T>& source : sources) direct = direct && source.direct();
-  if (direct && IsStreamed((call.end - call.begin) * static_cast<int64_t>(sizeof(T)))) {
+  if (direct && IsStreamed(call.written * static_cast<int64_t>(sizeof(T)))) {
     const auto count = static_cast<size_t>(end - begin);
     return MapRunStreaming<N, T>(op, ReadAll<N, T>(sources, begin, count), sink.Place(begin),
                                  count);

@@ -140,6 +140,7 @@ ElementwiseCall MakeCall(const KernelArgs& args, size_t num_inputs, const Dims& 
   ElementwiseCall call;
   call.count = NumElements(shape).value_or(0);
   call.end = call.count;
+  call.written = call.count;
   call.num_inputs = num_inputs;
   Operands operands = SetOperands(args, output, to, call);
   if (call.count == 0) return call;
@@ -167,6 +168,7 @@ ElementwiseCall MakeCall(const KernelArgs& args, size_t num_inputs, const Dims& 
 void Narrow(const KernelArgs& args, ElementwiseCall& call) {
   call.begin = args.range.begin;
   call.end = args.range.begin + args.range.count;
+  if (args.range_is_read_next) call.written = args.range.count;
   call.output.first = call.begin;
   for (size_t i = 0; i < args.windowed.size() && i < call.num_inputs; ++i) {
     if (args.windowed[i]) call.inputs[i].first = call.begin;

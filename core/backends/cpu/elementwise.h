@@ -44,7 +44,8 @@ struct ElementwiseCall {
   // Those to visit: all, but for a map in part (KernelArgs::range).
   int64_t begin = 0;
   int64_t end = 0;
-  Dims shape;  // merged dimensions, outermost first; empty for a single element
+  int64_t written = 0;  // elements of the output that are written before any is read
+  Dims shape;           // merged dimensions, outermost first; empty for a single element
   size_t num_inputs = 0;
   std::array<Operand, kMaxElementwiseInputs> inputs;
   Operand output;                      // only for maps

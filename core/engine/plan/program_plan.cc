@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/engine/plan/arena_layout.h"
@@ -10,8 +11,8 @@
 
 namespace opserve {
 
-// Gives values their places, step by step: a result has its memory from the step that makes it to
-// the last one that reads it.
+// Gives values their places, stage by stage: a result has its memory from the stage that makes it
+// to the last one that reads it. What only its own chain reads has memory for a piece.
 class ProgramPlan::Layout {
  public:
   explicit Layout(ProgramPlan& plan)
@@ -25,11 +26,16 @@ class ProgramPlan::Layout {
     for (size_t i = 0; i < plan_.typed_.outputs.size(); ++i)
       places_[static_cast<size_t>(plan_.typed_.outputs[i])] = {Place::In::kOutput, i};
     for (size_t i = 0; i < values_.size(); ++i) PlaceGiven(i);
-    for (size_t i = 0; i < plan_.steps_.size(); ++i) Arrange(static_cast<int>(i));
+    for (ProgramStage& stage : plan_.stages_) Arrange(stage);
     plan_.workspace_bytes_ = arena_.peak_bytes();
   }
 
  private:
+  // Bytes of a value kPieceUnit elements at a time.
+  static size_t UnitBytes(const TypedProgram::Value& value) {
+    return DTypeSize(value.desc.dtype) * kPieceUnit;
+  }
+
   void FindLastUses() {
     for (size_t i = 0; i < plan_.typed_.steps.size(); ++i) {
       for (const int source : plan_.typed_.steps[i].sources)
@@ -47,36 +53,119 @@ class ProgramPlan::Layout {
     }
   }
 
-  void Arrange(int index) {
-    const TypedProgram::Step& typed = plan_.typed_.steps[static_cast<size_t>(index)];
-    Step& step = plan_.steps_[static_cast<size_t>(index)];
-    const size_t outputs = step.plan.call.outputs.size();
-    for (size_t i = 0; i < outputs; ++i) PlaceResult(typed, step.plan.call, i);
-    step.scratch = arena_.Take(step.plan.workspace_bytes);
-    arena_.Free(step.scratch, step.plan.workspace_bytes);
-    plan_.control_bytes_ = std::max(plan_.control_bytes_, step.plan.control_bytes);
-    for (const int source : typed.sources)
-      step.inputs.push_back(source < 0 ? Place{} : places_[static_cast<size_t>(source)]);
-    for (size_t i = 0; i < outputs; ++i) {
-      const auto value = static_cast<size_t>(typed.value_of(i));
-      step.outputs.push_back(places_[value]);
-      if (last_uses_[value] < index) Free(value);
+  void Arrange(ProgramStage& stage) {
+    for (StepChain& chain : stage) {
+      if (chain.runs_in_pieces()) PlacePieces(chain);
+      for (size_t step = chain.first; step < chain.end; ++step) PlaceResults(step);
     }
-    for (size_t i = 0; i < typed.sources.size(); ++i) {
-      const int source = typed.sources[i];
-      const auto before = typed.sources.begin() + static_cast<std::ptrdiff_t>(i);
-      const bool is_again = std::find(typed.sources.begin(), before, source) != before;
-      if (source >= 0 && !is_again && last_uses_[static_cast<size_t>(source)] == index)
-        Free(static_cast<size_t>(source));
+    const size_t first = stage.front().first;
+    const size_t end = stage.back().end;
+    PlaceScratch(first, end);
+    for (const StepChain& chain : stage) {
+      for (size_t step = chain.first; step < chain.end; ++step) SetPlaces(chain, step);
+    }
+    // Steps of a stage may run at any time of it, so that nothing is free before its end.
+    ForEachValue(first, end, [&](size_t value) {
+      if (last_uses_[value] < static_cast<int>(end)) Free(value);
+    });
+  }
+
+  // Of what the chain's steps make and only they read.
+  void PlacePieces(StepChain& chain) {
+    ArenaLayout pieces;
+    std::vector<size_t> placed;
+    const auto is_in_pieces = [&](size_t value) { return places_[value].in == Place::In::kPiece; };
+    for (size_t step = chain.first; step < chain.end; ++step) {
+      const auto made = static_cast<size_t>(plan_.typed_.steps[step].first_value);
+      if (places_[made].in == Place::In::kNowhere &&
+          last_uses_[made] < static_cast<int>(chain.end)) {
+        places_[made] = {Place::In::kPiece, pieces.Take(UnitBytes(values_[made]))};
+        CountIntermediate(made);
+        placed.push_back(made);
+      }
+      ForEachValue(step, step + 1, [&](size_t value) {
+        if (is_in_pieces(value) && last_uses_[value] <= static_cast<int>(step))
+          pieces.Free(places_[value].at, UnitBytes(values_[value]));
+      });
+    }
+    const size_t unit = std::max<size_t>(pieces.peak_bytes(), 1);
+    const auto units = std::min<size_t>(kPieceBytes / unit, kMaxPiece / kPieceUnit);
+    chain.piece = static_cast<int64_t>(units) * kPieceUnit;
+    for (const size_t value : placed) places_[value].at *= units;
+  }
+
+  void PlaceResults(size_t index) {
+    const OpCall& call = plan_.steps_[index].plan.call;
+    for (size_t i = 0; i < call.outputs.size(); ++i) {
+      const auto value = static_cast<size_t>(plan_.typed_.steps[index].value_of(i));
+      if (!call.outputs[i].wanted || places_[value].in != Place::In::kNowhere) continue;
+      places_[value] = {Place::In::kWorkspace,
+                        arena_.Take(static_cast<size_t>(values_[value].desc.size_bytes()))};
+      CountIntermediate(value);
     }
   }
 
-  void PlaceResult(const TypedProgram::Step& typed, const OpCall& call, size_t output) {
-    const auto value = static_cast<size_t>(typed.value_of(output));
-    if (!call.outputs[output].wanted || places_[value].in == Place::In::kOutput) return;
-    const int64_t bytes = values_[value].desc.size_bytes();
-    places_[value] = {Place::In::kWorkspace, arena_.Take(static_cast<size_t>(bytes))};
-    plan_.intermediate_bytes_ = SaturatingSum({plan_.intermediate_bytes_, bytes});
+  void CountIntermediate(size_t value) {
+    plan_.intermediate_bytes_ =
+        SaturatingSum({plan_.intermediate_bytes_, values_[value].desc.size_bytes()});
+  }
+
+  void PlaceScratch(size_t first, size_t end) {
+    ArenaLayout control;
+    for (size_t i = first; i < end; ++i) {
+      Step& step = plan_.steps_[i];
+      step.scratch = arena_.Take(step.plan.workspace_bytes);
+      step.control = control.Take(step.plan.control_bytes);
+    }
+    for (size_t i = first; i < end; ++i)
+      arena_.Free(plan_.steps_[i].scratch, plan_.steps_[i].plan.workspace_bytes);
+    plan_.control_bytes_ = std::max(plan_.control_bytes_, control.peak_bytes());
+  }
+
+  void SetPlaces(const StepChain& chain, size_t index) {
+    const TypedProgram::Step& typed = plan_.typed_.steps[index];
+    Step& step = plan_.steps_[index];
+    for (const int source : typed.sources) {
+      step.inputs.push_back(source < 0 ? Place{} : places_[static_cast<size_t>(source)]);
+      step.windowed.push_back(chain.runs_in_pieces() && IsMadeBy(chain, source));
+    }
+    for (size_t i = 0; i < step.plan.call.outputs.size(); ++i)
+      step.outputs.push_back(places_[static_cast<size_t>(typed.value_of(i))]);
+    if (chain.runs_in_pieces()) step.is_read_next = IsReadWithin(chain, index);
+  }
+
+  bool IsMadeBy(const StepChain& chain, int source) const {
+    if (source < 0) return false;
+    const std::vector<TypedProgram::Step>& steps = plan_.typed_.steps;
+    const TypedProgram::Value& value = values_[static_cast<size_t>(source)];
+    return value.input < 0 && value.constant.empty() && source >= steps[chain.first].first_value &&
+           source <= steps[chain.end - 1].first_value;  // each makes one value
+  }
+
+  bool IsReadWithin(const StepChain& chain, size_t step) const {
+    const int made = plan_.typed_.steps[step].first_value;
+    for (size_t i = step + 1; i < chain.end; ++i) {
+      const auto& sources = plan_.typed_.steps[i].sources;
+      if (std::find(sources.begin(), sources.end(), made) != sources.end()) return true;
+    }
+    return false;
+  }
+
+  // Each value that the steps [first, end) make or read, once.
+  template <typename Visit>
+  void ForEachValue(size_t first, size_t end, const Visit& visit) const {
+    absl::flat_hash_set<size_t> seen;
+    for (size_t i = first; i < end; ++i) {
+      const TypedProgram::Step& typed = plan_.typed_.steps[i];
+      for (size_t k = 0; k < plan_.steps_[i].plan.call.outputs.size(); ++k) {
+        const auto value = static_cast<size_t>(typed.value_of(k));
+        if (seen.insert(value).second) visit(value);
+      }
+      for (const int source : typed.sources) {
+        if (source >= 0 && seen.insert(static_cast<size_t>(source)).second)
+          visit(static_cast<size_t>(source));
+      }
+    }
   }
 
   void Free(size_t value) {
@@ -111,6 +200,9 @@ absl::StatusOr<std::shared_ptr<const ProgramPlan>> ProgramPlan::Make(
     cost.operations = SaturatingSum({cost.operations, step.plan.cost.operations});
     cost.time += step.plan.cost.time;
   }
+  std::vector<const Plan*> plans;
+  for (const Step& step : made->steps_) plans.push_back(&step.plan);
+  made->stages_ = FindStages(made->typed_, plans, device);
   Layout(*made).Arrange();
   return made;
 }

@@ -1,5 +1,5 @@
-// Phase one of a program: a plan of every step, and where the results that are none of its outputs
-// lie in its workspace.
+// Phase one of a program: a plan of every step, which steps run together, and where the results
+// that are none of its outputs lie.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "core/device/device.h"
 #include "core/engine/plan/plan.h"
+#include "core/engine/plan/program_stages.h"
 #include "core/program/typed_program.h"
 
 namespace opserve {
@@ -20,15 +21,20 @@ class ProgramPlan {
  public:
   // Where a value's storage begins.
   struct Place {
-    enum class In : uint8_t { kNowhere, kInput, kOutput, kWorkspace };
+    // kPiece: there is memory for a piece of it only, on the stack of the thread that makes it.
+    enum class In : uint8_t { kNowhere, kInput, kOutput, kWorkspace, kPiece };
     In in = In::kNowhere;
-    size_t at = 0;  // index of an input or output of the program; bytes in the workspace
+    size_t at = 0;  // index of an input or output of the program; else bytes
   };
   struct Step {
     Plan plan;  // of its call, by itself
     absl::InlinedVector<Place, 4> inputs;
     absl::InlinedVector<Place, 2> outputs;
-    size_t scratch = 0;  // where the step's workspace is in the program's
+    // Of a step that runs in pieces: the inputs that its own chain makes.
+    absl::InlinedVector<bool, 4> windowed;
+    bool is_read_next = true;  // and whether its chain reads its output
+    size_t scratch = 0;        // where the step's workspace is in the program's
+    size_t control = 0;        // and its control memory
   };
   struct Constant {
     const TypedProgram::Value* value;
@@ -43,10 +49,12 @@ class ProgramPlan {
   // Without the calls of its steps, which the plans of the steps have.
   const TypedProgram& program() const { return typed_; }
   const std::vector<Step>& steps() const { return steps_; }
+  // All steps, in order.
+  const std::vector<ProgramStage>& stages() const { return stages_; }
   const std::vector<Constant>& constants() const { return constants_; }
   // As memory is used again: the most at a time, with the steps' workspaces.
   size_t workspace_bytes() const { return workspace_bytes_; }
-  size_t control_bytes() const { return control_bytes_; }  // the most of any step
+  size_t control_bytes() const { return control_bytes_; }  // the most of any stage
   // What the results that are no outputs would take if each had memory of its own.
   int64_t intermediate_bytes() const { return intermediate_bytes_; }
   const Cost& cost() const { return cost_; }
@@ -60,6 +68,7 @@ class ProgramPlan {
   std::shared_ptr<const Program> source_;  // calls point at it: it is their operator
   TypedProgram typed_;
   std::vector<Step> steps_;
+  std::vector<ProgramStage> stages_;
   std::vector<Constant> constants_;
   size_t workspace_bytes_ = 0;
   size_t control_bytes_ = 0;
