@@ -98,6 +98,9 @@ absl::Status AddStep(const ProgramText::Step& text, const OperatorSchema& schema
   return absl::OkStatus();
 }
 
+// More text than any message takes.
+constexpr size_t kMostProgramBytes = size_t{256} << 20;
+
 // The status with the step's name before the parameter's.
 absl::Status InStep(const absl::Status& status, const ProgramText::Step& step) {
   std::optional<ErrorDetail> detail = GetErrorDetail(status);
@@ -110,8 +113,12 @@ absl::Status InStep(const absl::Status& status, const ProgramText::Step& step) {
 
 absl::StatusOr<client::Program> ReadProgram(const Arguments& arguments, const Remote& remote) {
   const auto read =
-      ReadFile(arguments.op, [](std::span<const std::byte> start) { return start.size() + 1; });
+      ReadFile(arguments.op, [](std::span<const std::byte>) { return kMostProgramBytes; });
   if (!read.ok()) return UsageError(read.status());
+  if ((*read)->size() > kMostProgramBytes) {
+    return UsageError(OutOfRange(
+        arguments.op, absl::StrCat("at most ", kMostProgramBytes, " bytes"), "a larger file"));
+  }
   absl::StatusOr<ProgramText> text = ParseProgram(**read);
   if (!text.ok()) return UsageError(WithOperator(text.status(), arguments.op));
   if (!arguments.gradient.empty()) {

@@ -71,6 +71,13 @@ TEST_F(ProgramCommandTest, RunsOnASession) {
   EXPECT_EQ(json::parse(done.out)["outputs"][2]["values"], json({1.625, 4}));
 }
 
+TEST_F(ProgramCommandTest, ReadsLongPrograms) {
+  const std::string long_one = std::string(size_t{3} << 20, '\n') + kLayer;
+  const Finished done = Run("show", long_one);
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("loss = MseLoss"));
+}
+
 constexpr char kJson[] = R"json({
   "steps": [
     {"name": "h", "op": "Addmm",
