@@ -5,6 +5,7 @@
 
 #include "client/cli/commands/arguments.h"
 #include "client/cli/commands/commands.h"
+#include "client/cli/commands/completion.h"
 #include "client/cli/files/files.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/report.h"
@@ -23,6 +24,8 @@ int Report(const absl::Status& status, OutputFormat format) {
 }
 
 int Main(int argc, const char* const* argv) {
+  if (argc > 1 && argv[1] == kCompleteCommand)
+    return Report(WriteOutput(CompletionLines({argv + 2, argv + argc})), OutputFormat::kText);
   const std::variant<Arguments, Notice, Mistake> parsed = ParseArguments(argc, argv);
   if (const auto* notice = std::get_if<Notice>(&parsed))
     return Report(WriteOutput(notice->text), OutputFormat::kText);

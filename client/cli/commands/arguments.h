@@ -14,7 +14,17 @@
 
 namespace opserve::cli {
 
-enum class Command : uint8_t { kOps, kDevices, kInfo, kPlan, kRun, kShow, kStats, kBench };
+enum class Command : uint8_t {
+  kOps,
+  kDevices,
+  kInfo,
+  kPlan,
+  kRun,
+  kShow,
+  kStats,
+  kBench,
+  kCompletion
+};
 enum class OutputFormat : uint8_t { kText, kJson };
 enum class Route : uint8_t { kOneMessage, kSession };
 enum class Elements : uint8_t { kShortened, kAll };
@@ -50,6 +60,7 @@ struct Arguments {
   bool is_program = false;
   std::string gradient;  // of a program: "loss:w,b"; empty = what the file asks for
   Drawing drawing = Drawing::kNone;
+  std::string shell;   // completion: bash, zsh or fish
   std::string search;  // ops: in names, families and summaries
   std::vector<NamedText> inputs;
   std::vector<NamedText> attributes;

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/cli/commands/completion.h"
 #include "client/cli/commands/connecting.h"
 #include "client/cli/files/files.h"
 #include "client/cli/output/json_output.h"
@@ -113,6 +114,7 @@ absl::Status RunRemotely(const Arguments& arguments) {
     case Command::kStats:
       return Stats(arguments, remote.client());
     case Command::kBench:
+    case Command::kCompletion:
       break;
   }
   return absl::InternalError("unknown command");
@@ -122,6 +124,8 @@ absl::Status RunRemotely(const Arguments& arguments) {
 
 absl::Status RunCommand(const Arguments& arguments) {
   if (arguments.command == Command::kBench) return RunBench(arguments);
+  if (arguments.command == Command::kCompletion)
+    return WriteOutput(CompletionScript(arguments.shell));
   absl::Status status = RunRemotely(arguments);
   const std::optional<TraceContext> trace = ParseTraceParent(arguments.traceparent);
   if (status.ok() || !trace.has_value()) return status;

@@ -35,7 +35,8 @@ std::string TemporaryFolder() {
 pid_t Start(const std::string& program, const std::vector<std::string>& arguments,
             const std::string& folder) {
   const char* bin = getenv("OPSERVE_BIN_DIR");
-  const std::string path = std::string(bin == nullptr ? "." : bin) + "/" + program;
+  const std::string path =
+      program.starts_with('/') ? program : std::string(bin == nullptr ? "." : bin) + "/" + program;
   std::vector<char*> argv = {const_cast<char*>(path.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);

@@ -1,4 +1,4 @@
-// Programs of $OPSERVE_BIN_DIR, run by tests.
+// Programs of $OPSERVE_BIN_DIR, or by their paths, run by tests.
 #pragma once
 
 #include <sys/types.h>
