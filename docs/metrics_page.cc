@@ -69,7 +69,7 @@ std::string MetricsPage() {
       kDurationBoundsNs.back() / 1'000'000'000,
       " s; those of sizes are powers of two. `opserve_shared_memory_…` is there where "
       "shared\nmemory is "
-      "allowed.\n");
+      "allowed, `opserve_registered_memory_…` with `--open-inference-shared-memory`.\n");
   return page;
 }
 

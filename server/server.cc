@@ -264,6 +264,7 @@ class GrpcServer final : public Server {
                                  .plans = plans_,
                                  .host_memory = *watches_.host_memory(),
                                  .regions = regions_.get(),
+                                 .named_regions = named_regions_.get(),
                                  .readiness = readiness_};
     return http_.Serve(config, sources,
                        {.engine = *engine_,

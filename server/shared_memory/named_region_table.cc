@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/hash/hash.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
@@ -16,6 +17,21 @@ ClientId HolderOf(const LocalUser& who) {
   return ClientId{std::max<uint64_t>(1, absl::HashOf(who))};
 }
 
+// Clients of Triton's know a name that is taken by the code.
+absl::Status NameInUse(const std::string& name) {
+  const absl::Status status =
+      MakeError({.reason = ErrorReason::kIdInUse,
+                 .op = {},
+                 .parameter = "name",
+                 .want = "one that the client has no region of (unregister that first)",
+                 .got = Quoted(name)});
+  absl::Status exists(absl::StatusCode::kAlreadyExists, status.message());
+  status.ForEachPayload([&exists](absl::string_view type, const absl::Cord& payload) {
+    exists.SetPayload(type, payload);
+  });
+  return exists;
+}
+
 }  // namespace
 
 absl::Status NamedRegionTable::Register(const LocalUser& who, NamedRegionSpec spec) {
@@ -24,13 +40,7 @@ absl::Status NamedRegionTable::Register(const LocalUser& who, NamedRegionSpec sp
   const MutexLock lock(mutex_);
   ByName& own = regions_[who];
   const std::string& name = region->spec().name;
-  if (own.contains(name)) {
-    return MakeError({.reason = ErrorReason::kIdInUse,
-                      .op = {},
-                      .parameter = "name",
-                      .want = "one that the client has no region of (unregister that first)",
-                      .got = Quoted(name)});
-  }
+  if (own.contains(name)) return NameInUse(name);
   if (places_.Take(HolderOf(who), 1) != SharedLimit::Verdict::kGranted) {
     const int64_t most = places_.MostOf(HolderOf(who));
     if (own.empty()) regions_.erase(who);
@@ -75,6 +85,18 @@ NamedRegionTable::Regions NamedRegionTable::List(const LocalUser& who) const {
   if (own == regions_.end()) return all;
   for (const auto& [name, region] : own->second) all.push_back(region);
   return all;
+}
+
+NamedRegionTable::Stats NamedRegionTable::stats() const {
+  Stats stats;
+  const MutexLock lock(mutex_);
+  for (const auto& [who, own] : regions_) {
+    for (const auto& [name, region] : own) {
+      ++stats.regions;
+      stats.bytes += static_cast<double>(region->spec().byte_size);
+    }
+  }
+  return stats;
 }
 
 }  // namespace opserve::server

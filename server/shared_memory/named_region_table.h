@@ -40,10 +40,17 @@ class NamedRegionTable {
  public:
   using Regions = std::vector<std::shared_ptr<const NamedRegion>>;
 
+  // Of those that are registered, of all clients.
+  struct Stats {
+    int64_t regions = 0;
+    double bytes = 0;  // theirs: as objects may be sparse, more than an int64_t holds
+  };
+
   // `client_share` of the regions at most for one, see SharedLimit.
   explicit NamedRegionTable(double client_share) : places_(kMaxNamedRegions, client_share) {}
 
-  // Errors: NamedRegion::Open's; ID_IN_USE naming `name`; RESOURCE_EXHAUSTED naming `regions`.
+  // Errors: NamedRegion::Open's; ID_IN_USE naming `name`, with the code ALREADY_EXISTS, which is
+  // Triton's; RESOURCE_EXHAUSTED naming `regions`.
   absl::Status Register(const LocalUser& who, NamedRegionSpec spec);
   // All of its for an empty name. Nothing for one that it has not.
   void Unregister(const LocalUser& who, std::string_view name);
@@ -52,6 +59,8 @@ class NamedRegionTable {
   std::shared_ptr<const NamedRegion> Find(const LocalUser& who, std::string_view name) const;
   // All of its.
   Regions List(const LocalUser& who) const;
+
+  Stats stats() const;
 
  private:
   using ByName = absl::flat_hash_map<std::string, std::shared_ptr<const NamedRegion>>;

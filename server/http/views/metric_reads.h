@@ -64,6 +64,15 @@ auto OfSharedMemory(const Read& read) {
   };
 }
 
+// Where clients of the Open Inference Protocol may register theirs.
+template <typename Read>
+auto OfRegisteredMemory(const Read& read) {
+  return [read](View view, Series series) {
+    if (view.registered_memory.has_value())
+      series.Add({}, std::invoke(read, *view.registered_memory));
+  };
+}
+
 // What is told apart by more than one of those.
 void AddRpcs(View view, Series series);
 void AddRpcTimes(View view, Series series);

@@ -309,6 +309,16 @@ std::vector<Metric> SharedMemoryMetrics() {
        {},
        "Regions that were refused",
        OfSharedMemory(&RegionTable::Stats::refused)},
+      {"opserve_registered_memory_regions",
+       kGauge,
+       {},
+       "Regions of shared memory objects that clients of the Open Inference Protocol registered",
+       OfRegisteredMemory(&NamedRegionTable::Stats::regions)},
+      {"opserve_registered_memory_bytes",
+       kGauge,
+       {},
+       "Their bytes, as they were registered; what is sparse takes less",
+       OfRegisteredMemory(&NamedRegionTable::Stats::bytes)},
   };
 }
 

@@ -64,6 +64,7 @@ ServerView TakeView(const ViewSources& sources, absl::Time start) {
   for (const std::unique_ptr<Device>& device : sources.engine.devices())
     view.devices.push_back(ViewDevice(*device));
   if (sources.regions != nullptr) view.shared_memory = sources.regions->stats();
+  if (sources.named_regions != nullptr) view.registered_memory = sources.named_regions->stats();
   return view;
 }
 

@@ -15,6 +15,7 @@
 #include "server/counters/server_counters.h"
 #include "server/http/views/readiness.h"
 #include "server/session/host_memory.h"
+#include "server/shared_memory/named_region_table.h"
 #include "server/shared_memory/region_table.h"
 
 namespace opserve::server {
@@ -26,7 +27,8 @@ struct ViewSources {
   const ConnectionTable& connections;
   const PlanCache& plans;
   const HostMemory& host_memory;
-  const RegionTable* regions = nullptr;  // none where shared memory is not allowed
+  const RegionTable* regions = nullptr;             // none where shared memory is not allowed
+  const NamedRegionTable* named_regions = nullptr;  // likewise, of the Open Inference Protocol
   const Readiness& readiness;
   const Clock& clock = Clock::Real();
 };
@@ -59,6 +61,7 @@ struct ServerView {
   int64_t host_memory_bytes = 0;
   int64_t host_memory_limit_bytes = 0;
   std::optional<RegionTable::Stats> shared_memory;
+  std::optional<NamedRegionTable::Stats> registered_memory;
   std::vector<RecentError> errors;  // the newest first
 };
 

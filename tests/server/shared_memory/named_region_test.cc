@@ -136,7 +136,9 @@ TEST(NamedRegionTableTest, RegionsAreTheirClients) {
   NamedRegionTable table(1);
   const LocalUser with_token = {.user = kSelf.user, .token = ClientId{7}};
   EXPECT_THAT(table.Register(kSelf, {"r", object.key(), 0, 8}), IsOk());
-  ExpectRefused(table.Register(kSelf, {"r", object.key(), 0, 4}), ErrorReason::kIdInUse, "name");
+  const absl::Status again = table.Register(kSelf, {"r", object.key(), 0, 4});
+  ExpectRefused(again, ErrorReason::kIdInUse, "name");
+  EXPECT_EQ(again.code(), absl::StatusCode::kAlreadyExists);
   EXPECT_EQ(table.Find(with_token, "r"), nullptr);
   EXPECT_THAT(table.Register(with_token, {"r", object.key(), 0, 4}), IsOk());
   EXPECT_EQ(table.Find(kSelf, "r")->spec().byte_size, 8u);
@@ -166,6 +168,22 @@ TEST(NamedRegionTableTest, RegionsAreBounded) {
   table.Unregister(kSelf, "r0");
   table.Unregister(kSelf, "");
   EXPECT_THAT(table.Register(kSelf, {"r", object.key(), 0, 8}), IsOk());
+}
+
+TEST(NamedRegionTableTest, CountsWhatIsRegistered) {
+  constexpr auto kHuge = uint64_t{1} << 62;
+  const Object object(kHuge);  // sparse
+  NamedRegionTable table(1);
+  const LocalUser other = {.user = kSelf.user, .token = ClientId{7}};
+  EXPECT_EQ(table.stats().regions, 0);
+  for (const char* name : {"a", "b", "c", "d"})
+    EXPECT_THAT(table.Register(kSelf, {name, object.key(), 0, kHuge}), IsOk());
+  EXPECT_THAT(table.Register(other, {"a", object.key(), 0, kHuge}), IsOk());
+  EXPECT_EQ(table.stats().regions, 5);
+  EXPECT_EQ(table.stats().bytes, 5 * static_cast<double>(kHuge));
+  table.Unregister(kSelf, "");
+  EXPECT_EQ(table.stats().regions, 1);
+  EXPECT_EQ(table.stats().bytes, static_cast<double>(kHuge));
 }
 
 }  // namespace

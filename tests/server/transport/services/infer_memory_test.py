@@ -237,7 +237,8 @@ class GrpcTest(MemoryTest):
             self.register_refused(denied, "key: want an object of the client's user, 0, got one of user 65533", "r", path.name, 8)
             os.chown(path, 0, -1)
         self.register("\u00e9 \"\n", path.name, 8)  # any text is a name
-        self.register_refused(INVALID, "name: want one that the client has no region of", "\u00e9 \"\n", path.name, 8)
+        self.register_refused(grpc.StatusCode.ALREADY_EXISTS, "name: want one that the client has no region of",
+                              "\u00e9 \"\n", path.name, 8)
         self.assertEqual(self.regions(), ["\u00e9 \"\n"])
         self.refused(INVALID, "name: want a region", "SystemSharedMemoryStatus", field(1, "other"))
 
@@ -391,6 +392,25 @@ class HttpTest(MemoryTest):
         except urllib.error.HTTPError as error:
             return error.code, json.load(error)["error"]
 
+    def metrics(self, prefix):
+        with urllib.request.urlopen(self.http + "/metrics", timeout=TIMEOUT_SECONDS) as answer:
+            lines = [line.split() for line in answer.read().decode().splitlines() if line.startswith(prefix)]
+        return {name.removeprefix(prefix): float(value) for name, value in lines}
+
+    def test_metrics_of_sparse_objects(self):
+        """Their sizes may add up to more than 64 bits hold."""
+        self.serve(FLAG)
+        path, huge = self.object(b"x"), (1 << 63) - 4096
+        self.assertEqual(self.metrics("opserve_registered_memory_"), {"regions": 0, "bytes": 0})
+        os.truncate(path, huge)
+        for i in range(5):
+            self.register(f"r{i}", path.name, huge)
+        for regions in (5, 4):
+            metrics = self.metrics("opserve_registered_memory_")
+            self.assertEqual(metrics["regions"], regions)
+            self.assertAlmostEqual(metrics["bytes"] / huge, regions, places=9)
+            self.call("SystemSharedMemoryUnregister", field(1, "r0"))
+
     def test_by_http(self):
         self.serve(FLAG)
         path = self.object(floats(-1.0, 2.0) + bytes(8))
@@ -408,12 +428,15 @@ class HttpTest(MemoryTest):
         status, answer = self.ask("/v2/models/Relu/infer", body)
         self.assertEqual((status, answer["outputs"]), (200, [{"name": "out", "datatype": "FP32", "shape": [2]}]))
         self.assertEqual(path.read_bytes()[8:], floats(0.0, 2.0))
+        self.assertEqual(self.metrics("opserve_registered_memory_"), {"regions": 1, "bytes": 16})
         self.assertEqual(self.ask("/v2/models/Relu/infer", {"inputs": [tensor]})[1]["outputs"][0]["data"], [0, 2])
         both = {"inputs": [{**tensor, "data": [1, 2]}]}
         status, error = self.ask("/v2/models/Relu/infer", both)
         self.assertEqual(status, 400)
         self.assertIn("self: want data or shared memory, got both", error)
-        self.assertEqual(self.ask(f"{memory}/region/r/register", key)[0], 400)
+        status, error = self.ask(f"{memory}/region/r/register", key)
+        self.assertEqual(status, 409)
+        self.assertIn("name: want one that the client has no region of", error)
         self.assertEqual(self.ask(f"{memory}/region/r/unregister", {}), (200, {}))
         status, error = self.ask("/v2/models/Relu/infer", {"inputs": [tensor]})
         self.assertEqual(status, 400)
@@ -440,6 +463,7 @@ class HttpTest(MemoryTest):
 
     def test_without_the_flag(self):
         self.serve()
+        self.assertEqual(self.metrics("opserve_registered_memory_"), {})
         self.assertEqual(self.ask("/v2/systemsharedmemory/status"), (200, []))
         self.assertEqual(self.ask("/v2/systemsharedmemory/unregister", {}), (200, {}))
         status, error = self.ask("/v2/systemsharedmemory/region/r/register", {"key": "k", "byte_size": 1})
