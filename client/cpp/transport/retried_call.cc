@@ -74,7 +74,7 @@ class RetriedCall final : public RunningCall, public std::enable_shared_from_thi
   }
 
   void EndTry(int number, absl::Status status, const Fragments& answer) {
-    const std::optional<absl::Duration> wait = WaitBehind(number, status);
+    const std::optional<absl::Duration> wait = NextWait(number, status);
     if (BeginWait(wait)) {
       RunSoon([self = shared_from_this()] { self->Try(); }, *wait);
     } else {
@@ -83,15 +83,9 @@ class RetriedCall final : public RunningCall, public std::enable_shared_from_thi
   }
 
   // None where another try is of no use, or would be too late.
-  std::optional<absl::Duration> WaitBehind(int number, const absl::Status& status) const {
+  std::optional<absl::Duration> NextWait(int number, const absl::Status& status) const {
     if (status.ok() || number >= tries_) return std::nullopt;
-    const std::optional<ErrorDetail> detail = GetErrorDetail(status);
-    std::optional<absl::Duration> wait = detail.has_value() ? detail->retry_after : std::nullopt;
-    if (!wait.has_value() && absl::IsUnavailable(status)) {
-      absl::InsecureBitGen random;
-      wait = kFirstWait * (1 << std::min(number - 1, kMostDoublings)) *
-             absl::Uniform(random, 1 - kSpread, 1 + kSpread);
-    }
+    const std::optional<absl::Duration> wait = WaitBehind(number, status);
     if (!wait.has_value() || Clock::Real().Now() + *wait >= deadline_) return std::nullopt;
     return wait;
   }
@@ -125,6 +119,15 @@ class RetriedCall final : public RunningCall, public std::enable_shared_from_thi
 };
 
 }  // namespace
+
+std::optional<absl::Duration> WaitBehind(int number, const absl::Status& status) {
+  const std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  if (detail.has_value() && detail->retry_after.has_value()) return detail->retry_after;
+  if (!absl::IsUnavailable(status)) return std::nullopt;
+  absl::InsecureBitGen random;
+  return kFirstWait * (1 << std::min(number - 1, kMostDoublings)) *
+         absl::Uniform(random, 1 - kSpread, 1 + kSpread);
+}
 
 std::shared_ptr<RunningCall> StartRetriedCall(int tries, absl::Duration timeout, StartTry start,
                                               Connection::Ended ended) {

@@ -2,22 +2,26 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/cpp/transport/connection.h"
 
 namespace opserve::client {
 
+// How long to wait behind try `number`, from 1 on, that ended so: as long as the server said
+// (ErrorDetail::retry_after) or, of UNAVAILABLE where it said nothing, 100 ms and twice as long
+// each time, a fifth more or less. None where another try is of no use.
+std::optional<absl::Duration> WaitBehind(int number, const absl::Status& status);
+
 // Starts one try, which may take `timeout`. Called several times, on threads of the transport.
 using StartTry = absl::AnyInvocable<std::shared_ptr<RunningCall>(absl::Duration timeout,
                                                                  Connection::Ended ended)>;
 
-// Tries up to `tries` times, within `timeout` in all: again where a try ended with UNAVAILABLE, or
-// with an error that says when there will be room (ErrorDetail::retry_after). Between two tries it
-// waits as long as the server said or, where it said nothing, 100 ms and twice as long each time,
-// a fifth more or less. `ended` is told how the last try ended; a wait that would last beyond
-// `timeout` is not begun.
+// Tries up to `tries` times, within `timeout` in all, with WaitBehind between them. `ended` is told
+// how the last try ended; a wait that would last beyond `timeout` is not begun.
 std::shared_ptr<RunningCall> StartRetriedCall(int tries, absl::Duration timeout, StartTry start,
                                               Connection::Ended ended);
 

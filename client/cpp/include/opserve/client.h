@@ -81,7 +81,8 @@ struct ConnectOptions {
   // How often a call is tried that no server answers (UNAVAILABLE), or that is refused with word of
   // when there will be room (ErrorDetail::retry_after), 1 to 100, all within the call's timeout.
   // Calls keep nothing on a server, so each may be tried again. Between two tries a call waits as
-  // long as the server says, or 100 ms and twice as long each time. Sessions are opened once.
+  // long as the server says, or 100 ms and twice as long each time. Sessions are opened once;
+  // ResidentSession opens them anew.
   int tries = 1;
   // Whether calls go to the addresses of the target in turn, to those that can be reached: for
   // "dns:///name:port" where the name has an address for each server, and for
