@@ -1,5 +1,5 @@
 # Debian packages, made by `cpack -G DEB` (scripts/package): opserve-server, opserve-client, libopserve-dev,
-# opserve-doc. Each is a group of components: those of package.cmake, and one of its own
+# libopserve-acl0, libopserve-acl-remote, libopserve-acl-dev, opserve-doc. Each is a group of components: those of package.cmake and package_acl.cmake, and one of its own
 # (deb-…) for what only a package has. Those of their own are left out of `cmake --install` without --component.
 # With SOURCE_DATE_EPOCH in the environment the same build makes the same bytes.
 
@@ -83,6 +83,28 @@ opserve_debian_package(dev libopserve-dev
     "Headers and static libraries for C++20 programs that call an opserve"
     "server, with files for CMake and pkg-config, and the protocol's .proto"
     "files.")
+# Those of one version of opserve go together: the two libraries speak to each other by an interface of their own.
+set(this_version "(= ${PROJECT_VERSION}-1)")
+opserve_debian_package(libacl libopserve-acl${PROJECT_VERSION_MAJOR}
+  COMPONENTS acl
+  DESCRIPTION
+    "AscendCL and aclnn operators without an NPU (shared library)"
+    "The C interface of CANN's runtime and operators on this machine's cores."
+    "With libopserve-acl-remote its devices may be those of an opserve server.")
+opserve_debian_package(libacl-remote libopserve-acl-remote
+  COMPONENTS acl-remote
+  DEPENDS "libopserve-acl${PROJECT_VERSION_MAJOR} ${this_version}"
+  DESCRIPTION
+    "AscendCL and aclnn operators without an NPU (devices of a server)"
+    "What the C interface of CANN's runtime and operators opens where"
+    "OPSERVE_TARGET names an opserve server, to use its devices.")
+opserve_debian_package(libacl-dev libopserve-acl-dev
+  COMPONENTS acl-development
+  DEPENDS "libopserve-acl${PROJECT_VERSION_MAJOR} ${this_version}"
+  DESCRIPTION
+    "AscendCL and aclnn operators without an NPU (development files)"
+    "Headers of the C interface, with CANN's names, files for CMake and"
+    "pkg-config, and samples.")
 opserve_debian_package(doc opserve-doc
   COMPONENTS documentation
   DESCRIPTION
@@ -106,6 +128,14 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_LIBACL_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_LIBACL-REMOTE_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_LIBACL-DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_LIBACL-DEV_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_LIBACL_PACKAGE_SUGGESTS libopserve-acl-remote)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_LIBACL_PACKAGE_CONTROL_EXTRA ${debian_dir}/triggers)
+set(CPACK_DEBIAN_LIBACL-REMOTE_PACKAGE_CONTROL_EXTRA ${debian_dir}/triggers)
 set(CPACK_DEBIAN_DOC_PACKAGE_SECTION doc)
 set(CPACK_DEBIAN_SERVER_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_CLIENT_PACKAGE_SECTION net)

@@ -43,7 +43,8 @@ def run(*command, env=None):
 
 
 def install(cmake, build, work):
-    run(cmake, "--install", build, "--prefix", work / "first", "--component", "acl")
+    for component in ("acl", "acl-development"):
+        run(cmake, "--install", build, "--prefix", work / "first", "--component", component)
     return (work / "first").rename(work / "moved")
 
 

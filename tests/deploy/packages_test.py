@@ -23,7 +23,15 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 import running_server
 import toolchains
 
-PACKAGES = ["opserve-server", "opserve-client", "libopserve-dev", "opserve-doc"]
+PACKAGES = [
+    "opserve-server",
+    "opserve-client",
+    "libopserve-dev",
+    "libopserve-acl0",
+    "libopserve-acl-remote",
+    "libopserve-acl-dev",
+    "opserve-doc",
+]
 # Of each package, files that it must hold.
 WANTED = {
     "opserve-server": ["usr/bin/opserve-server", "lib/systemd/system/opserve.service", "etc/default/opserve"],
@@ -35,6 +43,16 @@ WANTED = {
         "usr/lib/cmake/opserve/opserve-config.cmake",
         "usr/share/opserve/proto/opserve/v1/types.proto",
     ],
+    "libopserve-acl0": ["usr/lib/libopserve_acl.so.0", "usr/lib/opserve/ascend/libascendcl.so"],
+    "libopserve-acl-remote": ["usr/lib/libopserve_acl_remote.so.0"],
+    "libopserve-acl-dev": [
+        "usr/lib/libopserve_acl.so",
+        "usr/include/opserve-acl/acl/acl.h",
+        "usr/include/opserve-acl/aclnnop/aclnn_l1_loss_backward.h",
+        "usr/lib/pkgconfig/opserve-acl.pc",
+        "usr/lib/cmake/opserve-acl/opserve-acl-config.cmake",
+        "usr/share/doc/opserve/acl-samples/sample.h",
+    ],
     "opserve-doc": [
         "usr/share/doc/opserve/README.md",
         "usr/share/doc/opserve/docs/operations.md",
@@ -44,6 +62,8 @@ WANTED = {
 }
 SCRIPTS = ["conffiles", "postinst", "prerm", "postrm"]
 EPOCH = "1700000000"
+ACL_SAMPLE = "l1_loss_backward"
+ACL_PRINTED = "grad_input -0.250 0.000 0.250 0.250\n"
 SAMPLE = [
     "run",
     "SmoothL1LossBackward",
@@ -135,6 +155,12 @@ def check_control(packages):
         depends = run("dpkg-deb", "--field", packages[name], "Depends")
         for library in ("libc6 (>=", "libgrpc++1.51", "libprotobuf"):
             expect(library in depends, f"{name}: want {library} among what it depends on, got {depends}")
+    for name in ("libopserve-acl-remote", "libopserve-acl-dev"):
+        depends = run("dpkg-deb", "--field", packages[name], "Depends")
+        library = f"libopserve-acl0 (= {want})"
+        expect(library in depends, f"{name}: want {library} among what it depends on, got {depends}")
+    depends = run("dpkg-deb", "--field", packages["libopserve-acl0"], "Depends")
+    expect("grpc" not in depends, f"libopserve-acl0: want nothing of gRPC, got {depends}")
     held = run("dpkg-deb", "--info", packages["opserve-server"])
     expect(all(script in held for script in SCRIPTS), f"opserve-server: want {SCRIPTS}, got:\n{held}")
 
@@ -172,6 +198,22 @@ def check_serves(root, work):
             expect(
                 output.startswith("grad_input f32[4,2]\n[[-0.125      0]"), f"want the sample's gradient, got:\n{output}"
             )
+
+
+def check_acl(root, work):
+    """A program is built with the -dev package, and runs without it: here, and on the devices of a server."""
+    if not shutil.which("cc"):
+        toolchains.lacking("cc")
+    libraries, names = root / "usr/lib", root / "usr/lib/opserve/ascend"
+    source = root / f"usr/share/doc/opserve/acl-samples/{ACL_SAMPLE}.c"
+    flags = ["-lascendcl", "-lnnopbase", "-lopapi", f"-Wl,-rpath-link,{libraries}"]
+    run("cc", "-I", root / "usr/include/opserve-acl", source, "-o", work / "sample", "-L", names, *flags)
+    (libraries / "libopserve_acl.so").unlink()
+    env = {"LD_LIBRARY_PATH": str(libraries)}
+    with running_server.running_server(work, "--listen", f"unix:{work}/acl") as _:
+        for target in ("", f"unix:{work}/acl"):
+            printed = run(work / "sample", env={**env, **({"OPSERVE_TARGET": target} if target else {})})
+            expect(printed == ACL_PRINTED, f"OPSERVE_TARGET={target}: want {ACL_PRINTED!r}, got {printed!r}")
 
 
 # ---- in a Debian of its own
@@ -271,6 +313,7 @@ def main():
         check_lintian(packages)
         check_unit(root)
         check_serves(root, work)
+        check_acl(root, work)
         for name, package in packages.items():
             print(f"{name}: {package.stat().st_size / 1e6:.1f} MB")
         if os.environ.get("OPSERVE_PACKAGES_ROOT") == "debootstrap":

@@ -33,9 +33,12 @@ COMPONENTS = {
                     "share/opserve/proto/google/rpc/status.proto"],
     "documentation": ["share/doc/opserve/README.md", "share/doc/opserve/docs/errors.md",
                       "share/doc/opserve/example/gradient.cc"],
-    "acl": ["lib*/libopserve_acl.so", "lib*/opserve/ascend/libascendcl.so", "include/opserve-acl/acl/acl.h",
-            "lib*/cmake/opserve-acl/opserve-acl-config.cmake", "lib*/pkgconfig/opserve-acl.pc",
-            "share/doc/opserve/acl-samples/sample.h"],
+    "acl": ["lib*/libopserve_acl.so.0", "lib*/opserve/ascend/libascendcl.so"],
+    # The first is a link that leads into acl: a pattern finds it, a name would not.
+    "acl-development": ["lib*/libopserve_acl.s[o]", "include/opserve-acl/acl/acl.h",
+                        "lib*/cmake/opserve-acl/opserve-acl-config.cmake", "lib*/pkgconfig/opserve-acl.pc",
+                        "share/doc/opserve/acl-samples/sample.h"],
+    "acl-remote": ["lib*/libopserve_acl_remote.so.0"],
 }
 
 

@@ -13,7 +13,7 @@
 namespace opserve::acl {
 namespace {
 
-constexpr char kLibraryName[] = "libopserve_acl_remote.so";
+constexpr char kLibraryName[] = OPSERVE_ACL_REMOTE_LIBRARY;  // with its major version
 
 // The library that this code is in, through all links.
 std::filesystem::path OwnFolder() {
