@@ -5,7 +5,9 @@ Usage: readme_test.py PAGE everyone|TOOL     (PAGE is README.md, …; the progra
 
 `everyone` runs the blocks that need none of the tools of TOOLS, and checks the printed samples; a TOOL runs the blocks that
 need it, and is a skip where it is missing. In the copy, build/release is the build under test; localhost:8500 stands for the
-server of the test. Commands of BUILDS are run by CI themselves: here they must exist and know their flags.
+server of the test, localhost:8600 for its HTTP. Commands of BUILDS are run by CI themselves, servers would not end, and what names
+a host of example.org has none: here these must exist and know their flags. A load test is a short one, unless the page says how
+long. pages_test.py lists the pages and tools that are not followed.
 """
 
 import collections
@@ -24,8 +26,12 @@ import running_server
 import toolchains
 
 DOCUMENTED_TARGET = "localhost:8500"
-TOOLS = ["npm", "grpcurl"]
-BUILDS = ["scripts/run", "scripts/test", "deploy/container/build"]
+DOCUMENTED_HTTP = "localhost:8600"
+TOOLS = ["docker", "kubectl", "systemctl", "perf_analyzer", "haproxy", "kill", "npm", "go", "cargo", "grpcurl", "curl"]
+BUILDS = ["scripts/run", "scripts/test", "scripts/docs", "deploy/container/build"]
+SERVER = "opserve-server"
+NO_HOST = "example.org"
+SHORT_LOAD = {"--duration": "200ms", "--warm-up": "0s"}
 TIMEOUT_SECONDS = 240
 
 Block = collections.namedtuple("Block", "line language heading text")
@@ -76,6 +82,19 @@ def tool_of(block):
     return next((tool for tool in TOOLS if tool in words), "everyone")
 
 
+def is_asked_for_help(command):
+    program = pathlib.PurePath(command.split()[0]).name
+    return command.split()[0] in BUILDS or program == SERVER or NO_HOST in command
+
+
+def shortened(command):
+    """A load test that takes no longer than a test may; any other command as it is."""
+    words = command.split()
+    if pathlib.PurePath(words[0]).name != "opserve" or words[1:2] != ["bench"] or "--duration" in words:
+        return command
+    return " ".join([command, *(f"{flag} {value}" for flag, value in SHORT_LOAD.items())])
+
+
 def copy_tree(folder):
     """What a clone would have, with the build under test as build/release."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -92,20 +111,23 @@ def copy_tree(folder):
 class Page:
     """A page being followed."""
 
-    def __init__(self, path, folder, address, tools):
+    def __init__(self, path, folder, addresses, tools):
         self.blocks = blocks_of(path)
         self._folder = folder
-        self._address = address
+        self._addresses = addresses  # what stands for the documented ones
         # What a page builds against the build under test needs the sanitizers of it.
         environment = outside_build.environment(running_server.build_folder())
         # pip takes Debian's setuptools, as the venv has the system's packages: no network.
-        self._environment = {**environment, "OPSERVE_TARGET": address, "PATH": f"{os.environ['PATH']}:{tools}",
+        self._environment = {**environment, "OPSERVE_TARGET": addresses[DOCUMENTED_TARGET],
+                             "PATH": f"{running_server.bin_folder()}:{os.environ['PATH']}:{tools}",
                              "PIP_NO_BUILD_ISOLATION": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
         self.printed = {}  # line of a block → what its commands printed
 
     def shell(self, command):
         """Exit status and output, both streams together, of a command of the page."""
-        result = subprocess.run(["bash", "-euo", "pipefail", "-c", command.replace(DOCUMENTED_TARGET, self._address)],
+        for documented, address in self._addresses.items():
+            command = command.replace(documented, address)
+        result = subprocess.run(["bash", "-euo", "pipefail", "-c", command],
                                 cwd=self._folder, env=self._environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_SECONDS, check=False)
         return result.returncode, result.stdout
@@ -114,7 +136,7 @@ class Page:
         """Runs a block; returns what went wrong."""
         self.printed[block.line] = ""
         for command in commands_of(block):
-            status, output = self.help(command) if command.split()[0] in BUILDS else self.shell(command)
+            status, output = self.help(command) if is_asked_for_help(command) else self.shell(shortened(command))
             self.printed[block.line] += output
             print(f"{'ok' if status == 0 else 'FAILED'}: line {block.line}: {command}")
             if status != 0:
@@ -124,7 +146,10 @@ class Page:
     def help(self, command):
         """Of a command that builds: whether its --help knows the flags that the page gives it."""
         program, *flags = shlex.split(command, comments=True)
-        status, output = self.shell(f"{program} --help")
+        known = [word for word in flags[:1] if program == "opserve" and not word.startswith("-")]  # its subcommand
+        output = self.shell(f"{program} --help")[1] if known else ""  # flags that all subcommands have
+        status, more = self.shell(shlex.join([program, *known, "--help"]))
+        output += more
         unknown = [flag for flag in flags if flag.startswith("--") and flag not in output]
         return (1, f"--help does not know {unknown}:\n{output}") if unknown else (status, output)
 
@@ -163,8 +188,10 @@ def main():
     tools_folder = running_server.build_folder() / "tools"
     require_tool(tool, tools_folder)
     copy_tree(work / "tree")
-    with running_server.running_server(work) as address:
-        page = Page(work / "tree" / name, work / "tree", address, tools_folder)
+    with running_server.running_server(work, "--http", "localhost:0") as address:
+        http = (work / "address").read_text(encoding="utf-8").split()[-1]
+        addresses = {DOCUMENTED_TARGET: address, DOCUMENTED_HTTP: http.removeprefix("http://").rstrip("/")}
+        page = Page(work / "tree" / name, work / "tree", addresses, tools_folder)
         chosen = [block for block in page.blocks if block.language == "sh" and tool_of(block) == tool]
         problems = [problem for block in chosen for problem in page.run(block)]
         problems += page.check_samples()
