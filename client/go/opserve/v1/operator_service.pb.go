@@ -1809,7 +1809,7 @@ func (x *StepPlan) GetOutputs() []*Tensor {
 	return nil
 }
 
-// An estimate from shapes alone: it decides where a call runs and what a queue's wait is taken to be.
+// An estimate from shapes alone. The server uses it to decide where a call runs and to estimate the wait in a queue.
 type CostEstimate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Memory read and written: inputs, outputs, workspace.

@@ -46,9 +46,9 @@ type OperatorServiceClient interface {
 	ListOperators(ctx context.Context, in *ListOperatorsRequest, opts ...grpc.CallOption) (*ListOperatorsResponse, error)
 	// The devices that the server holds.
 	ListDevices(ctx context.Context, in *ListDevicesRequest, opts ...grpc.CallOption) (*ListDevicesResponse, error)
-	// Phase one alone: checks everything that can be known without tensor data and answers the workspace and the outputs.
+	// Phase one only: checks everything that can be checked without tensor data, and answers the workspace and the outputs.
 	GetWorkspaceSize(ctx context.Context, in *GetWorkspaceSizeRequest, opts ...grpc.CallOption) (*GetWorkspaceSizeResponse, error)
-	// Both phases, stateless: any replica can serve it, and it may be retried.
+	// Both phases. The server keeps nothing: any replica can serve the call, and a client may retry it.
 	//
 	// Errors: INVALID_ARGUMENT (MISSING_PARAMETER, SHAPE_MISMATCH and the like: an argument is wrong),
 	// NOT_FOUND (unknown operator or device), UNIMPLEMENTED (the device's product profile lacks the operator),
@@ -56,9 +56,9 @@ type OperatorServiceClient interface {
 	// RESOURCE_EXHAUSTED (the call needs more memory than the server may use), DEADLINE_EXCEEDED, UNAVAILABLE (draining or a
 	// device that is gone), INTERNAL (a device fault or a defect of opserve).
 	Execute(ctx context.Context, in *ExecuteRequest, opts ...grpc.CallOption) (*ExecuteResponse, error)
-	// Many calls in one message, each as Execute runs it: small ones cost a fraction of what they cost alone, large ones run
-	// side by side. A call that fails does so by itself (BatchResult.error). The answer comes when all are over; the deadline and
-	// a cancellation are every call's.
+	// Many calls in one message, each as Execute runs it: small calls cost a fraction of what they cost alone, large calls run
+	// side by side. A call that fails does not affect the others (BatchResult.error). The answer comes when all calls have ended;
+	// the deadline and a cancellation apply to every call.
 	//
 	// Errors of the whole: INVALID_ARGUMENT (not an ExecuteBatchRequest, too many calls, a raw entry that no call uses),
 	// RESOURCE_EXHAUSTED (a header that is too large; many calls while the device has too much under way), DEADLINE_EXCEEDED,
@@ -156,9 +156,9 @@ type OperatorServiceServer interface {
 	ListOperators(context.Context, *ListOperatorsRequest) (*ListOperatorsResponse, error)
 	// The devices that the server holds.
 	ListDevices(context.Context, *ListDevicesRequest) (*ListDevicesResponse, error)
-	// Phase one alone: checks everything that can be known without tensor data and answers the workspace and the outputs.
+	// Phase one only: checks everything that can be checked without tensor data, and answers the workspace and the outputs.
 	GetWorkspaceSize(context.Context, *GetWorkspaceSizeRequest) (*GetWorkspaceSizeResponse, error)
-	// Both phases, stateless: any replica can serve it, and it may be retried.
+	// Both phases. The server keeps nothing: any replica can serve the call, and a client may retry it.
 	//
 	// Errors: INVALID_ARGUMENT (MISSING_PARAMETER, SHAPE_MISMATCH and the like: an argument is wrong),
 	// NOT_FOUND (unknown operator or device), UNIMPLEMENTED (the device's product profile lacks the operator),
@@ -166,9 +166,9 @@ type OperatorServiceServer interface {
 	// RESOURCE_EXHAUSTED (the call needs more memory than the server may use), DEADLINE_EXCEEDED, UNAVAILABLE (draining or a
 	// device that is gone), INTERNAL (a device fault or a defect of opserve).
 	Execute(context.Context, *ExecuteRequest) (*ExecuteResponse, error)
-	// Many calls in one message, each as Execute runs it: small ones cost a fraction of what they cost alone, large ones run
-	// side by side. A call that fails does so by itself (BatchResult.error). The answer comes when all are over; the deadline and
-	// a cancellation are every call's.
+	// Many calls in one message, each as Execute runs it: small calls cost a fraction of what they cost alone, large calls run
+	// side by side. A call that fails does not affect the others (BatchResult.error). The answer comes when all calls have ended;
+	// the deadline and a cancellation apply to every call.
 	//
 	// Errors of the whole: INVALID_ARGUMENT (not an ExecuteBatchRequest, too many calls, a raw entry that no call uses),
 	// RESOURCE_EXHAUSTED (a header that is too large; many calls while the device has too much under way), DEADLINE_EXCEEDED,

@@ -543,7 +543,7 @@ type EngineStatistics struct {
 	RefusedBytes    int64 `protobuf:"varint,7,opt,name=refused_bytes,json=refusedBytes,proto3" json:"refused_bytes,omitempty"`
 	RefusedWait     int64 `protobuf:"varint,15,opt,name=refused_wait,json=refusedWait,proto3" json:"refused_wait,omitempty"`
 	RefusedDeadline int64 `protobuf:"varint,8,opt,name=refused_deadline,json=refusedDeadline,proto3" json:"refused_deadline,omitempty"`
-	// Dropped before they ran (or between two chunks): their deadline had passed; their caller had gone away.
+	// Calls that were dropped before they ran (or between two chunks): the deadline had passed; the caller had gone away.
 	ExpiredCalls   int64 `protobuf:"varint,9,opt,name=expired_calls,json=expiredCalls,proto3" json:"expired_calls,omitempty"`
 	CancelledCalls int64 `protobuf:"varint,10,opt,name=cancelled_calls,json=cancelledCalls,proto3" json:"cancelled_calls,omitempty"`
 	// Sums: of queued calls and long batches until they started, of both kinds of calls while they ran.
@@ -552,7 +552,7 @@ type EngineStatistics struct {
 	// Queued or running on workers now, and the bytes of their inputs, outputs and workspaces.
 	CallsInFlight int64 `protobuf:"varint,13,opt,name=calls_in_flight,json=callsInFlight,proto3" json:"calls_in_flight,omitempty"`
 	BytesInFlight int64 `protobuf:"varint,14,opt,name=bytes_in_flight,json=bytesInFlight,proto3" json:"bytes_in_flight,omitempty"`
-	// How long a call that came now would be expected to wait, on the busiest device.
+	// Estimated wait of a call that came now, on the busiest device.
 	ExpectedWaitNs int64 `protobuf:"varint,16,opt,name=expected_wait_ns,json=expectedWaitNs,proto3" json:"expected_wait_ns,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache

@@ -900,7 +900,7 @@ export const StepPlanSchema: GenMessage<StepPlan> = /*@__PURE__*/
   messageDesc(file_opserve_v1_operator_service, 20);
 
 /**
- * An estimate from shapes alone: it decides where a call runs and what a queue's wait is taken to be.
+ * An estimate from shapes alone. The server uses it to decide where a call runs and to estimate the wait in a queue.
  *
  * @generated from message opserve.v1.CostEstimate
  */
@@ -1253,7 +1253,7 @@ export const OperatorService: GenService<{
     output: typeof ListDevicesResponseSchema;
   },
   /**
-   * Phase one alone: checks everything that can be known without tensor data and answers the workspace and the outputs.
+   * Phase one only: checks everything that can be checked without tensor data, and answers the workspace and the outputs.
    *
    * @generated from rpc opserve.v1.OperatorService.GetWorkspaceSize
    */
@@ -1263,7 +1263,7 @@ export const OperatorService: GenService<{
     output: typeof GetWorkspaceSizeResponseSchema;
   },
   /**
-   * Both phases, stateless: any replica can serve it, and it may be retried.
+   * Both phases. The server keeps nothing: any replica can serve the call, and a client may retry it.
    *
    * Errors: INVALID_ARGUMENT (MISSING_PARAMETER, SHAPE_MISMATCH and the like: an argument is wrong),
    * NOT_FOUND (unknown operator or device), UNIMPLEMENTED (the device's product profile lacks the operator),
@@ -1279,9 +1279,9 @@ export const OperatorService: GenService<{
     output: typeof ExecuteResponseSchema;
   },
   /**
-   * Many calls in one message, each as Execute runs it: small ones cost a fraction of what they cost alone, large ones run
-   * side by side. A call that fails does so by itself (BatchResult.error). The answer comes when all are over; the deadline and
-   * a cancellation are every call's.
+   * Many calls in one message, each as Execute runs it: small calls cost a fraction of what they cost alone, large calls run
+   * side by side. A call that fails does not affect the others (BatchResult.error). The answer comes when all calls have ended;
+   * the deadline and a cancellation apply to every call.
    *
    * Errors of the whole: INVALID_ARGUMENT (not an ExecuteBatchRequest, too many calls, a raw entry that no call uses),
    * RESOURCE_EXHAUSTED (a header that is too large; many calls while the device has too much under way), DEADLINE_EXCEEDED,

@@ -344,7 +344,7 @@ export type EngineStatistics = Message<"opserve.v1.EngineStatistics"> & {
   refusedDeadline: bigint;
 
   /**
-   * Dropped before they ran (or between two chunks): their deadline had passed; their caller had gone away.
+   * Calls that were dropped before they ran (or between two chunks): the deadline had passed; the caller had gone away.
    *
    * @generated from field: int64 expired_calls = 9;
    */
@@ -380,7 +380,7 @@ export type EngineStatistics = Message<"opserve.v1.EngineStatistics"> & {
   bytesInFlight: bigint;
 
   /**
-   * How long a call that came now would be expected to wait, on the busiest device.
+   * Estimated wait of a call that came now, on the busiest device.
    *
    * @generated from field: int64 expected_wait_ns = 16;
    */

@@ -428,7 +428,7 @@ export type Call = Message<"opserve.v1.Call"> & {
   reportExecution: boolean;
 
   /**
-   * Several operators in the place of `op`. Such a call has no attributes.
+   * Several operators instead of `op`. Such a call has no attributes.
    *
    * @generated from field: opserve.v1.Program program = 7;
    */
@@ -445,9 +445,9 @@ export const CallSchema: GenMessage<Call> = /*@__PURE__*/
 /**
  * Several operators in one call, each fed by inputs of the call or by results of earlier steps; and the gradients of a result. A
  * program is planned and executed as one operator whose inputs are those of the call and whose outputs are those that it names:
- * by Execute, in an ExecuteBatch, and as an executor of a session, which plans it once and runs it many times. What is
- * neither input nor output never leaves the device. Its memory is planned ahead: workspace_bytes is the most that intermediate
- * results and the steps' workspaces take at one time.
+ * by Execute, in an ExecuteBatch, and as an executor of a session, which plans it once and runs it many times. Intermediate
+ * results never leave the device. The server plans their memory ahead: workspace_bytes is the maximum that intermediate results
+ * and the workspaces of the steps take at one time.
  *
  * A value of the program is called by its name: an input of the call ("x"), an output of a step ("conv.out"), or a step, which
  * stands for the first output of its operator ("conv").
@@ -563,8 +563,8 @@ export const ProgramOutputSchema: GenMessage<ProgramOutput> = /*@__PURE__*/
  * that need several (Matmul, Add, Mean and the like). The gradient of the input "w" is the output "grad_w", of its dtype and shape.
  * An input on which the value does not depend has a gradient of zeros.
  *
- * INVALID_PARAMETER names what has no gradient: an input of a step (the target of a loss), an output of a step (the indices of a
- * pooling), a view of a part of a value.
+ * INVALID_PARAMETER names the value without a gradient: an input of a step (the target of a loss), an output of a step (the
+ * indices of a pooling), a view of a part of a value.
  *
  * @generated from message opserve.v1.GradientRequest
  */

@@ -356,7 +356,7 @@ private static final long serialVersionUID = 0L;
   private dev.opserve.v1.Program program_;
   /**
    * <pre>
-   * Several operators in the place of `op`. Such a call has no attributes.
+   * Several operators instead of `op`. Such a call has no attributes.
    * </pre>
    *
    * <code>.opserve.v1.Program program = 7;</code>
@@ -368,7 +368,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Several operators in the place of `op`. Such a call has no attributes.
+   * Several operators instead of `op`. Such a call has no attributes.
    * </pre>
    *
    * <code>.opserve.v1.Program program = 7;</code>
@@ -380,7 +380,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Several operators in the place of `op`. Such a call has no attributes.
+   * Several operators instead of `op`. Such a call has no attributes.
    * </pre>
    *
    * <code>.opserve.v1.Program program = 7;</code>
@@ -2230,7 +2230,7 @@ private static final long serialVersionUID = 0L;
         dev.opserve.v1.Program, dev.opserve.v1.Program.Builder, dev.opserve.v1.ProgramOrBuilder> programBuilder_;
     /**
      * <pre>
-     * Several operators in the place of `op`. Such a call has no attributes.
+     * Several operators instead of `op`. Such a call has no attributes.
      * </pre>
      *
      * <code>.opserve.v1.Program program = 7;</code>
@@ -2241,7 +2241,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Several operators in the place of `op`. Such a call has no attributes.
+     * Several operators instead of `op`. Such a call has no attributes.
      * </pre>
      *
      * <code>.opserve.v1.Program program = 7;</code>
@@ -2256,7 +2256,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Several operators in the place of `op`. Such a call has no attributes.
+     * Several operators instead of `op`. Such a call has no attributes.
      * </pre>
      *
      * <code>.opserve.v1.Program program = 7;</code>
@@ -2276,7 +2276,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Several operators in the place of `op`. Such a call has no attributes.
+     * Several operators instead of `op`. Such a call has no attributes.
      * </pre>
      *
      * <code>.opserve.v1.Program program = 7;</code>
@@ -2294,7 +2294,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Several operators in the place of `op`. Such a call has no attributes.
+     * Several operators instead of `op`. Such a call has no attributes.
      * </pre>
      *
      * <code>.opserve.v1.Program program = 7;</code>
@@ -2319,7 +2319,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Several operators in the place of `op`. Such a call has no attributes.
+     * Several operators instead of `op`. Such a call has no attributes.
      * </pre>
      *
      * <code>.opserve.v1.Program program = 7;</code>
@@ -2336,7 +2336,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Several operators in the place of `op`. Such a call has no attributes.
+     * Several operators instead of `op`. Such a call has no attributes.
      * </pre>
      *
      * <code>.opserve.v1.Program program = 7;</code>
@@ -2348,7 +2348,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Several operators in the place of `op`. Such a call has no attributes.
+     * Several operators instead of `op`. Such a call has no attributes.
      * </pre>
      *
      * <code>.opserve.v1.Program program = 7;</code>
@@ -2363,7 +2363,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Several operators in the place of `op`. Such a call has no attributes.
+     * Several operators instead of `op`. Such a call has no attributes.
      * </pre>
      *
      * <code>.opserve.v1.Program program = 7;</code>

@@ -202,7 +202,7 @@ public interface CallOrBuilder extends
 
   /**
    * <pre>
-   * Several operators in the place of `op`. Such a call has no attributes.
+   * Several operators instead of `op`. Such a call has no attributes.
    * </pre>
    *
    * <code>.opserve.v1.Program program = 7;</code>
@@ -211,7 +211,7 @@ public interface CallOrBuilder extends
   boolean hasProgram();
   /**
    * <pre>
-   * Several operators in the place of `op`. Such a call has no attributes.
+   * Several operators instead of `op`. Such a call has no attributes.
    * </pre>
    *
    * <code>.opserve.v1.Program program = 7;</code>
@@ -220,7 +220,7 @@ public interface CallOrBuilder extends
   dev.opserve.v1.Program getProgram();
   /**
    * <pre>
-   * Several operators in the place of `op`. Such a call has no attributes.
+   * Several operators instead of `op`. Such a call has no attributes.
    * </pre>
    *
    * <code>.opserve.v1.Program program = 7;</code>

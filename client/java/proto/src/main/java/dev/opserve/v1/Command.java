@@ -150,7 +150,7 @@ private static final long serialVersionUID = 0L;
   private boolean quiet_ = false;
   /**
    * <pre>
-   * No answer unless the command fails. INVALID_PARAMETER for what is sent for its results: Query*, Download, Execute,
+   * No answer unless the command fails. INVALID_PARAMETER for commands whose purpose is a result: Query*, Download, Execute,
    * ExecuteChunked, and a RunExecutor whose outputs are sent. A quiet CreateExecutor gives no ExecutorInfo.
    * </pre>
    *
@@ -1003,8 +1003,7 @@ private static final long serialVersionUID = 0L;
   private long timeoutNs_ = 0L;
   /**
    * <pre>
-   * How long after it was taken the command may wait for its turn and run, in nanoseconds. 0 = as long as it takes. OUT_OF_RANGE
-   * for &lt; 0.
+   * Maximum time from when the server takes the command until it ends, in nanoseconds. 0 = no limit. OUT_OF_RANGE for &lt; 0.
    * </pre>
    *
    * <code>int64 timeout_ns = 29;</code>
@@ -2364,7 +2363,7 @@ private static final long serialVersionUID = 0L;
     private boolean quiet_ ;
     /**
      * <pre>
-     * No answer unless the command fails. INVALID_PARAMETER for what is sent for its results: Query*, Download, Execute,
+     * No answer unless the command fails. INVALID_PARAMETER for commands whose purpose is a result: Query*, Download, Execute,
      * ExecuteChunked, and a RunExecutor whose outputs are sent. A quiet CreateExecutor gives no ExecutorInfo.
      * </pre>
      *
@@ -2377,7 +2376,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * No answer unless the command fails. INVALID_PARAMETER for what is sent for its results: Query*, Download, Execute,
+     * No answer unless the command fails. INVALID_PARAMETER for commands whose purpose is a result: Query*, Download, Execute,
      * ExecuteChunked, and a RunExecutor whose outputs are sent. A quiet CreateExecutor gives no ExecutorInfo.
      * </pre>
      *
@@ -2394,7 +2393,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * No answer unless the command fails. INVALID_PARAMETER for what is sent for its results: Query*, Download, Execute,
+     * No answer unless the command fails. INVALID_PARAMETER for commands whose purpose is a result: Query*, Download, Execute,
      * ExecuteChunked, and a RunExecutor whose outputs are sent. A quiet CreateExecutor gives no ExecutorInfo.
      * </pre>
      *
@@ -6245,8 +6244,7 @@ private static final long serialVersionUID = 0L;
     private long timeoutNs_ ;
     /**
      * <pre>
-     * How long after it was taken the command may wait for its turn and run, in nanoseconds. 0 = as long as it takes. OUT_OF_RANGE
-     * for &lt; 0.
+     * Maximum time from when the server takes the command until it ends, in nanoseconds. 0 = no limit. OUT_OF_RANGE for &lt; 0.
      * </pre>
      *
      * <code>int64 timeout_ns = 29;</code>
@@ -6258,8 +6256,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long after it was taken the command may wait for its turn and run, in nanoseconds. 0 = as long as it takes. OUT_OF_RANGE
-     * for &lt; 0.
+     * Maximum time from when the server takes the command until it ends, in nanoseconds. 0 = no limit. OUT_OF_RANGE for &lt; 0.
      * </pre>
      *
      * <code>int64 timeout_ns = 29;</code>
@@ -6275,8 +6272,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long after it was taken the command may wait for its turn and run, in nanoseconds. 0 = as long as it takes. OUT_OF_RANGE
-     * for &lt; 0.
+     * Maximum time from when the server takes the command until it ends, in nanoseconds. 0 = no limit. OUT_OF_RANGE for &lt; 0.
      * </pre>
      *
      * <code>int64 timeout_ns = 29;</code>

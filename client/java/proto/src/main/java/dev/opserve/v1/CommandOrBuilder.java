@@ -20,7 +20,7 @@ public interface CommandOrBuilder extends
 
   /**
    * <pre>
-   * No answer unless the command fails. INVALID_PARAMETER for what is sent for its results: Query*, Download, Execute,
+   * No answer unless the command fails. INVALID_PARAMETER for commands whose purpose is a result: Query*, Download, Execute,
    * ExecuteChunked, and a RunExecutor whose outputs are sent. A quiet CreateExecutor gives no ExecutorInfo.
    * </pre>
    *
@@ -436,8 +436,7 @@ public interface CommandOrBuilder extends
 
   /**
    * <pre>
-   * How long after it was taken the command may wait for its turn and run, in nanoseconds. 0 = as long as it takes. OUT_OF_RANGE
-   * for &lt; 0.
+   * Maximum time from when the server takes the command until it ends, in nanoseconds. 0 = no limit. OUT_OF_RANGE for &lt; 0.
    * </pre>
    *
    * <code>int64 timeout_ns = 29;</code>

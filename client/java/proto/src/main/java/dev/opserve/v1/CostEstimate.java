@@ -6,7 +6,7 @@ package dev.opserve.v1;
 
 /**
  * <pre>
- * An estimate from shapes alone: it decides where a call runs and what a queue's wait is taken to be.
+ * An estimate from shapes alone. The server uses it to decide where a call runs and to estimate the wait in a queue.
  * </pre>
  *
  * Protobuf type {@code opserve.v1.CostEstimate}
@@ -299,7 +299,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * An estimate from shapes alone: it decides where a call runs and what a queue's wait is taken to be.
+   * An estimate from shapes alone. The server uses it to decide where a call runs and to estimate the wait in a queue.
    * </pre>
    *
    * Protobuf type {@code opserve.v1.CostEstimate}

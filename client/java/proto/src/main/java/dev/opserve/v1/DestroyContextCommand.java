@@ -6,7 +6,7 @@ package dev.opserve.v1;
 
 /**
  * <pre>
- * With all that it owns. What waits on its streams is dropped.
+ * Also destroys everything that the context owns, and drops the commands that wait on its streams.
  * </pre>
  *
  * Protobuf type {@code opserve.v1.DestroyContextCommand}
@@ -214,7 +214,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * With all that it owns. What waits on its streams is dropped.
+   * Also destroys everything that the context owns, and drops the commands that wait on its streams.
    * </pre>
    *
    * Protobuf type {@code opserve.v1.DestroyContextCommand}

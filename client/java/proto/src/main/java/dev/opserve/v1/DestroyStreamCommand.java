@@ -6,7 +6,7 @@ package dev.opserve.v1;
 
 /**
  * <pre>
- * What waits on it is dropped: CANCELLED. A RecordEvent is not: its event counts as reached.
+ * Commands that wait on the stream are dropped: CANCELLED. A RecordEvent is not dropped: its event counts as reached.
  * </pre>
  *
  * Protobuf type {@code opserve.v1.DestroyStreamCommand}
@@ -214,7 +214,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What waits on it is dropped: CANCELLED. A RecordEvent is not: its event counts as reached.
+   * Commands that wait on the stream are dropped: CANCELLED. A RecordEvent is not dropped: its event counts as reached.
    * </pre>
    *
    * Protobuf type {@code opserve.v1.DestroyStreamCommand}

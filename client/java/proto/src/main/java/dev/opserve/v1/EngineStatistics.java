@@ -159,7 +159,7 @@ private static final long serialVersionUID = 0L;
   private long expiredCalls_ = 0L;
   /**
    * <pre>
-   * Dropped before they ran (or between two chunks): their deadline had passed; their caller had gone away.
+   * Calls that were dropped before they ran (or between two chunks): the deadline had passed; the caller had gone away.
    * </pre>
    *
    * <code>int64 expired_calls = 9;</code>
@@ -237,7 +237,7 @@ private static final long serialVersionUID = 0L;
   private long expectedWaitNs_ = 0L;
   /**
    * <pre>
-   * How long a call that came now would be expected to wait, on the busiest device.
+   * Estimated wait of a call that came now, on the busiest device.
    * </pre>
    *
    * <code>int64 expected_wait_ns = 16;</code>
@@ -1276,7 +1276,7 @@ private static final long serialVersionUID = 0L;
     private long expiredCalls_ ;
     /**
      * <pre>
-     * Dropped before they ran (or between two chunks): their deadline had passed; their caller had gone away.
+     * Calls that were dropped before they ran (or between two chunks): the deadline had passed; the caller had gone away.
      * </pre>
      *
      * <code>int64 expired_calls = 9;</code>
@@ -1288,7 +1288,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Dropped before they ran (or between two chunks): their deadline had passed; their caller had gone away.
+     * Calls that were dropped before they ran (or between two chunks): the deadline had passed; the caller had gone away.
      * </pre>
      *
      * <code>int64 expired_calls = 9;</code>
@@ -1304,7 +1304,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Dropped before they ran (or between two chunks): their deadline had passed; their caller had gone away.
+     * Calls that were dropped before they ran (or between two chunks): the deadline had passed; the caller had gone away.
      * </pre>
      *
      * <code>int64 expired_calls = 9;</code>
@@ -1504,7 +1504,7 @@ private static final long serialVersionUID = 0L;
     private long expectedWaitNs_ ;
     /**
      * <pre>
-     * How long a call that came now would be expected to wait, on the busiest device.
+     * Estimated wait of a call that came now, on the busiest device.
      * </pre>
      *
      * <code>int64 expected_wait_ns = 16;</code>
@@ -1516,7 +1516,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long a call that came now would be expected to wait, on the busiest device.
+     * Estimated wait of a call that came now, on the busiest device.
      * </pre>
      *
      * <code>int64 expected_wait_ns = 16;</code>
@@ -1532,7 +1532,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long a call that came now would be expected to wait, on the busiest device.
+     * Estimated wait of a call that came now, on the busiest device.
      * </pre>
      *
      * <code>int64 expected_wait_ns = 16;</code>

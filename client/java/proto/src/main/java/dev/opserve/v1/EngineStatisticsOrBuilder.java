@@ -81,7 +81,7 @@ public interface EngineStatisticsOrBuilder extends
 
   /**
    * <pre>
-   * Dropped before they ran (or between two chunks): their deadline had passed; their caller had gone away.
+   * Calls that were dropped before they ran (or between two chunks): the deadline had passed; the caller had gone away.
    * </pre>
    *
    * <code>int64 expired_calls = 9;</code>
@@ -129,7 +129,7 @@ public interface EngineStatisticsOrBuilder extends
 
   /**
    * <pre>
-   * How long a call that came now would be expected to wait, on the busiest device.
+   * Estimated wait of a call that came now, on the busiest device.
    * </pre>
    *
    * <code>int64 expected_wait_ns = 16;</code>

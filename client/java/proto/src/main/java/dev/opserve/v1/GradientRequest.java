@@ -11,8 +11,8 @@ package dev.opserve.v1;
  * that need several (Matmul, Add, Mean and the like). The gradient of the input "w" is the output "grad_w", of its dtype and shape.
  * An input on which the value does not depend has a gradient of zeros.
  *
- * INVALID_PARAMETER names what has no gradient: an input of a step (the target of a loss), an output of a step (the indices of a
- * pooling), a view of a part of a value.
+ * INVALID_PARAMETER names the value without a gradient: an input of a step (the target of a loss), an output of a step (the
+ * indices of a pooling), a view of a part of a value.
  * </pre>
  *
  * Protobuf type {@code opserve.v1.GradientRequest}
@@ -390,8 +390,8 @@ private static final long serialVersionUID = 0L;
    * that need several (Matmul, Add, Mean and the like). The gradient of the input "w" is the output "grad_w", of its dtype and shape.
    * An input on which the value does not depend has a gradient of zeros.
    *
-   * INVALID_PARAMETER names what has no gradient: an input of a step (the target of a loss), an output of a step (the indices of a
-   * pooling), a view of a part of a value.
+   * INVALID_PARAMETER names the value without a gradient: an input of a step (the target of a loss), an output of a step (the
+   * indices of a pooling), a view of a part of a value.
    * </pre>
    *
    * Protobuf type {@code opserve.v1.GradientRequest}

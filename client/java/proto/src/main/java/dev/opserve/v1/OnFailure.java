@@ -6,7 +6,7 @@ package dev.opserve.v1;
 
 /**
  * <pre>
- * What becomes of a stream's commands behind one that failed in its turn, until Synchronize has told of the failure.
+ * What happens to the commands behind a command that failed on the stream, until Synchronize has reported the failure.
  * </pre>
  *
  * Protobuf enum {@code opserve.v1.OnFailure}

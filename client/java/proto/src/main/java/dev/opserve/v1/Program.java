@@ -8,9 +8,9 @@ package dev.opserve.v1;
  * <pre>
  * Several operators in one call, each fed by inputs of the call or by results of earlier steps; and the gradients of a result. A
  * program is planned and executed as one operator whose inputs are those of the call and whose outputs are those that it names:
- * by Execute, in an ExecuteBatch, and as an executor of a session, which plans it once and runs it many times. What is
- * neither input nor output never leaves the device. Its memory is planned ahead: workspace_bytes is the most that intermediate
- * results and the steps' workspaces take at one time.
+ * by Execute, in an ExecuteBatch, and as an executor of a session, which plans it once and runs it many times. Intermediate
+ * results never leave the device. The server plans their memory ahead: workspace_bytes is the maximum that intermediate results
+ * and the workspaces of the steps take at one time.
  *
  * A value of the program is called by its name: an input of the call ("x"), an output of a step ("conv.out"), or a step, which
  * stands for the first output of its operator ("conv").
@@ -412,9 +412,9 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * Several operators in one call, each fed by inputs of the call or by results of earlier steps; and the gradients of a result. A
    * program is planned and executed as one operator whose inputs are those of the call and whose outputs are those that it names:
-   * by Execute, in an ExecuteBatch, and as an executor of a session, which plans it once and runs it many times. What is
-   * neither input nor output never leaves the device. Its memory is planned ahead: workspace_bytes is the most that intermediate
-   * results and the steps' workspaces take at one time.
+   * by Execute, in an ExecuteBatch, and as an executor of a session, which plans it once and runs it many times. Intermediate
+   * results never leave the device. The server plans their memory ahead: workspace_bytes is the maximum that intermediate results
+   * and the workspaces of the steps take at one time.
    *
    * A value of the program is called by its name: an input of the call ("x"), an output of a step ("conv.out"), or a step, which
    * stands for the first output of its operator ("conv").

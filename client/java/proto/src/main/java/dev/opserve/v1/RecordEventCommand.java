@@ -6,7 +6,7 @@ package dev.opserve.v1;
 
 /**
  * <pre>
- * The event is reached when all that is on the stream now has ended. An event may be recorded again.
+ * The event is reached when all commands that are on the stream now have ended. An event may be recorded again.
  * </pre>
  *
  * Protobuf type {@code opserve.v1.RecordEventCommand}
@@ -237,7 +237,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The event is reached when all that is on the stream now has ended. An event may be recorded again.
+   * The event is reached when all commands that are on the stream now have ended. An event may be recorded again.
    * </pre>
    *
    * Protobuf type {@code opserve.v1.RecordEventCommand}

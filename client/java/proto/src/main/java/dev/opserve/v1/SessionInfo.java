@@ -92,8 +92,8 @@ private static final long serialVersionUID = 0L;
   private long windowBytes_ = 0L;
   /**
    * <pre>
-   * The server stops reading while it holds this many bytes of commands that wait, with their uploads, or of answers that were
-   * not sent.
+   * The server stops reading while it holds this many bytes of waiting commands with their uploads, or this many bytes of
+   * answers that were not sent yet.
    * </pre>
    *
    * <code>int64 window_bytes = 4;</code>
@@ -759,8 +759,8 @@ private static final long serialVersionUID = 0L;
     private long windowBytes_ ;
     /**
      * <pre>
-     * The server stops reading while it holds this many bytes of commands that wait, with their uploads, or of answers that were
-     * not sent.
+     * The server stops reading while it holds this many bytes of waiting commands with their uploads, or this many bytes of
+     * answers that were not sent yet.
      * </pre>
      *
      * <code>int64 window_bytes = 4;</code>
@@ -772,8 +772,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The server stops reading while it holds this many bytes of commands that wait, with their uploads, or of answers that were
-     * not sent.
+     * The server stops reading while it holds this many bytes of waiting commands with their uploads, or this many bytes of
+     * answers that were not sent yet.
      * </pre>
      *
      * <code>int64 window_bytes = 4;</code>
@@ -789,8 +789,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The server stops reading while it holds this many bytes of commands that wait, with their uploads, or of answers that were
-     * not sent.
+     * The server stops reading while it holds this many bytes of waiting commands with their uploads, or this many bytes of
+     * answers that were not sent yet.
      * </pre>
      *
      * <code>int64 window_bytes = 4;</code>

@@ -40,8 +40,8 @@ public interface SessionInfoOrBuilder extends
 
   /**
    * <pre>
-   * The server stops reading while it holds this many bytes of commands that wait, with their uploads, or of answers that were
-   * not sent.
+   * The server stops reading while it holds this many bytes of waiting commands with their uploads, or this many bytes of
+   * answers that were not sent yet.
    * </pre>
    *
    * <code>int64 window_bytes = 4;</code>

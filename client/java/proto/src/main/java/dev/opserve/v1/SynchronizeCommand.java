@@ -6,10 +6,10 @@ package dev.opserve.v1;
 
 /**
  * <pre>
- * Answered when all that is on the stream (on all streams of the context) now has ended, with the first failure since the last
- * Synchronize as its error; or when the latest recording of the event was reached. One that is late, or was cancelled, is
- * answered then, too; its own error stands behind a failure that it has to tell of, and marks no stream. Without a target:
- * MISSING_PARAMETER, `target`.
+ * Answered when all commands that are on the stream (on all streams of the context) now have ended, or when the latest recording
+ * of the event was reached. `error` is the first failure since the last Synchronize. A Synchronize that is late or was cancelled
+ * is also answered only then; a failure that it has to report takes precedence over its own error, which marks no stream.
+ * Without a target: MISSING_PARAMETER, `target`.
  * </pre>
  *
  * Protobuf type {@code opserve.v1.SynchronizeCommand}
@@ -364,10 +364,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Answered when all that is on the stream (on all streams of the context) now has ended, with the first failure since the last
-   * Synchronize as its error; or when the latest recording of the event was reached. One that is late, or was cancelled, is
-   * answered then, too; its own error stands behind a failure that it has to tell of, and marks no stream. Without a target:
-   * MISSING_PARAMETER, `target`.
+   * Answered when all commands that are on the stream (on all streams of the context) now have ended, or when the latest recording
+   * of the event was reached. `error` is the first failure since the last Synchronize. A Synchronize that is late or was cancelled
+   * is also answered only then; a failure that it has to report takes precedence over its own error, which marks no stream.
+   * Without a target: MISSING_PARAMETER, `target`.
    * </pre>
    *
    * Protobuf type {@code opserve.v1.SynchronizeCommand}

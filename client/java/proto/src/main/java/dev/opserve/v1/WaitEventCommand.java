@@ -6,7 +6,7 @@ package dev.opserve.v1;
 
 /**
  * <pre>
- * What comes on the stream later runs once the latest recording of the event was reached. The event must have been recorded.
+ * Later commands of the stream run once the latest recording of the event was reached. The event must have been recorded.
  * Its turn comes when the event was reached: so a timeout_ns says how late that may be.
  * </pre>
  *
@@ -238,7 +238,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What comes on the stream later runs once the latest recording of the event was reached. The event must have been recorded.
+   * Later commands of the stream run once the latest recording of the event was reached. The event must have been recorded.
    * Its turn comes when the event was reached: so a timeout_ns says how late that may be.
    * </pre>
    *
