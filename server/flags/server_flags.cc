@@ -49,28 +49,28 @@ void AddListenFlags(FlagSet& flags, ServerConfig& config) {
                   listen = texts;
                   return CheckListenAddresses(texts);
                 });
-  flags.Add("--unix-socket-mode", "MODE", FormatSocketMode(config.unix_socket_mode),
-            "Who may connect to unix:path, here and of --allow-shared-memory: the file's mode,\n"
-            "in octal, whatever the umask. 0660 lets the group in, 0666 everyone.",
-            [&mode = config.unix_socket_mode](const std::string& text) {
-              return Set(mode, ParseSocketMode(text));
-            });
+  flags.Add(
+      "--unix-socket-mode", "MODE", FormatSocketMode(config.unix_socket_mode),
+      "Who may connect to the unix sockets of --listen and --allow-shared-memory: the mode of\n"
+      "the file, in octal; the umask does not count. 0660: the group, 0666: everyone.",
+      [&mode = config.unix_socket_mode](const std::string& text) {
+        return Set(mode, ParseSocketMode(text));
+      });
   flags.Add("--port-file", "PATH", config.port_file,
-            "Once all addresses are bound, write them to this file, one a line, atomically.",
+            "Once all addresses are bound, write them to this file, one per line, atomically.",
             [&path = config.port_file](const std::string& text) {
               path = text;
               return absl::OkStatus();
             });
   flags.Add(
       "--http", "ADDRESS", config.http,
-      "Answer HTTP there, for people and for what watches the server: /, /metrics,\n"
-      "/livez, /readyz; and the Open Inference Protocol, /v2 (--open-inference), where other\n"
-      "machines can connect only with --insecure. A port of localhost, or host:port. Default: "
-      "none.",
+      "Serve HTTP on this port of localhost, or on host:port: a page (/), /metrics, /livez,\n"
+      "/readyz, and the Open Inference Protocol (/v2, see --open-inference). If other machines\n"
+      "can connect, /v2 needs --insecure. Default: no HTTP.",
       [&http = config.http](const std::string& text) { return Set(http, ParseHttpAddress(text)); });
   flags.Add("--http-allow-origin", "ORIGIN", config.http_allowed_origin,
-            "Let web pages of this origin (https://example.org), or * for all, call /v2.\n"
-            "Default: none but the port's own.",
+            "Allow web pages of this origin (https://example.org), or * for all, to call /v2.\n"
+            "Default: only pages of the port itself.",
             [&origin = config.http_allowed_origin](const std::string& text) {
               origin = text;
               return CheckOrigin(text);
@@ -87,21 +87,21 @@ void AddPath(FlagSet& flags, const char* flag, std::string& path, const char* he
 void AddIdentityFlags(FlagSet& flags, ServerConfig& config) {
   flags.SetGroup("Identity");
   AddPath(flags, kTlsCertFlag, config.tls.certificate_file,
-          "Speak TLS on every host:port, and show this certificate: PEM, the server's own, then\n"
-          "those that lead to the one its clients trust. Read again when it changes, as the next\n"
-          "two are. Default: no TLS.");
+          "Use TLS on every host:port, with this certificate chain: PEM, the server's certificate\n"
+          "first. This file and the next two are read again when they change. Default: no TLS.");
   AddPath(flags, kTlsKeyFlag, config.tls.key_file,
           "The certificate's private key, in PEM without a pass phrase.");
   AddPath(flags, kTlsClientCaFlag, config.tls.client_ca_file,
-          "Let only clients in that show a certificate which one of these vouches for (mutual\n"
-          "TLS). Default: clients need none.");
-  AddPath(flags, kTokenFileFlag, config.token_file,
-          "Take only calls with a bearer token of this file, by its roles. Lines of\n"
-          "name role[,role...] sha256:HEX; roles: discover, execute, session, observe. Read again\n"
-          "when it changes. Default: everybody may make every call.");
+          "Mutual TLS: clients must show a certificate that a CA in this PEM file signed.\n"
+          "Default: clients need no certificate.");
+  AddPath(
+      flags, kTokenFileFlag, config.token_file,
+      "Accept only calls with a bearer token of this file whose roles allow the method. Lines:\n"
+      "name role[,role...] sha256:HEX; roles: discover, execute, session, observe. Read again\n"
+      "when it changes. Default: every client may call every method.");
   flags.AddEnablingSwitch("--insecure", config.insecure,
-                          "Listen without TLS where other machines can connect, too: all they "
-                          "send can be read\nand changed on its way.");
+                          "Allow addresses without TLS that other machines can reach: the traffic "
+                          "can be read\nand changed on the network.");
 }
 
 void AddLimitFlags(FlagSet& flags, ServerConfig& config) {
@@ -112,16 +112,16 @@ void AddLimitFlags(FlagSet& flags, ServerConfig& config) {
       "Bytes, or with a unit: KiB, MiB, GiB, kB, MB, GB. 4KiB up to one byte below 2GiB.");
   flags.AddSize(
       "--memory-limit", config.memory_limit_bytes, kSize,
-      "Bound on the memory for tensors and workspaces, shared by all devices in equal parts.\n"
-      "Units as above; at most what this process may use, cgroup included, unless there are\n"
-      "NPUs. Default: 1GiB, or half of that if it is less.");
+      "Memory for tensors and workspaces, divided equally among the devices. Without NPUs, at\n"
+      "most the memory of the machine or cgroup. Default: 1GiB, or half of the memory of the\n"
+      "machine or cgroup if that is less.");
   flags.AddTime(
       "--grace-period", config.grace_period, ParseTimeout,
-      "After SIGTERM or SIGINT, how long to go on serving, new calls too, while health checks\n"
-      "are told NOT_SERVING, so that balancers send calls elsewhere.");
+      "After SIGTERM or SIGINT, continue to serve all calls for this time, while health checks\n"
+      "answer NOT_SERVING, so that balancers send calls elsewhere.");
   flags.AddTime("--drain-timeout", config.drain_timeout, ParseTimeout,
-                "Then, how long calls in flight may take to finish before they are cancelled:\n"
-                "30s, 500ms, 2m; seconds without a unit.");
+                "After --grace-period, time for calls in flight to finish before they are\n"
+                "cancelled: 30s, 500ms, 2m; a number without a unit is in seconds.");
 }
 
 absl::Status ReadDevices(const std::vector<std::string>& texts, std::vector<DeviceSpec>& devices) {
@@ -154,17 +154,17 @@ void AddDeviceFlags(FlagSet& flags, ServerConfig& config) {
   flags.SetGroup("Devices");
   flags.AddList(
       "--device", "DEVICE", config.devices.front().kind,
-      "Device to run on: cpu[,threads=N][,profile=P], or NPUs, by the runtime's numbers:\n"
-      "ascend:2, ascend:0-3, or ascend for all, with the same options. Repeatable; calls that\n"
-      "name none run on the first.\n"
-      "N: 1 to 1024, default every core that this process may use; for each NPU 4.\n"
+      "Device that runs calls: cpu[,threads=N][,profile=P], or NPUs by the numbers of the\n"
+      "runtime: ascend:2, ascend:0-3, or ascend for all, with the same options. Repeatable.\n"
+      "Calls that name no device run on the first.\n"
+      "N: 1 to 1024. Default: all cores that this process may use; 4 for each NPU.\n"
       "P: host (default), atlas-a2, atlas-a3, atlas-training, atlas-inference.",
       [&devices = config.devices](const std::vector<std::string>& texts) {
         return ReadDevices(texts, devices);
       });
   flags.AddList("--ascend-library-path", "PATH", "",
-                "Where to look for the vendor's libraries for NPUs before the system's places: a\n"
-                "folder, or one library of operators. Repeatable.",
+                "Folder of CANN's libraries, or one library of operators. Searched before the\n"
+                "places that the system's loader searches. Repeatable.",
                 [&paths = config.ascend_library_paths](const std::vector<std::string>& texts) {
                   return ReadLibraryPaths(texts, paths);
                 });
@@ -173,73 +173,77 @@ void AddDeviceFlags(FlagSet& flags, ServerConfig& config) {
 void AddSessionFlags(FlagSet& flags, ServerConfig& config) {
   SessionLimits& limits = config.session;
   flags.SetGroup("Sessions");
-  flags.AddCount("--max-sessions", config.max_sessions, kCount, "Sessions at one time.");
+  flags.AddCount("--max-sessions", config.max_sessions, kCount, "Maximum number of open sessions.");
   flags.AddDerivedSize(
       "--session-memory-limit", limits.memory_limit_bytes, kSize,
-      "Bound on the device memory that one session holds. Default, and at most: --memory-limit.");
-  flags.AddCount("--session-max-handles", limits.max_handles, kCount,
-                 "Contexts, streams, events, buffers and executors of one session.");
+      "Device memory that one session may hold. Default and maximum: --memory-limit.");
+  flags.AddCount(
+      "--session-max-handles", limits.max_handles, kCount,
+      "Maximum number of contexts, streams, events, buffers and executors of one session.");
   flags.AddCount("--session-max-queued", limits.max_queued_commands, kCount,
-                 "Commands of one session that are not over yet.");
+                 "Maximum number of unfinished commands of one session.");
   flags.AddSize(
       "--session-window", limits.window_bytes, kWindowSize,
-      "Uploads that wait, and answers that were not taken, in bytes each, above which the\n"
-      "server stops reading from a session. 1MiB up to 1GiB.");
+      "The server stops reading from a session whose waiting uploads, or whose answers that\n"
+      "the client did not read yet, take more bytes than this. 1MiB to 1GiB.");
   flags.AddTime("--session-stall-timeout", limits.stall_timeout, ParseTimeout,
-                "How long a client may leave an answer untaken before its session is cut.");
+                "Close a session whose client does not read an answer for this long.");
   flags.AddTime("--session-idle-timeout", limits.idle_timeout, ParseTimeout,
-                "End a session on which nothing has happened for this long. 0: never.");
+                "Close a session without any activity for this long. 0: never.");
 }
 
 void AddAdmissionFlags(FlagSet& flags, AdmissionLimits& limits) {
   flags.SetGroup("Admission");
-  flags.AddCount("--max-calls-in-flight", limits.max_calls, kCalls,
-                 "Calls that wait or run on a device's threads; more are refused at once with\n"
-                 "RESOURCE_EXHAUSTED and the time to try again. Tiny calls do not wait.");
+  flags.AddCount(
+      "--max-calls-in-flight", limits.max_calls, kCalls,
+      "Maximum number of calls that wait or run on a device's threads. Further calls are\n"
+      "refused at once with RESOURCE_EXHAUSTED and the time to try again. Tiny calls do\n"
+      "not wait and do not count.");
   flags.AddDerivedSize(
       "--max-bytes-in-flight", limits.max_bytes, kSize,
-      "Inputs, outputs and workspaces of those calls, on each device; likewise.\n"
-      "A call that is alone is not refused. Default: the device's part of --memory-limit.");
+      "Maximum bytes of inputs, outputs and workspaces of those calls, for each device. A call\n"
+      "that is alone is not refused. Default: the device's part of --memory-limit.");
   flags.AddTime(
       "--max-queue-wait", limits.max_wait, ParseTimeout,
-      "How long a call may be expected to wait for its turn, besides its own time; likewise.");
+      "Maximum estimated queueing time of a call, on top of the call's own run time. Calls that\n"
+      "would wait longer are refused at once.");
 }
 
 void AddConnectionFlags(FlagSet& flags, ConnectionConfig& config) {
   flags.SetGroup("Connections");
-  flags.AddCount("--max-concurrent-streams", config.max_concurrent_streams, kStreams,
-                 "Calls and sessions on one connection at one time; more wait in the client.");
+  flags.AddCount(
+      "--max-concurrent-streams", config.max_concurrent_streams, kStreams,
+      "Maximum number of calls and sessions on one connection; more wait in the client.");
   flags.AddTime(
       "--max-connection-age", config.max_age, ParseConnectionTime,
-      "Tell a connection to go after this long (more or less, so that not all go at once):\n"
-      "clients connect again, and balancers spread them. 0: never.");
+      "Ask clients to reconnect after this time (GOAWAY; up to a tenth earlier or later), so\n"
+      "that they spread over replicas. 0: never.");
   flags.AddTime("--max-connection-age-grace", config.max_age_grace, ParseConnectionTime,
-                "How long calls and sessions on such a connection may go on before they are cut.\n"
-                "0: for ever.");
+                "After that, time for calls and sessions to end before the connection is closed.\n"
+                "0: no limit.");
   flags.AddTime("--max-connection-idle", config.max_idle, ParseConnectionTime,
-                "Close a connection that has had no call for this long. 0: never.");
+                "Close a connection without a call for this long. 0: never.");
   flags.AddTime("--keepalive-time", config.keepalive_time, ParseConnectionTime,
-                "Ping a silent connection this often, to find clients that are gone. 0: never.");
-  flags.AddTime(
-      "--keepalive-timeout", config.keepalive_timeout, ParseConnectionTime,
-      "How long the answer to a ping may take before the connection is cut. 1ms or more.");
+                "Ping an idle connection this often, to detect clients that are gone. 0: never.");
+  flags.AddTime("--keepalive-timeout", config.keepalive_timeout, ParseConnectionTime,
+                "Close a connection that does not answer a ping for this long. 1ms or more.");
   flags.AddSize(
       "--grpc-memory-quota", config.memory_quota_bytes, kSizeOrNone,
-      "Memory of gRPC's own buffers from which on it reads more slowly and accepts fewer\n"
-      "connections. Soft: it may be exceeded. 0: none.");
+      "When gRPC's buffers take more memory than this, gRPC reads more slowly and accepts fewer\n"
+      "connections. A soft limit: gRPC may exceed it. 0: no limit.");
 }
 
 void AddSharedMemoryFlags(FlagSet& flags, SharedMemoryConfig& config) {
   flags.SetGroup("Shared memory");
   flags.Add(kAllowSharedMemory, "unix:PATH", "",
-            "Share memory with clients on this host, who ask for it on a unix socket there\n"
-            "(--unix-socket-mode says who may open it). Default: none.",
+            "Share memory with clients on this host. Clients ask for it on this unix socket\n"
+            "(--unix-socket-mode: who may connect). Default: no shared memory.",
             [&config](const std::string& text) {
               config.socket = UnixSocketPath(text);
               return CheckUnixAddress(text, kAllowSharedMemory);
             });
   flags.AddSize("--shared-memory-limit", config.limit_bytes, kSize,
-                "Bound on it, over all clients. It is beside --memory-limit.");
+                "Shared memory of all clients together; does not count as --memory-limit.");
 }
 
 absl::Status ReadPercent(const std::string& text, std::string_view flag, double least,
@@ -257,81 +261,82 @@ absl::Status ReadPercent(const std::string& text, std::string_view flag, double 
 void AddFairnessFlags(FlagSet& flags, ClientConfig& config) {
   flags.Add(
       "--client-share", "PERCENT", absl::StrCat(100 * config.share, "%"),
-      "What one client may hold of what the others leave: of device memory, calls and bytes in\n"
-      "flight, sessions, connections. A client is an IPv4 address, a /64 of IPv6, or all unix\n"
-      "sockets. 100% behind a proxy, where all clients look like one.",
+      "Part that one client may hold of what other clients do not use: device memory, calls and\n"
+      "bytes in flight, sessions, connections. A client is an IPv4 address, a /64 of IPv6, or\n"
+      "all unix sockets together. Set 100% behind a proxy, where all clients have one address.",
       [&share = config.share](const std::string& text) {
         return ReadPercent(text, "--client-share", 1, share);
       });
   flags.AddCount("--max-connections", config.max_connections, kCountOrNone,
-                 "Connections at one time. 0: as many as the process may have descriptors for.");
+                 "Maximum number of connections. 0: as many as the descriptor limit allows.");
   flags.AddCount("--max-connections-per-peer", config.max_connections_of_peer, kCountOrNone,
-                 "Connections of one client. 0: by --client-share.");
+                 "Maximum number of connections of one client. 0: --client-share decides.");
   flags.AddCount(
       "--max-resets-per-second", config.max_resets_per_second, kCountOrNone,
-      "Calls that a client may take back (cancel before their deadline, or leave with their\n"
-      "connection) each second; ten times as many at once. Beyond that the connection is cut,\n"
-      "and none of the client's is taken for a while. 0: no bound.");
+      "Calls that a client may abandon per second: cancel before the deadline, or leave by\n"
+      "closing the connection. Bursts may be ten times as large. Above that the connection is\n"
+      "closed, and the client cannot connect for a while. 0: no limit.");
 }
 
 void AddClientFlags(FlagSet& flags, ClientConfig& config) {
   flags.SetGroup("Clients");
   AddFairnessFlags(flags, config);
-  flags.AddSize("--max-inflated-bytes", config.max_inflated_bytes, kSizeOrNone,
-                "What a compressed request may inflate to. 0: compressed requests are refused.");
+  flags.AddSize(
+      "--max-inflated-bytes", config.max_inflated_bytes, kSizeOrNone,
+      "Maximum size of a compressed request after decompression. 0: refuse compressed requests.");
   flags.AddTime(
       "--answer-timeout", config.answer_timeout, ParseTimeout,
-      "How long a client may take over an answer, and a second more for each MiB of it, before\n"
-      "the call is cut. 0: for ever. Of sessions: --session-stall-timeout.");
+      "Cancel a call whose client does not read the answer for this long, plus one second per\n"
+      "MiB of the answer. 0: no limit. For sessions see --session-stall-timeout.");
   flags.AddTime("--max-call-time", config.max_call_time, ParseTimeout,
-                "Calls that are estimated to take longer on one thread are refused. 0: none is.");
+                "Refuse calls whose estimated time on one thread is longer. 0: no limit.");
   flags.AddDerivedSize(
       "--host-memory-limit", config.host_memory_limit_bytes, kSize,
-      "Bound on what clients take besides device memory: objects and commands of sessions,\n"
-      "requests that wait to be read, answers that were not taken. Default: as --memory-limit.");
+      "Host memory of all clients together: objects and commands of sessions, requests that\n"
+      "wait to be parsed, answers that clients did not read yet. Default: as --memory-limit.");
   flags.AddDerivedSize(
       "--process-memory-limit", config.process_memory_limit_bytes, kSizeOrNone,
-      "When the whole process takes more, the connections are cut whose unfinished requests take\n"
-      "most. Default: three quarters of the memory that it may use, cgroup included. 0: no bound.");
+      "When the process takes more memory, the server closes the connections whose unfinished\n"
+      "requests take most. Default: three quarters of the memory of the machine or cgroup.\n"
+      "0: no limit.");
   flags.AddSwitch("--no-reflection", config.reflection, "Do not serve gRPC's server reflection.");
-  flags.Add(
-      "--open-inference", "on|off", "on",
-      "Serve the Open Inference Protocol (KServe v2, as Triton's clients speak it) beside our\n"
-      "own: gRPC's inference.GRPCInferenceService, on the same addresses, and by HTTP on --http.",
-      [&open_inference = config.open_inference](const std::string& text) {
-        open_inference = text == "on";
-        return text == "on" || text == "off"
-                   ? absl::OkStatus()
-                   : InvalidParameter("--open-inference", "on or off", Quoted(text));
-      });
+  flags.Add("--open-inference", "on|off", "on",
+            "Serve the Open Inference Protocol of KServe v2 and Triton, too: the gRPC service\n"
+            "inference.GRPCInferenceService on the same addresses, and HTTP on --http.",
+            [&open_inference = config.open_inference](const std::string& text) {
+              open_inference = text == "on";
+              return text == "on" || text == "off"
+                         ? absl::OkStatus()
+                         : InvalidParameter("--open-inference", "on or off", Quoted(text));
+            });
   flags.AddEnablingSwitch(
       "--open-inference-shared-memory", config.open_inference_shared_memory,
-      "Let clients of the Open Inference Protocol on this machine register their shared memory\n"
-      "objects (shm_open), each its own user's: tensors come and go there. docs/open_inference.md\n"
-      "says what this trusts.");
+      "Allow clients of the Open Inference Protocol on this machine to register shared memory\n"
+      "objects (shm_open) of their own user and to keep tensors there. docs/open_inference.md\n"
+      "explains the security of this.");
 }
 
 void AddTracingFlags(FlagSet& flags, TracingConfig& config) {
   flags.SetGroup("Tracing");
   flags.Add(
       "--trace-endpoint", "URL", config.endpoint,
-      "Send the spans of traced calls to this OpenTelemetry collector, by OTLP/HTTP as JSON:\n"
-      "http://HOST:4318 (then /v1/traces) or with a path. Traced are the calls whose\n"
-      "traceparent says that they are sampled. Default: none.",
+      "Send the spans of sampled calls to this OpenTelemetry collector, by OTLP/HTTP as JSON:\n"
+      "http://HOST:4318 (then /v1/traces) or with a path. A call is sampled when its\n"
+      "traceparent says so. Default: no traces.",
       [&endpoint = config.endpoint](const std::string& text) {
         endpoint = text;
         return ParseCollectorUrl(text).status();
       });
   flags.Add("--trace-sample", "PERCENT", absl::StrCat(100 * config.sampled_part, "%"),
-            "Of the calls without a traceparent, how many are traced all the same.",
+            "Part of the calls without a traceparent that is sampled, too.",
             [&part = config.sampled_part](const std::string& text) {
               return ReadPercent(text, "--trace-sample", 0, part);
             });
   flags.AddTime("--slow-call-time", config.slow_call, ParseTimeout,
-                "Keep the newest 512 calls that took this long or longer. 0: none.");
+                "Keep the newest 512 calls that took this long or longer. 0: keep none.");
   flags.Add("--slow-calls-file", "PATH", config.slow_calls_file,
-            "On SIGUSR1, write them there, with their phases, as JSON for Perfetto or\n"
-            "chrome://tracing; atomically, for the server's user alone. Default: none.",
+            "On SIGUSR1, write the slow calls and their phases to this file, as JSON for Perfetto\n"
+            "or chrome://tracing; atomically, readable for the server's user only. Default: none.",
             [&path = config.slow_calls_file](const std::string& text) {
               path = text;
               return absl::OkStatus();
@@ -343,11 +348,11 @@ void AddObservingFlags(FlagSet& flags, ServerConfig& config) {
   flags.SetGroup("Observing");
   flags.AddEnablingSwitch(
       "--channelz", config.channelz,
-      "Serve gRPC's channelz: what each connection is doing, and whose it is. Only where every\n"
+      "Serve gRPC's channelz: every connection with its peer and calls. Allowed only if every\n"
       "--listen address is a loopback address or a unix socket.");
   flags.Add("--load-reports", "WHEN", std::string(LoadReportPolicyName(config.load_reports)),
-            "Tell balancers of the load, in each answer's trailing metadata (ORCA's\n"
-            "endpoint-load-metrics-bin, some 140 bytes): off, asked (calls with the metadata\n"
+            "Report the load to balancers in the trailing metadata of answers (ORCA's\n"
+            "endpoint-load-metrics-bin, about 140 bytes): off, asked (for calls with the metadata\n"
             "opserve-load-report), always.",
             [&policy = config.load_reports](const std::string& text) {
               const std::optional<LoadReportPolicy> parsed = ParseLoadReportPolicy(text);
@@ -362,8 +367,9 @@ void AddLogFlags(FlagSet& flags, ServerConfig& config) {
   flags.SetGroup("Logging");
   flags.Add(
       "--log-level", "LEVEL", std::string(LogLevelName(config.log_level)),
-      "debug, info, warning or error. At debug each call has a line; one that failed has it at\n"
-      "info, where the fault is its client's, or else at error. Lines about calls are bounded.",
+      "debug, info, warning or error. debug: a line for every call. info: a line for calls that\n"
+      "failed by the client's fault. error: those that failed by the server's fault. The number\n"
+      "of such lines per second is limited.",
       [&level = config.log_level](const std::string& text) {
         const std::optional<LogLevel> parsed = ParseLogLevel(text);
         level = parsed.value_or(level);
@@ -372,7 +378,7 @@ void AddLogFlags(FlagSet& flags, ServerConfig& config) {
                    : InvalidParameter("--log-level", "debug, info, warning or error", Quoted(text));
       });
   flags.Add("--log-format", "FORMAT", std::string(LogFormatName(config.log_format)),
-            "text: key=value; json: an object a line.",
+            "text: key=value; json: one object per line.",
             [&format = config.log_format](const std::string& text) {
               const std::optional<LogFormat> parsed = ParseLogFormat(text);
               format = parsed.value_or(format);

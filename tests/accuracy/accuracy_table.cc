@@ -22,7 +22,7 @@ The reference is computed from the formula in float64 (CtcLoss: long double) on 
 is its distance from the reference over the sum of the magnitudes of the terms that make it, so that cancellation is not
 blamed on a kernel; one within half an output ulp (0.51 in a half type, which is rounded from the float result) counts as
 exact. *ulp* is the largest distance in units of the last place of the output's dtype, of the elements that are not exact.
-It is said of element-wise operators: for the others the result may cancel to any size.
+The ulp holds for element-wise operators: for the others the result may cancel to any size.
 
 *ours/ATen* is the ratio of the mean errors, then of the maxima, on the same inputs; below 1 opserve is nearer to the
 reference. "=" stands for no error on either side. ATen computes float16 in float32 here and rounds once, as it lacks most

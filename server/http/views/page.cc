@@ -278,9 +278,9 @@ class PageWriter {
         "<footer><a href=\"/playground\">playground</a><a href=\"/metrics\">metrics</a><a "
         "href=\"/readyz\">readyz</a><a "
         "href=\"/livez\">livez</a>",
-        refreshes ? absl::StrCat("<span>loads anew every ", absl::ToInt64Seconds(refresh),
+        refreshes ? absl::StrCat("<span>reloads every ", absl::ToInt64Seconds(refresh),
                                  " s · <a href=\"/?refresh=0\">stop that</a></span>")
-                  : "<a href=\"/\">load anew now and then</a>",
+                  : "<a href=\"/\">reload now and then</a>",
         "</footer>\n");
   }
 
