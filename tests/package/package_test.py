@@ -32,6 +32,7 @@ COMPONENTS = {
                     "lib*/cmake/opserve/opserve-config.cmake", "share/opserve/proto/opserve/v1/types.proto",
                     "share/opserve/proto/google/rpc/status.proto"],
     "documentation": ["share/doc/opserve/README.md", "share/doc/opserve/docs/errors.md",
+                      "share/doc/opserve/docs/drawings/call.svg",
                       "share/doc/opserve/example/gradient.cc"],
     "acl": ["lib*/libopserve_acl.so.0", "lib*/opserve/ascend/libascendcl.so"],
     # The first is a link that leads into acl: a pattern finds it, a name would not.

@@ -58,7 +58,7 @@ class Client:
         out         arrays by name that outputs are written to, in their dtype; those of shared memory are written by the server
         device      "cpu:0"; the server's first unless given
         report      asks for Result.execution; there is none of a call that went through a session
-        progress    is told of such a call how many of how many bytes were sent and received: progress(done, total)
+        progress    called during such a call with the bytes sent and received so far, and their total: progress(done, total)
         """
         call = Call(op, inputs, {**(attributes or {}), **more}, out or {}, device, report)
         request = _requests.execute(call, self._regions.locate)
@@ -83,7 +83,7 @@ class Client:
 
     def plan(self, op: Op, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *, device: str = "",
              timeout: Optional[float] = None, **more: Any) -> Plan:
-        """Checks a call and tells what it would need and give. Inputs are arrays or Spec(shape, dtype)."""
+        """Checks a call without running it; gives its outputs, workspace and expected time. Inputs are arrays or Spec(shape, dtype)."""
         return self._channel.call(_requests.plan(Call(op, inputs, {**(attributes or {}), **more}, {}, device)), timeout)
 
     def operators(self) -> Dict[str, Operator]:

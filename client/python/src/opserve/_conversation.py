@@ -275,7 +275,7 @@ class Conversation:
             raise ended
 
     def cancel(self) -> None:
-        """Ends the RPC at once: the server drops what waits."""
+        """Ends the RPC at once: the server drops waiting commands."""
         self._queue.put(None)
         self._rpc.cancel()
         self._reader.join()

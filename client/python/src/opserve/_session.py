@@ -179,7 +179,7 @@ class Session:
         self._talk.finish()
 
     def cancel(self) -> None:
-        """Drops what waits and frees everything."""
+        """Drops waiting commands and frees everything."""
         self._talk.cancel()
 
     def __enter__(self) -> "Session":

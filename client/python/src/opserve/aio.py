@@ -125,7 +125,7 @@ class Client:
 
     async def plan(self, op: Op, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
                    device: str = "", timeout: Optional[float] = None, **more: Any) -> Plan:
-        """Checks a call and tells what it would need and give. Inputs are arrays or Spec(shape, dtype)."""
+        """Checks a call without running it; gives its outputs, workspace and expected time. Inputs are arrays or Spec(shape, dtype)."""
         call = Call(op, inputs, {**(attributes or {}), **more}, {}, device)
         return await self._channel.call(_requests.plan(call), timeout)
 
