@@ -18,6 +18,7 @@ import toolchains
 SITE = ROOT / "build/docs/site"
 NOT_INSTALLED = 75  # of scripts/docs
 MINIMUM_PAGES = 40
+POLICY = "default-src 'self' file: data: blob: 'unsafe-inline'"  # nothing from elsewhere, also for scripts
 # What a browser fetches by itself, and the attribute that says from where.
 LOADED = {"img": "src", "script": "src", "iframe": "src", "source": "src", "link": "href"}
 
@@ -27,7 +28,7 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self, path):
         super().__init__()
-        self.anchors, self.links, self.loaded = set(), [], []
+        self.anchors, self.links, self.loaded, self.policy = set(), [], [], None
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag, attributes):
@@ -35,6 +36,8 @@ class Page(html.parser.HTMLParser):
         self.anchors.update(values[name] for name in ("id", "name") if values.get(name))
         if tag == "a" and values.get("href"):
             self.links.append(values["href"])
+        if tag == "meta" and values.get("http-equiv") == "Content-Security-Policy":
+            self.policy = values["content"]
         if values.get(LOADED.get(tag)):
             self.loaded.append(values[LOADED[tag]])
 
@@ -67,6 +70,8 @@ def problems_of(pages):
         for link in page.loaded:
             if urllib.parse.urlsplit(link).netloc:
                 yield f"{name} loads {link} from elsewhere"
+        if page.policy != POLICY:
+            yield f"{name}: want the Content-Security-Policy {POLICY}, got {page.policy}"
 
 
 def main():
