@@ -25,12 +25,13 @@ def module_of(path):
 
 
 def public_names(module):
-    """The names of __all__, each with the file that defines it."""
+    """The names of __all__, or else those that the module defines, each with the file that defines it."""
     source = {alias.name: statement.module for statement in module.body if isinstance(statement, ast.ImportFrom)
               for alias in statement.names if statement.level == 1 and statement.module}
-    names = next(ast.literal_eval(statement.value) for statement in module.body if isinstance(statement, ast.Assign)
-                 and getattr(statement.targets[0], "id", "") == "__all__")
-    return {name: source.get(name) for name in names}
+    listed = [ast.literal_eval(statement.value) for statement in module.body if isinstance(statement, ast.Assign)
+              and getattr(statement.targets[0], "id", "") == "__all__"]
+    defined = [node.name for node in module.body if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not node.name.startswith("_")]
+    return {name: source.get(name) for name in (listed[0] if listed else defined)}
 
 
 def definition(module, name):
@@ -87,7 +88,8 @@ def sections(prefix, path):
 
 
 def main():
-    page = "".join([HEAD, *sections("opserve", PACKAGE / "__init__.py"), *sections("opserve.aio", PACKAGE / "aio.py")])
+    page = "".join([HEAD, *sections("opserve", PACKAGE / "__init__.py"), *sections("opserve.aio", PACKAGE / "aio.py"),
+                    *sections("opserve.onnx", PACKAGE / "onnx.py")])
     if sys.argv[1:] != ["--check"]:
         PAGE.write_text(page, encoding="utf-8")
         return 0

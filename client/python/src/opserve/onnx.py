@@ -29,7 +29,7 @@ OPERATORS: Tuple[str, ...] = tuple(sorted(MAKERS))
 
 
 class Imported(NamedTuple):
-    """A program made of a model. Names that programs do not take ("conv1.weight", "/relu/out") have _ in the place of . and /."""
+    """A program made of a model. Names that programs do not take ("conv1.weight", "/relu/out") have _ instead of . and /."""
 
     program: Program
     inputs: Tuple[str, ...]  # those without weights, in the model's order
