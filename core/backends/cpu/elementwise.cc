@@ -212,6 +212,17 @@ using Byte2 [[gnu::may_alias]] = uint16_t;
 using Byte4 [[gnu::may_alias]] = uint32_t;
 using Byte8 [[gnu::may_alias]] = uint64_t;
 
+// As many of `value` at `out`.
+template <typename T>
+void Repeat(T value, size_t count, T* out) {
+  std::array<T, 64 / sizeof(T)> line;
+  line.fill(value);
+  size_t i = 0;
+  for (; i + line.size() <= count; i += line.size())
+    std::memcpy(out + i, line.data(), sizeof(line));
+  for (; i < count; ++i) out[i] = value;
+}
+
 template <typename T>
 void Gather(const Operand& operand, std::span<const int64_t> shape, int64_t begin, size_t count,
             std::byte* tile) {
@@ -221,6 +232,8 @@ void Gather(const Operand& operand, std::span<const int64_t> shape, int64_t begi
     const T* from = source + offset;
     if (stride == 1) {
       std::memcpy(out, from, run * sizeof(T));
+    } else if (stride == 0) {
+      Repeat(*from, run, out);
     } else {
       for (size_t i = 0; i < run; ++i) out[i] = from[static_cast<int64_t>(i) * stride];
     }
@@ -235,7 +248,11 @@ void Scatter(const Operand& operand, std::span<const int64_t> shape, int64_t beg
   const T* in = reinterpret_cast<const T*>(tile);
   ForEachRun(operand, shape, begin, count, [&](int64_t offset, size_t run, int64_t stride) {
     T* to = target + offset;
-    for (size_t i = 0; i < run; ++i) to[static_cast<int64_t>(i) * stride] = in[i];
+    if (stride == 1) {
+      std::memcpy(to, in, run * sizeof(T));
+    } else {
+      for (size_t i = 0; i < run; ++i) to[static_cast<int64_t>(i) * stride] = in[i];
+    }
     in += run;
   });
 }
