@@ -21,10 +21,28 @@ int64_t SaturatingMultiply(int64_t a, int64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
 }
 
-// The first of [0, count) of which `is_so` is true; it stays true.
+// The first of [0, count) of which `is_so` is true; it stays true. Looked for in growing steps from
+// `near` on, then between the last two of them.
 template <typename Predicate>
-int64_t FirstOf(int64_t count, const Predicate& is_so) {
+int64_t FirstOf(int64_t count, int64_t near, const Predicate& is_so) {
   int64_t low = 0;
+  near = std::min(near, count);
+  for (int64_t step = 1; near > low && near > 0; step *= 2) {
+    const int64_t before = std::max<int64_t>(near - step, 0);
+    if (!is_so(before)) {
+      low = before + 1;
+      break;
+    }
+    count = near = before;
+  }
+  for (int64_t step = 1; low < count; step *= 2) {
+    const int64_t at = std::min(low + step - 1, count - 1);
+    if (is_so(at)) {
+      count = at;
+      break;
+    }
+    low = at + 1;
+  }
   while (low < count) {
     const int64_t middle = low + (count - low) / 2;
     if (is_so(middle)) {
@@ -156,12 +174,24 @@ int64_t PlaneAxis::SingleInput(int64_t output) const {
   return place < 0 ? -place : place < in_ ? place : 2 * (in_ - 1) - place;
 }
 
-AxisSpans PlaneAxis::OutputsOf(int64_t begin, int64_t end) const {
+AxisSpans PlaneAxis::OutputsOf(int64_t begin, int64_t end, const AxisSpans& near) const {
   if (kind_ == Kind::kReflect) return Mirrored(begin, end);
+  const AxisSpan close = near.spans[0];
   AxisSpans spans;
-  spans.Add(FirstOf(out_, [&](int64_t output) { return At(output).end > begin; }),
-            FirstOf(out_, [&](int64_t output) { return At(output).begin >= end; }));
+  spans.Add(FirstOf(out_, close.begin, [&](int64_t output) { return At(output).end > begin; }),
+            FirstOf(out_, close.end, [&](int64_t output) { return At(output).begin >= end; }));
   return spans;
+}
+
+AxisSpans AxisSpans::Part(int64_t first, int64_t last) const {
+  AxisSpans part;
+  for (int i = 0; i < count; ++i) {
+    const AxisSpan span = spans[i];
+    part.Add(std::max(span.begin, span.begin + first), std::min(span.end, span.begin + last));
+    first -= span.end - span.begin;
+    last -= span.end - span.begin;
+  }
+  return part;
 }
 
 AxisSpans PlaneAxis::Mirrored(int64_t begin, int64_t end) const {

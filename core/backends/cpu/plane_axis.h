@@ -42,6 +42,13 @@ struct AxisSpans {
   void Add(int64_t begin, int64_t end) {
     if (begin < end) spans[count++] = {begin, end};
   }
+  int64_t total() const {
+    int64_t outputs = 0;
+    for (int i = 0; i < count; ++i) outputs += spans[i].end - spans[i].begin;
+    return outputs;
+  }
+  // The `first` of all to before the `last`.
+  AxisSpans Part(int64_t first, int64_t last) const;
 };
 
 class PlaneAxis {
@@ -65,8 +72,9 @@ class PlaneAxis {
   int64_t out() const { return out_; }
 
   AxisTaps At(int64_t output) const;
-  // The outputs that have inputs of [begin, end) among theirs.
-  AxisSpans OutputsOf(int64_t begin, int64_t end) const;
+  // The outputs that have inputs of [begin, end) among theirs; found soon where they are not far
+  // from `near`, those of other inputs.
+  AxisSpans OutputsOf(int64_t begin, int64_t end, const AxisSpans& near) const;
   // The inputs that `outputs` side by side take from, about.
   int64_t Reach(int64_t outputs) const;
 

@@ -1,6 +1,7 @@
 // Sums of the elements of planes along both axes (plane_axis.h), and their transpose for gradients.
-// Each piece of a row of the output is made by one thread, which adds what goes into it in the
-// order of the input: rows, then columns. Included once a SIMD target.
+// Each piece of a row of the output is made by one thread, which adds first the rows that go into
+// it, then their columns, each in an order that follows from shapes alone. Included once a SIMD
+// target.
 
 #include <algorithm>
 #include <type_traits>
@@ -14,7 +15,7 @@
 #define OPSERVE_CPU_PLANES_INL_H_
 #endif
 
-#include "core/backends/cpu/runs-inl.h"
+#include "core/backends/cpu/float_runs-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace opserve::cpu::HWY_NAMESPACE {
@@ -60,106 +61,135 @@ inline int64_t PieceThatReaches(const PlaneAxis& axis, int64_t most) {
   return piece;
 }
 
-// Elements as floats.
-template <typename T>
-class FloatReader {
- public:
-  explicit FloatReader(const StridedTensor& tensor) : reader_(tensor) {}
-
-  // Up to kTile. Valid until the next call.
-  HWY_INLINE const float* Read(int64_t begin, int64_t count) {
-    const T* from = reader_.Read(begin, static_cast<size_t>(count));
-    if constexpr (std::is_same_v<T, float>) {
-      return from;
-    } else {
-      const FloatTag d;
-      const size_t lanes = hn::Lanes(d);
-      const auto n = static_cast<size_t>(count);
-      size_t i = 0;
-      for (; i + lanes <= n; i += lanes) hn::StoreU(LoadFloats(d, from + i), d, floats_ + i);
-      for (; i < n; ++i) floats_[i] = ToFloat(from[i]);
-      return floats_;
-    }
-  }
-
- private:
-  RunReader<T> reader_;
-  alignas(64) float floats_[std::is_same_v<T, float> ? 1 : kTile] = {};
-};
-
-template <typename T>
-HWY_INLINE void StoreRun(const float* from, int64_t count, T* to) {
-  const FloatTag d;
-  const size_t lanes = hn::Lanes(d);
-  const auto n = static_cast<size_t>(count);
-  size_t i = 0;
-  for (; i + lanes <= n; i += lanes) StoreFloats(hn::LoadU(d, from + i), d, to + i);
-  for (; i < n; ++i) Round(from[i], to[i]);
-}
-
 template <typename T>
 HWY_INLINE void StoreSums(const double* sums, int64_t count, T* to) {
-  alignas(64) float floats[kPlanePiece];
-  for (int64_t i = 0; i < count; ++i) floats[i] = static_cast<float>(sums[i]);
-  StoreRun(floats, count, to);
+  const auto n = static_cast<size_t>(count);
+  if constexpr (std::is_same_v<T, float>) {
+    RoundWeighted(sums, n, 1, to);
+  } else {
+    alignas(64) float floats[kPlanePiece];
+    RoundWeighted(sums, n, 1, floats);
+    StoreRun(floats, count, to);
+  }
 }
 
-// The taps of some outputs side by side, relative to the first input, kept from row to row. Of a
-// transpose cut to the inputs of a piece.
+// Outputs whose inputs, as many of each and of one weight, lie one behind those of the one before.
+struct TapSlide {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+// The taps of some outputs, in order, relative to the first input: what the columns of a row of
+// sums have for each other, kept from row to row. Outputs side by side, for sums; or, for their
+// transpose, those that have inputs of a piece, cut to these.
 // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): what is not filled is not read.
 struct TapTable {
-  int64_t output = -1;
   int64_t count = 0;
   int64_t begin = 0;  // of the inputs of all
   int64_t end = 0;
   int64_t cost = 0;
-  // Whether each has as many inputs, one behind those of the one before, of one weight.
-  bool slides = false;
+  TapSlide slide;
   AxisTaps taps[kPlanePiece];
 
   void Fill(const PlaneAxis& axis, int64_t first, int64_t how_many) {
-    if (output == first && count == how_many) return;
-    output = first;
     count = how_many;
-    cost = how_many;
-    slides = true;
-    for (int64_t i = 0; i < how_many; ++i) {
-      taps[i] = axis.At(first + i);
-      cost += taps[i].end - taps[i].begin;
-      slides = slides && taps[i].begin == taps[0].begin + i && taps[i].end == taps[0].end + i &&
-               taps[i].first == taps[0].first && taps[i].rest == taps[0].first;
-    }
+    for (int64_t i = 0; i < how_many; ++i) taps[i] = axis.At(first + i);
     begin = taps[0].begin;
     end = taps[how_many - 1].end;
-    for (int64_t i = 0; i < how_many; ++i) {
-      taps[i].begin -= begin;
-      taps[i].end -= begin;
-    }
+    Finish();
   }
 
   // Inputs [from, to) are the piece's.
-  void FillCut(const PlaneAxis& axis, int64_t first, int64_t how_many, int64_t from, int64_t to) {
-    if (output == first && count == how_many && begin == from && end == to) return;
-    output = first;
-    count = how_many;
+  void FillCut(const PlaneAxis& axis, const AxisSpans& outputs, int64_t from, int64_t to) {
+    count = 0;
     begin = from;
     end = to;
-    cost = how_many;
-    for (int64_t i = 0; i < how_many; ++i) {
-      AxisTaps tap = axis.At(first + i);
-      if (tap.begin < from) {
-        tap.begin = from;
-        tap.first = tap.rest;
+    for (int span = 0; span < outputs.count; ++span) {
+      for (int64_t i = outputs.spans[span].begin; i < outputs.spans[span].end; ++i) {
+        AxisTaps tap = axis.At(i);
+        if (tap.begin < from) {
+          tap.begin = from;
+          tap.first = tap.rest;
+        }
+        tap.end = std::min(tap.end, to);
+        taps[count++] = tap;
       }
-      tap.begin -= from;
-      tap.end = std::min(tap.end, to) - from;
-      cost += tap.end - tap.begin;
-      taps[i] = tap;
+    }
+    Finish();
+  }
+
+  // sums[i] = Σ over the taps of output i of their weights · inputs
+  HWY_INLINE void Gather(const double* inputs, double* sums) const {
+    GatherEach(inputs, 0, slide.begin, sums);
+    if (slide.begin < slide.end) {
+      const AxisTaps& first = taps[slide.begin];
+      const auto n = static_cast<size_t>(slide.end - slide.begin);
+      SetWeighted(inputs + first.begin, n, first.first, sums + slide.begin);
+      for (int64_t k = first.begin + 1; k < first.end; ++k)
+        AddWeighted(inputs + k, n, first.first, sums + slide.begin);
+    }
+    GatherEach(inputs, slide.end, count, sums);
+  }
+
+  // Adds what each output has for its inputs.
+  HWY_INLINE void Spread(const double* outputs, double* sums) const {
+    SpreadEach(outputs, 0, slide.begin, sums);
+    if (slide.begin < slide.end) {
+      const AxisTaps& first = taps[slide.begin];
+      const auto n = static_cast<size_t>(slide.end - slide.begin);
+      for (int64_t k = first.begin; k < first.end; ++k)
+        AddWeighted(outputs + slide.begin, n, first.first, sums + k);
+    }
+    SpreadEach(outputs, slide.end, count, sums);
+  }
+
+ private:
+  // Shorter ones are not worth their beginning.
+  static constexpr int64_t kLeastSlide = 8;
+
+  void Finish() {
+    cost = count;
+    slide = {};
+    int64_t run = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      taps[i].begin -= begin;
+      taps[i].end -= begin;
+      cost += taps[i].end - taps[i].begin;
+      if (i > 0 && !Slides(taps[i - 1], taps[i])) run = i;
+      if (i + 1 - run > std::max(slide.end - slide.begin, kLeastSlide - 1)) slide = {run, i + 1};
+    }
+  }
+
+  static bool IsEven(const AxisTaps& tap) {
+    return tap.first == tap.rest || tap.end - tap.begin == 1;
+  }
+  static bool Slides(const AxisTaps& before, const AxisTaps& tap) {
+    return tap.begin == before.begin + 1 && tap.end == before.end + 1 &&
+           tap.first == before.first && IsEven(before) && IsEven(tap);
+  }
+
+  HWY_INLINE void GatherEach(const double* inputs, int64_t first, int64_t last,
+                             double* sums) const {
+    for (int64_t i = first; i < last; ++i) {
+      const AxisTaps& tap = taps[i];
+      double sum = tap.first * inputs[tap.begin];
+      for (int64_t k = tap.begin + 1; k < tap.end; ++k) sum += tap.rest * inputs[k];
+      sums[i] = sum;
+    }
+  }
+
+  HWY_INLINE void SpreadEach(const double* outputs, int64_t first, int64_t last,
+                             double* sums) const {
+    for (int64_t i = first; i < last; ++i) {
+      const AxisTaps& tap = taps[i];
+      sums[tap.begin] += outputs[i] * tap.first;
+      for (int64_t k = tap.begin + 1; k < tap.end; ++k) sums[k] += outputs[i] * tap.rest;
     }
   }
 };
 
-// output[h][w] = Σ over the taps of h and w of their weights · input.
+// output[h][w] = Σ over the taps of h and w of their weights · input: first of the rows, then of
+// the columns.
 template <typename T>
 class PlaneSums {
  public:
@@ -182,6 +212,7 @@ class PlaneSums {
   }
 
  private:
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): what is not filled is not read.
   struct Chunk {
     Chunk(const PlaneSums& call, int64_t unit)
         : pace(call.args_.workers),
@@ -190,54 +221,53 @@ class PlaneSums {
     Pace pace;
     FloatReader<T> reader;
     RunWriter<T> writer;
+    int64_t begin = -1;  // of the piece that `table` is of
     TapTable table;
-    alignas(64) double sums[kPlanePiece] = {};
+    alignas(64) double row_sums[kPiece];
+    alignas(64) double sums[kPlanePiece];
   };
 
   void SumPiece(int64_t unit, Chunk& chunk) {
     const int64_t count = pieces_.Count(unit);
-    chunk.table.Fill(columns_, pieces_.Begin(unit), count);
-    std::fill_n(chunk.sums, count, 0.0);
+    if (chunk.begin != pieces_.Begin(unit)) {
+      chunk.begin = pieces_.Begin(unit);
+      chunk.table.Fill(columns_, chunk.begin, count);
+    }
     const int64_t row = pieces_.Row(unit);
     const AxisTaps taps = rows_.At(row % rows_.out());
     const int64_t plane = row / rows_.out() * rows_.in();
-    chunk.pace.Goes(count);
-    for (int64_t i = taps.begin; i < taps.end && chunk.pace.Goes(chunk.table.cost); ++i) {
-      const double weight = i == taps.begin ? taps.first : taps.rest;
-      const int64_t begin = (plane + i) * columns_.in();
-      if (chunk.table.end - chunk.table.begin > kPiece) {
-        AddLongRow(begin, weight, chunk);
-      } else {
-        AddRow(begin, weight, chunk);
-      }
+    chunk.pace.Goes(count + chunk.table.cost);
+    if (chunk.table.end - chunk.table.begin > kPiece) {
+      SumLongRows(plane, taps, chunk);
+    } else {
+      SumRows(plane, taps, chunk);
     }
     if (!chunk.pace.stopped())
       StoreSums(chunk.sums, count, chunk.writer.Next(static_cast<size_t>(count)));
   }
 
-  static HWY_INLINE void AddRow(int64_t begin, double weight, Chunk& chunk) {
+  HWY_INLINE void SumRows(int64_t plane, const AxisTaps& taps, Chunk& chunk) const {
     const TapTable& table = chunk.table;
-    const float* x = chunk.reader.Read(begin + table.begin, table.end - table.begin);
-    if (table.slides) return SlideOver(x, weight * table.taps[0].first, chunk);
-    for (int64_t i = 0; i < table.count; ++i) {
-      const AxisTaps& taps = table.taps[i];
-      double rest = 0;
-      for (int64_t k = taps.begin + 1; k < taps.end; ++k) rest += static_cast<double>(x[k]);
-      chunk.sums[i] +=
-          weight * (taps.first * static_cast<double>(x[taps.begin]) + taps.rest * rest);
+    const int64_t inputs = table.end - table.begin;
+    const auto n = static_cast<size_t>(inputs);
+    for (int64_t i = taps.begin; i < taps.end && chunk.pace.Goes(inputs); ++i) {
+      const float* x = chunk.reader.Read((plane + i) * columns_.in() + table.begin, inputs);
+      if (i == taps.begin) {
+        SetWeighted(x, n, taps.first, chunk.row_sums);
+      } else {
+        AddWeighted(x, n, taps.rest, chunk.row_sums);
+      }
     }
-  }
-
-  static HWY_INLINE void SlideOver(const float* x, double weight, Chunk& chunk) {
-    const TapTable& table = chunk.table;
-    const int64_t taps = table.taps[0].end - table.taps[0].begin;
-    for (int64_t k = 0; k < taps; ++k) {
-      for (int64_t i = 0; i < table.count; ++i)
-        chunk.sums[i] += weight * static_cast<double>(x[i + k]);
-    }
+    if (!chunk.pace.stopped()) table.Gather(chunk.row_sums, chunk.sums);
   }
 
   // Where the inputs of a piece are too many to be read at once.
+  void SumLongRows(int64_t plane, const AxisTaps& taps, Chunk& chunk) const {
+    std::fill_n(chunk.sums, chunk.table.count, 0.0);
+    for (int64_t i = taps.begin; i < taps.end && !chunk.pace.stopped(); ++i)
+      AddLongRow((plane + i) * columns_.in(), i == taps.begin ? taps.first : taps.rest, chunk);
+  }
+
   static void AddLongRow(int64_t begin, double weight, Chunk& chunk) {
     const TapTable& table = chunk.table;
     for (int64_t i = 0; i < table.count; ++i) {
@@ -285,6 +315,7 @@ class PlaneGradients {
   }
 
  private:
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): what is not filled is not read.
   struct Chunk {
     Chunk(const PlaneGradients& call, int64_t unit)
         : pace(call.args_.workers),
@@ -293,10 +324,13 @@ class PlaneGradients {
     Pace pace;
     FloatReader<T> reader;
     RunWriter<T> writer;
-    int64_t begin = -1;  // of the piece that `outputs` are of
-    AxisSpans outputs;
+    AxisSpans rows;      // that have inputs of a row
+    int64_t begin = -1;  // of the piece that `columns` have inputs of
+    AxisSpans columns;
+    int64_t of_table = -1;  // the first of the columns that `table` has
     TapTable table;
-    alignas(64) double sums[kPlanePiece] = {};
+    alignas(64) double row_sums[kPlanePiece];
+    alignas(64) double sums[kPlanePiece];
   };
 
   static PlaneShape ShapeOf(const KernelArgs& args, const PlaneAxis& rows,
@@ -311,47 +345,51 @@ class PlaneGradients {
   void SumPiece(int64_t unit, Chunk& chunk) {
     const int64_t begin = pieces_.Begin(unit);
     const int64_t count = pieces_.Count(unit);
-    if (chunk.begin != begin) {
-      chunk.begin = begin;
-      chunk.outputs = columns_.OutputsOf(begin, begin + count);
-    }
-    std::fill_n(chunk.sums, count, 0.0);
     const int64_t row = pieces_.Row(unit) % rows_.in();
     const int64_t plane = pieces_.Row(unit) / rows_.in() * rows_.out();
-    chunk.pace.Goes(count + kPlaneRowCost);
-    const AxisSpans outputs = rows_.OutputsOf(row, row + 1);
-    for (int span = 0; span < outputs.count; ++span) {
-      for (int64_t i = outputs.spans[span].begin;
-           i < outputs.spans[span].end && chunk.pace.Goes(kPlaneRowCost); ++i) {
-        const AxisTaps taps = rows_.At(i);
-        AddRow((plane + i) * columns_.out(), row == taps.begin ? taps.first : taps.rest, count,
-               chunk);
-      }
+    chunk.rows = rows_.OutputsOf(row, row + 1, chunk.rows);
+    if (chunk.begin != begin) {
+      chunk.begin = begin;
+      chunk.columns = columns_.OutputsOf(begin, begin + count, chunk.columns);
+      chunk.of_table = -1;
     }
+    std::fill_n(chunk.sums, count, 0.0);
+    chunk.pace.Goes(count + kPlaneRowCost);
+    const int64_t columns = chunk.columns.total();
+    for (int64_t i = 0; i < columns && !chunk.pace.stopped(); i += kPlanePiece)
+      AddColumns(plane, row, i, std::min(columns, i + kPlanePiece), count, chunk);
     if (!chunk.pace.stopped())
       StoreSums(chunk.sums, count, chunk.writer.Next(static_cast<size_t>(count)));
   }
 
-  HWY_INLINE void AddRow(int64_t row, double weight, int64_t inputs, Chunk& chunk) {
-    for (int span = 0; span < chunk.outputs.count; ++span) {
-      const AxisSpan outputs = chunk.outputs.spans[span];
-      for (int64_t first = outputs.begin; first < outputs.end && !chunk.pace.stopped();
-           first += kPlanePiece) {
-        const int64_t count = std::min(kPlanePiece, outputs.end - first);
-        chunk.table.FillCut(columns_, first, count, chunk.begin, chunk.begin + inputs);
-        AddOutputs(chunk.reader.Read(row + first, count), weight, chunk);
-        chunk.pace.Goes(chunk.table.cost);
+  // Of those of chunk.columns the `first` to before the `last`.
+  HWY_INLINE void AddColumns(int64_t plane, int64_t row, int64_t first, int64_t last,
+                             int64_t inputs, Chunk& chunk) const {
+    const AxisSpans columns = chunk.columns.Part(first, last);
+    if (chunk.of_table != first) {
+      chunk.of_table = first;
+      chunk.table.FillCut(columns_, columns, chunk.begin, chunk.begin + inputs);
+    }
+    std::fill_n(chunk.row_sums, last - first, 0.0);
+    for (int span = 0; span < chunk.rows.count; ++span) {
+      for (int64_t i = chunk.rows.spans[span].begin;
+           i < chunk.rows.spans[span].end && chunk.pace.Goes(last - first + kPlaneRowCost); ++i) {
+        const AxisTaps taps = rows_.At(i);
+        AddRow((plane + i) * columns_.out(), columns, row == taps.begin ? taps.first : taps.rest,
+               chunk);
       }
     }
+    if (chunk.pace.Goes(chunk.table.cost)) chunk.table.Spread(chunk.row_sums, chunk.sums);
   }
 
-  static HWY_INLINE void AddOutputs(const float* gradients, double weight, Chunk& chunk) {
-    double* const sums = chunk.sums;
-    for (int64_t i = 0; i < chunk.table.count; ++i) {
-      const AxisTaps& taps = chunk.table.taps[i];
-      const double gradient = weight * static_cast<double>(gradients[i]);
-      sums[taps.begin] += gradient * taps.first;
-      for (int64_t k = taps.begin + 1; k < taps.end; ++k) sums[k] += gradient * taps.rest;
+  static HWY_INLINE void AddRow(int64_t row, const AxisSpans& columns, double weight,
+                                Chunk& chunk) {
+    double* sums = chunk.row_sums;
+    for (int span = 0; span < columns.count; ++span) {
+      const int64_t count = columns.spans[span].end - columns.spans[span].begin;
+      const float* gradients = chunk.reader.Read(row + columns.spans[span].begin, count);
+      AddWeighted(gradients, static_cast<size_t>(count), weight, sums);
+      sums += count;
     }
   }
 
