@@ -6,34 +6,16 @@
 #define HWY_TARGET_INCLUDE "core/backends/cpu/embedding.cc"
 #include "hwy/foreach_target.h"
 
-#include "core/backends/cpu/elementwise-inl.h"
+#include <type_traits>
+
 #include "core/backends/cpu/embedding_plan.h"
+#include "core/backends/cpu/float_runs-inl.h"
 #include "core/backends/cpu/indices.h"
 #include "core/backends/cpu/runs-inl.h"
 #include "core/base/status_macros.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace opserve::cpu::HWY_NAMESPACE {
-
-// sums[i] += from[i]
-template <typename T>
-HWY_INLINE void AddToSums(const T* from, size_t count, double* sums) {
-  size_t i = 0;
-#if HWY_TARGET != HWY_SCALAR
-  const FloatTag d;
-  const hn::Half<FloatTag> half;
-  const hn::ScalableTag<double> dd;
-  const size_t lanes = hn::Lanes(d);
-  const auto add = [&](auto v, double* to)
-                       HWY_ATTR { hn::StoreU(hn::Add(hn::LoadU(dd, to), v), dd, to); };
-  for (; i + lanes <= count; i += lanes) {
-    const FloatVec v = LoadFloats(d, from + i);
-    add(hn::PromoteTo(dd, hn::LowerHalf(half, v)), sums + i);
-    add(hn::PromoteTo(dd, hn::UpperHalf(half, v)), sums + i + lanes / 2);
-  }
-#endif
-  for (; i < count; ++i) sums[i] += static_cast<double>(ToFloat(from[i]));
-}
 
 // Copies the rows.
 template <typename T>
@@ -113,7 +95,7 @@ class EmbeddingSums {
  private:
   void SumPieces(int64_t first, int64_t last) const {
     Pace pace(args_.workers);
-    RunReader<T> grad(grad_);
+    FloatReader<T> grad(grad_);
     RunWriter<T> writer(out_, plan_.ElementOf(first), Store::kCached);
     alignas(64) double sums[kTile];
     for (int64_t i = first; i < last; ++i) {
@@ -134,22 +116,29 @@ class EmbeddingSums {
   }
 
   // Of the list that begins at `head`; how many terms there are.
-  int64_t Sum(int64_t head, int64_t begin, size_t count, RunReader<T>& grad, double* sums,
+  int64_t Sum(int64_t head, int64_t begin, size_t count, FloatReader<T>& grad, double* sums,
               Pace& pace) const {
-    std::fill_n(sums, count, 0.0);
     int64_t terms = 0;
     for (int64_t at = head; at != IndexLists::kEnd; at = lists_.next[at]) {
-      AddToSums(grad.Read(at * plan_.width + begin, count), count, sums);
-      ++terms;
+      const float* x = grad.Read(at * plan_.width + begin, static_cast<int64_t>(count));
+      if (terms++ == 0) {
+        SetWeighted(x, count, 1, sums);
+      } else {
+        AddWeighted(x, count, 1, sums);
+      }
       if (!pace.Goes(static_cast<int64_t>(count) + kEmbeddingRowCost)) break;
     }
     return terms;
   }
 
   static void StoreSums(const double* sums, size_t count, double factor, T* out) {
-    alignas(64) float rounded[kTile];
-    for (size_t i = 0; i < count; ++i) rounded[i] = static_cast<float>(sums[i] * factor);
-    Narrow(rounded, count, out);
+    if constexpr (std::is_same_v<T, float>) {
+      RoundWeighted(sums, count, factor, out);
+    } else {
+      alignas(64) float rounded[kTile];
+      RoundWeighted(sums, count, factor, rounded);
+      StoreRun(rounded, static_cast<int64_t>(count), out);
+    }
   }
 
   const KernelArgs& args_;
