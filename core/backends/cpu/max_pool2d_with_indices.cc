@@ -102,15 +102,21 @@ class MaxPool {
   // Each window's first element is its maximum as long as none is greater; −1 where it has none.
   void Begin(int64_t first_row, const WindowElements& down, int64_t first_column, int64_t count,
              Chunk& chunk) const {
-    const int64_t row = first_row + down.begin * rows_.dilation;
+    const int64_t row = (first_row + down.begin * rows_.dilation) * in_.width;
     for (int64_t i = 0; i < count; ++i) {
       const int64_t column = first_column + i * columns_.stride;
-      const WindowElements across(columns_, column, column, in_.width);
-      const bool is_empty = down.begin >= down.end || across.begin >= across.end;
       chunk.max[i] = -std::numeric_limits<float>::infinity();
-      chunk.place[i] = static_cast<Index>(
-          is_empty ? -1 : row * in_.width + column + across.begin * columns_.dilation);
+      const int64_t place = down.begin < down.end ? FirstOfWindow(column) : -1;
+      chunk.place[i] = static_cast<Index>(place < 0 ? -1 : row + place);
     }
+  }
+
+  // The first column in the input of the window that begins at `column`; −1 where there is none.
+  HWY_INLINE int64_t FirstOfWindow(int64_t column) const {
+    if (column >= in_.width) return -1;
+    if (column >= 0) return column;
+    const WindowElements across(columns_, column, column, in_.width);
+    return across.begin < across.end ? column + across.begin * columns_.dilation : -1;
   }
 
   void PoolRow(int64_t plane, int64_t row, int64_t first_column, const WindowElements& across,
