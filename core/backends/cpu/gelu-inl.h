@@ -42,9 +42,16 @@ HWY_INLINE FloatVec ScaledNormalTail(FloatTag d, FloatVec t) {
 
 // e^(−t²/2) for 0 <= t <= 100.
 HWY_INLINE DeepDecay NormalDecay(FloatTag d, FloatVec t) {
+#if HWY_NATIVE_FMA
+  // As exact as in doubles.
+  const FloatVec exponent = hn::Mul(hn::Mul(t, t), hn::Set(d, -0.5f));
+  const FloatVec half = hn::Mul(t, hn::Set(d, -0.5f));
+  return DeepDecay(d, exponent, hn::MulSub(half, t, exponent));
+#else
   const auto exponent = [](DoubleTag dd, DoubleVec v)
                             HWY_ATTR { return hn::Mul(hn::Mul(v, v), hn::Set(dd, -0.5)); };
   return DeepDecay(d, InDouble(d, exponent, t));
+#endif
 }
 
 // The function and its slope, each by one of its forms.
