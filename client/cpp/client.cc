@@ -1,18 +1,22 @@
 #include <opserve/client.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <string>
 
 #include <opserve/shared_memory.h>
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/memory/local_memory.h"
+#include "client/cpp/memory/shared_execute.h"
 #include "client/cpp/transport/connection.h"
 #include "client/cpp/transport/target.h"
 #include "client/cpp/wire/messages.h"
 #include "core/base/clock.h"
+#include "core/base/mutex.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
-#include "core/base/waiter.h"
 
 namespace opserve::client {
 namespace {
@@ -26,6 +30,7 @@ constexpr char kExecuteBatch[] = "/opserve.v1.OperatorService/ExecuteBatch";
 constexpr char kGetStatistics[] = "/opserve.v1.OperatorService/GetStatistics";
 
 constexpr absl::Duration kAskForLimits = absl::Seconds(5);
+constexpr absl::Duration kAskForMemory = absl::Seconds(1);
 
 // Starts a call whose answer `read` turns into a T.
 template <typename T, typename Read>
@@ -43,12 +48,38 @@ CallHandle Start(Connection& connection, const char* method, const Request& requ
       connection.Start(method, request, {options.timeout, options.traceparent}, std::move(ended)));
 }
 
+// What one thread waits for.
+template <typename T>
+class Awaited {
+ public:
+  void Set(absl::StatusOr<T> value) {
+    {
+      const MutexLock lock(mutex_);
+      value_ = std::move(value);
+    }
+    set_.NotifyAll();
+  }
+
+  // Nothing is left here: memory of a result is the caller's alone.
+  absl::StatusOr<T> Take() {
+    const MutexLock lock(mutex_);
+    while (!value_.has_value()) set_.Wait(mutex_);
+    return *std::move(value_);
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar set_;
+  std::optional<absl::StatusOr<T>> value_ ABSL_GUARDED_BY(mutex_);
+};
+
 // Starts a call by start(done) and waits for it.
 template <typename T, typename StartCall>
 absl::StatusOr<T> Wait(StartCall start) {
-  const Waiter<absl::StatusOr<T>> waiter;
-  start([waiter](absl::StatusOr<T> value) { waiter.Set(std::move(value)); });
-  return *waiter.Wait(absl::InfiniteFuture());
+  // Who sets it may still be in Set when it was taken.
+  const auto awaited = std::make_shared<Awaited<T>>();
+  start([awaited](absl::StatusOr<T> value) { awaited->Set(std::move(value)); });
+  return awaited->Take();
 }
 
 absl::Status TooLarge(const std::string& op, size_t bytes, std::string_view limit) {
@@ -77,11 +108,12 @@ void ExplainTooLarge(const std::shared_ptr<Connection>& connection, const std::s
                     std::move(explain));
 }
 
-// Starts a call that can be too large for the transport. `op` is empty when it is a batch.
+// Starts a call that can be too large for the transport. `op` is empty when it is a batch; `tries`
+// is as in RpcOptions.
 template <typename T, typename Read>
 CallHandle StartLarge(const std::shared_ptr<Connection>& connection, const char* method,
                       const Request& request, const std::string& op, const CallOptions& options,
-                      Read read, Done<T> done) {
+                      int tries, Read read, Done<T> done) {
   const size_t bytes = request.size_bytes();
   if (bytes > kTransportMaxBytes) {
     done(TooLarge(op, bytes,
@@ -94,13 +126,18 @@ CallHandle StartLarge(const std::shared_ptr<Connection>& connection, const char*
   }
   auto ended = [connection, op, bytes, read, done = std::move(done)](
                    absl::Status status, const Fragments& answer) mutable {
-    if (status.ok()) return done(read(answer));
+    if (status.ok()) {
+      absl::StatusOr<T> value = read(answer);
+      // The shared memory that the call kept is free before its caller goes on.
+      { const Read last = std::move(read); }
+      return done(std::move(value));
+    }
     if (status.code() != absl::StatusCode::kResourceExhausted || GetErrorDetail(status).has_value())
       return done(std::move(status));
     ExplainTooLarge<T>(connection, op, bytes, std::move(status), std::move(done));
   };
-  return CallHandle(
-      connection->Start(method, request, {options.timeout, options.traceparent}, std::move(ended)));
+  RpcOptions rpc{.timeout = options.timeout, .traceparent = options.traceparent, .tries = tries};
+  return CallHandle(connection->Start(method, request, std::move(rpc), std::move(ended)));
 }
 
 // What the caller knows of the answers to calls; and the shared memory of calls, which is not to be
@@ -128,6 +165,26 @@ std::shared_ptr<const KeptCalls> Keep(std::span<const Call> calls) {
   return kept;
 }
 
+CallHandle StartExecute(const std::shared_ptr<Connection>& connection, const Call& call,
+                        const CallOptions& options, int tries, Done<ExecuteResult> done) {
+  const auto read = [kept = Keep(std::span(&call, 1))](const Fragments& answer) {
+    return kept == nullptr ? ReadExecuteResult(answer)
+                           : ReadExecuteResult(answer, kept->asked.front());
+  };
+  return StartLarge<ExecuteResult>(connection, kExecute, MakeExecuteRequest(call), call.op(),
+                                   options, tries, read, std::move(done));
+}
+
+// nullptr: there is to be none.
+std::shared_ptr<LocalMemory> MakeLocalMemory(const Connection& connection,
+                                             const ConnectOptions& options) {
+  const char* const wanted = std::getenv("OPSERVE_SHARED_MEMORY");
+  if (options.shared_memory_bytes == 0 || !connection.is_local() ||
+      (wanted != nullptr && std::string_view(wanted) == "off"))
+    return nullptr;
+  return std::make_shared<LocalMemory>(options.shared_memory_bytes);
+}
+
 absl::Status CheckOptions(const ConnectOptions& options) {
   constexpr int64_t kLeast = 4096;
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
@@ -136,6 +193,9 @@ absl::Status CheckOptions(const ConnectOptions& options) {
     return InvalidParameter("max_answer_bytes", absl::StrCat(kLeast, " to ", kMost),
                             absl::StrCat(options.max_answer_bytes));
   }
+  if (options.shared_memory_bytes < 0)
+    return InvalidParameter("shared_memory_bytes", ">= 0",
+                            absl::StrCat(options.shared_memory_bytes));
   if (options.tries >= 1 && options.tries <= kMostTries) return absl::OkStatus();
   return InvalidParameter("tries", absl::StrCat("1 to ", kMostTries), absl::StrCat(options.tries));
 }
@@ -150,7 +210,9 @@ absl::StatusOr<Client> Client::Connect(std::string_view target, const ConnectOpt
   OPSERVE_RETURN_IF_ERROR(CheckTarget(target));
   OPSERVE_RETURN_IF_ERROR(CheckOptions(options));
   OPSERVE_RETURN_IF_ERROR(Connection::Check(target, options));
-  return Client(std::make_shared<Connection>(target, options));
+  auto connection = std::make_shared<Connection>(target, options);
+  std::shared_ptr<LocalMemory> memory = MakeLocalMemory(*connection, options);
+  return Client(std::move(connection), std::move(memory));
 }
 
 CallHandle Client::GetServerInfoAsync(const CallOptions& options, Done<ServerInfo> done) const {
@@ -183,12 +245,21 @@ CallHandle Client::GetWorkspaceSizeAsync(const Call& call, const CallOptions& op
 
 CallHandle Client::ExecuteAsync(const Call& call, const CallOptions& options,
                                 Done<ExecuteResult> done) const {
-  const auto read = [kept = Keep(std::span(&call, 1))](const Fragments& answer) {
-    return kept == nullptr ? ReadExecuteResult(answer)
-                           : ReadExecuteResult(answer, kept->asked.front());
+  if (memory_ == nullptr || !IsWorthSharing(call))
+    return StartExecute(connection_, call, options, 0, std::move(done));
+  AskForMemory();
+  const auto start = [connection = connection_](const Call& started, const CallOptions& with,
+                                                int tries, Done<ExecuteResult> then) {
+    return StartExecute(connection, started, with, tries, std::move(then));
   };
-  return StartLarge<ExecuteResult>(connection_, kExecute, MakeExecuteRequest(call), call.op(),
-                                   options, read, std::move(done));
+  return ExecuteShared(memory_, start, connection_->tries(), call, options, std::move(done));
+}
+
+void Client::AskForMemory() const {
+  if (!memory_->BeginAsking()) return;
+  GetServerInfoAsync(
+      {.timeout = kAskForMemory},
+      [memory = memory_](const absl::StatusOr<ServerInfo>& info) { memory->Learn(info); });
 }
 
 CallHandle Client::ExecuteBatchAsync(std::span<const Call> calls, const CallOptions& options,
@@ -198,7 +269,7 @@ CallHandle Client::ExecuteBatchAsync(std::span<const Call> calls, const CallOpti
                            : ReadBatchResults(answer, count, kept->asked);
   };
   return StartLarge<BatchResults>(connection_, kExecuteBatch, MakeExecuteBatchRequest(calls), "",
-                                  options, read, std::move(done));
+                                  options, 0, read, std::move(done));
 }
 
 CallHandle Client::GetStatisticsAsync(const CallOptions& options, Done<Statistics> done) const {
@@ -246,6 +317,8 @@ absl::StatusOr<SharedMemory> Client::CreateSharedMemory(int64_t size_bytes,
 }
 
 absl::StatusOr<ExecuteResult> Client::Execute(const Call& call, const CallOptions& options) const {
+  if (memory_ != nullptr && IsWorthSharing(call) && memory_->BeginAsking())
+    memory_->Learn(GetServerInfo({.timeout = std::min(options.timeout, kAskForMemory)}));
   return Wait<ExecuteResult>(
       [&](Done<ExecuteResult> done) { ExecuteAsync(call, options, std::move(done)); });
 }

@@ -72,10 +72,12 @@ MAY_INCLUDE = {
     "client/cpp/values": BELOW_CLIENT + ["client/cpp/include"],
     "client/cpp/wire": BELOW_CLIENT + ["proto", "client/cpp/include", "client/cpp/values"],
     "client/cpp/transport": ["core/base", "client/cpp/include", "client/cpp/values", "client/cpp/wire"],
+    "client/cpp/memory": BELOW_CLIENT
+    + ["client/cpp/include", "client/cpp/transport", "client/cpp/values", "client/cpp/wire"],
     "client/cpp/session": BELOW_CLIENT
     + ["proto", "client/cpp/include", "client/cpp/transport", "client/cpp/values", "client/cpp/wire"],
     "client/cpp": BELOW_CLIENT
-    + ["client/cpp/include", "client/cpp/transport", "client/cpp/values", "client/cpp/wire"],
+    + ["client/cpp/include", "client/cpp/memory", "client/cpp/transport", "client/cpp/values", "client/cpp/wire"],
     "client/cli/formats": BELOW_CLIENT,
     "client/cli/files": BELOW_CLIENT + ["client/cli/formats", "client/cpp/include", "client/cpp/values"],
     "client/cli/output": BELOW_CLIENT + ["client/cli/formats", "client/cpp/include", "client/cpp/values"],

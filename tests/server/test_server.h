@@ -73,6 +73,7 @@ class TestServer {
 
   // With `config` as it is by then. The test fails when the server does not start.
   void Start();
+  void Stop() { server_.reset(); }
 
   Client& tcp() { return *tcp_; }
   Client& unix_socket() { return *unix_; }

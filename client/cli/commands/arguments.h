@@ -45,6 +45,7 @@ struct ConnectArguments {
   std::string key;
   std::string server_name;
   std::string token_file;
+  bool no_shared_memory = false;
 };
 
 struct Arguments {

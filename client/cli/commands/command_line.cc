@@ -69,8 +69,8 @@ CLI::Option* AddList(CLI::App& command, const char* flags, std::vector<std::stri
       ->type_name(type);
 }
 
-// --tls and what implies it.
-void AddTlsOptions(CLI::App& app, ConnectArguments& connect) {
+// --tls and what implies it, who calls, and which way.
+void AddConnectOptions(CLI::App& app, ConnectArguments& connect) {
   app.add_flag("--tls", connect.tls, "encrypt the connection, and check the server's certificate")
       ->envname("OPSERVE_TLS");
   const auto add = [&app](const char* flag, std::string& value, const char* variable,
@@ -86,6 +86,8 @@ void AddTlsOptions(CLI::App& app, ConnectArguments& connect) {
       "with TLS: the name that the server's certificate must have; else the target's");
   add("--token-file", connect.token_file, "OPSERVE_TOKEN_FILE", "FILE",
       "bearer token, which tells the server who calls");
+  app.add_flag("--no-shared-memory", connect.no_shared_memory,
+               "send large tensors as bytes to a server on this machine, too");
 }
 
 CLI::Option* AddGlobalOptions(CLI::App& app, CommandWords& words) {
@@ -94,7 +96,7 @@ CLI::Option* AddGlobalOptions(CLI::App& app, CommandWords& words) {
           ->envname("OPSERVE_TARGET")
           ->default_str("localhost:8500")
           ->type_name("TARGET");
-  AddTlsOptions(app, words.arguments.connect);
+  AddConnectOptions(app, words.arguments.connect);
   app.add_option("--timeout", words.timeout, "for the whole command: 500ms, 10s, 5m, inf")
       ->type_name("DURATION")
       ->capture_default_str();

@@ -46,6 +46,7 @@ bool WantsTls(const ConnectArguments& connect) {
 absl::StatusOr<client::ConnectOptions> ConnectOptionsOf(const Arguments& arguments) {
   const ConnectArguments& connect = arguments.connect;
   client::ConnectOptions options{.max_answer_bytes = arguments.max_answer_bytes};
+  if (connect.no_shared_memory) options.shared_memory_bytes = 0;
   if (WantsTls(connect)) {
     OPSERVE_ASSIGN_OR_RETURN(options.tls, TlsOptionsOf(connect));
   }

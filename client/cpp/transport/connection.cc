@@ -218,6 +218,7 @@ Connection::Connection(std::string_view target, const ConnectOptions& options)
       token_(options.token),
       encryption_(options.tls.has_value() ? Encryption::kTls : Encryption::kNone),
       tries_(options.tries),
+      is_local_(!options.round_robin && (target_.starts_with("unix:") || IsLoopback(target_))),
       channel_(std::make_shared<Channel>(target_, options)) {}
 
 Connection::~Connection() = default;
@@ -237,10 +238,11 @@ std::shared_ptr<RunningCall> Connection::Start(const std::string& method, const 
     call->Start(channel->grpc, called, sent);
     return call;
   };
-  if (tries_ == 1) return start(method, request, std::move(options), std::move(ended));
+  const int tries = options.tries > 0 ? options.tries : tries_;
+  if (tries == 1) return start(method, request, std::move(options), std::move(ended));
   const absl::Duration timeout = options.timeout;
   return StartRetriedCall(
-      tries_, timeout,
+      tries, timeout,
       [start, method, request, options = std::move(options)](absl::Duration left, Ended then) {
         RpcOptions with = options;
         with.timeout = left;

@@ -59,6 +59,9 @@ class Connection {
                                            std::shared_ptr<MessageStream::Listener> listener);
 
   const std::string& target() const { return target_; }
+  int tries() const { return tries_; }
+  // Whether the target names one server on this machine.
+  bool is_local() const { return is_local_; }
 
  private:
   struct Channel;
@@ -70,6 +73,7 @@ class Connection {
   const std::string token_;
   const Encryption encryption_;
   const int tries_;
+  const bool is_local_;
   const std::shared_ptr<Channel> channel_;
 };
 

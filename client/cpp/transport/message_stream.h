@@ -27,6 +27,7 @@ struct RpcOptions {
   std::string traceparent = {};               // empty: none
   std::string token = {};                     // likewise
   Encryption encryption = Encryption::kNone;  // of the connection: for what errors say
+  int tries = 0;  // of a unary call, at most; 0: as many as the connection makes
 };
 
 // OK for an empty traceparent and one that can be sent; 161002 naming `traceparent`.

@@ -80,11 +80,15 @@ absl::Status ReadField(WireReader& reader, ExecuteAnswer& answer) {
 
 }  // namespace
 
-Request MakeGetWorkspaceSizeRequest(const Call& call) {
+std::string DescriptionOf(const Call& call) {
   v1::GetWorkspaceSizeRequest message;
   FillCall(call, *message.mutable_call());
+  return message.SerializeAsString();
+}
+
+Request MakeGetWorkspaceSizeRequest(const Call& call) {
   Request request;
-  request.AppendCopy(message.SerializeAsString());
+  request.AppendCopy(DescriptionOf(call));
   return request;
 }
 

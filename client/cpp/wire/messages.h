@@ -24,8 +24,11 @@ Request MakeGetWorkspaceSizeRequest(const Call& call);
 Request MakeExecuteRequest(const Call& call);
 // Views of the same storage share one entry whichever calls they belong to.
 Request MakeExecuteBatchRequest(std::span<const Call> calls);
-// A packet of the shared-memory socket.
+// What GetWorkspaceSize is asked: all of a call but its data. Calls that are alike have the same.
+std::string DescriptionOf(const Call& call);
+// Packets of the shared-memory socket.
 std::string MakeAllocateRegionRequest(int64_t size_bytes);
+std::string MakeReleaseRegionRequest(const std::string& id);
 
 // Answers. INTERNAL, saying what is wrong, for bytes that are not such a message, that would take
 // much more memory than one of a real server (client/cpp/wire/read_message.h), or that say what

@@ -19,6 +19,12 @@ std::string MakeAllocateRegionRequest(int64_t size_bytes) {
   return request.SerializeAsString();
 }
 
+std::string MakeReleaseRegionRequest(const std::string& id) {
+  v1::SharedMemoryRequest request;
+  request.mutable_release()->set_id(id);
+  return request.SerializeAsString();
+}
+
 absl::StatusOr<std::string> ReadRegionId(std::string_view packet, int64_t size_bytes) {
   v1::SharedMemoryResponse response;
   OPSERVE_RETURN_IF_ERROR(ReadMessage(packet, response));

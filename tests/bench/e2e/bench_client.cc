@@ -122,6 +122,9 @@ class Run {
     return options_.load == LoadKind::kUnary || options_.load == LoadKind::kBatch ||
            options_.load == LoadKind::kShared;
   }
+  bool IsClient() const {
+    return options_.load == LoadKind::kClient || options_.load == LoadKind::kBlocking;
+  }
   int64_t CallsOfMessage() const { return options_.load == LoadKind::kBatch ? options_.batch : 1; }
 
   absl::StatusOr<Lanes> MakeLanes() {
@@ -131,6 +134,7 @@ class Run {
       lanes.push_back(std::move(lane));
       return lanes;
     }
+    if (IsClient()) return MakeClientLanes();
     if (IsUnary()) OPSERVE_RETURN_IF_ERROR(FillTask());
     const absl::Duration lifetime = options_.warm_up + options_.duration + options_.timeout;
     for (int i = 0; i < options_.connections; ++i) {
@@ -142,6 +146,17 @@ class Run {
                           ? MakeTaskLane(std::move(connection), task_)
                           : MakeScriptLane(std::move(connection), MakeScript(options_, workload_),
                                            options_.peer, lifetime));
+    }
+    return lanes;
+  }
+
+  absl::StatusOr<Lanes> MakeClientLanes() {
+    const int threads = options_.load == LoadKind::kBlocking ? options_.in_flight : 0;
+    Lanes lanes;
+    for (int i = 0; i < options_.connections; ++i) {
+      OPSERVE_ASSIGN_OR_RETURN(std::unique_ptr<Lane> lane,
+                               MakeClientLane(options_.target, workload_, threads));
+      lanes.push_back(std::move(lane));
     }
     return lanes;
   }
@@ -159,7 +174,8 @@ class Run {
 
   loadtest::Level LevelOf() const {
     // With streams so many are under way on each.
-    const int lanes = IsUnary() || options_.load == LoadKind::kKernel ? 1 : options_.connections;
+    const int lanes =
+        IsUnary() || IsClient() || options_.load == LoadKind::kKernel ? 1 : options_.connections;
     loadtest::Level level{.name = "load", .in_flight = options_.in_flight * lanes};
     if (options_.phases.empty()) return level;
     level.open = loadtest::OpenLoop{.phases = options_.phases,

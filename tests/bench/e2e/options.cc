@@ -45,7 +45,9 @@ void AddMessageFlags(CLI::App& app, FlagTexts& texts) {
   Add(app, "--load", texts.load,
       "unary: Execute. batch: ExecuteBatch. session: Execute on a session.\n"
       "upload, download: a session's buffer in chunks. pass-through: ExecuteChunked of\n"
-      "L1LossBackward. shared: Execute on shared memory. kernel: no server, in this process.");
+      "L1LossBackward. shared: Execute on shared memory. client, blocking: the C++ client's "
+      "ExecuteAsync and\n"
+      "Execute, as programs call it. kernel: no server, in this process.");
   Add(app, "--workload", options.workload,
       "Of unary, batch and session. gradient: SmoothL1LossBackward. compute: L1Loss of few bytes\n"
       "and much work.");
@@ -93,11 +95,14 @@ absl::StatusOr<LoadKind> ParseLoad(const std::string& text) {
       {"unary", LoadKind::kUnary},       {"batch", LoadKind::kBatch},
       {"session", LoadKind::kSession},   {"upload", LoadKind::kUpload},
       {"download", LoadKind::kDownload}, {"pass-through", LoadKind::kPassThrough},
-      {"shared", LoadKind::kShared},     {"kernel", LoadKind::kKernel}};
+      {"shared", LoadKind::kShared},     {"client", LoadKind::kClient},
+      {"blocking", LoadKind::kBlocking}, {"kernel", LoadKind::kKernel}};
   const auto found = loads->find(text);
   if (found != loads->end()) return found->second;
   return InvalidParameter(
-      "--load", "unary, batch, session, upload, download, pass-through, shared or kernel", text);
+      "--load",
+      "unary, batch, session, upload, download, pass-through, shared, client, blocking or kernel",
+      text);
 }
 
 absl::StatusOr<absl::Duration> ParseTime(const char* flag, const std::string& text) {

@@ -21,6 +21,8 @@ enum class LoadKind {
   kDownload,
   kPassThrough,
   kShared,
+  kClient,
+  kBlocking,
   kKernel
 };
 

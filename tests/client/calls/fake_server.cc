@@ -16,8 +16,11 @@ namespace opserve::client {
 
 class FakeServer::Service final : public v1::OperatorService::Service {
  public:
-  Service(std::function<Reply(const v1::ExecuteRequest&)> execute, int max_message_bytes)
-      : execute_(std::move(execute)), max_message_bytes_(max_message_bytes) {}
+  Service(std::function<Reply(const v1::ExecuteRequest&)> execute, int max_message_bytes,
+          std::string memory_socket)
+      : execute_(std::move(execute)),
+        max_message_bytes_(max_message_bytes),
+        memory_socket_(std::move(memory_socket)) {}
 
   void Listen(const std::string& target) {
     grpc::ServerBuilder builder;
@@ -38,6 +41,7 @@ class FakeServer::Service final : public v1::OperatorService::Service {
     response->set_version("1.2.3");
     response->set_max_message_bytes(max_message_bytes_);
     response->set_max_rank(8);
+    response->set_shared_memory_socket(memory_socket_);
     return grpc::Status::OK;
   }
 
@@ -159,14 +163,16 @@ class FakeServer::Service final : public v1::OperatorService::Service {
  private:
   const std::function<Reply(const v1::ExecuteRequest&)> execute_;
   const int max_message_bytes_;
+  const std::string memory_socket_;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
 };
 
 FakeServer::FakeServer(std::function<Reply(const v1::ExecuteRequest&)> execute,
-                       int max_message_bytes, std::string target)
+                       int max_message_bytes, std::string target, std::string memory_socket)
     : target_(std::move(target)),
-      service_(std::make_unique<Service>(std::move(execute), max_message_bytes)) {
+      service_(std::make_unique<Service>(std::move(execute), max_message_bytes,
+                                         std::move(memory_socket))) {
   static std::atomic<int> number = 0;
   if (target_.empty())
     target_ = absl::StrCat("unix:/tmp/opserve-fake-", getpid(), "-", number.fetch_add(1));

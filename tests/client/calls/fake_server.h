@@ -25,8 +25,10 @@ struct Reply {
 class FakeServer {
  public:
   // `execute` is called from several threads. `target`: a unix socket; empty: one of its own.
+  // `memory_socket`: what it says of its shared memory.
   explicit FakeServer(std::function<Reply(const v1::ExecuteRequest&)> execute,
-                      int max_message_bytes = 64 << 20, std::string target = "");
+                      int max_message_bytes = 64 << 20, std::string target = "",
+                      std::string memory_socket = "");
   // Cancels what is held.
   ~FakeServer();
 

@@ -52,6 +52,7 @@
 namespace opserve::client {
 
 class Connection;
+class LocalMemory;
 class RunningCall;
 class Session;
 class SharedMemory;
@@ -89,6 +90,11 @@ struct ConnectOptions {
   // "ipv4:10.0.0.1:8500,10.0.0.2:8500". Otherwise all go to the first that can be reached. A
   // session stays with its server.
   bool round_robin = false;
+  // How much memory shared with the server Execute and ExecuteAsync may hold, to put tensors of
+  // 64 KiB and more there by themselves: where the target is "unix:path" or this machine, the
+  // server allows it and this process may open its socket (docs/shared_memory.md). What is not used
+  // for ten seconds goes back. 0: none, as with OPSERVE_SHARED_MEMORY=off in the environment.
+  int64_t shared_memory_bytes = int64_t{1} << 30;
 };
 
 struct CallOptions {
@@ -163,6 +169,11 @@ class Client {
   // dtype is the server's word: see ExecuteResult::Elements. A request larger than the server takes
   // is RESOURCE_EXHAUSTED, naming `max_message_bytes`; so is one of 4 GiB or more, which gRPC
   // cannot carry.
+  // On the server's host large tensors go through shared memory
+  // (ConnectOptions::shared_memory_bytes): inputs are copied there, and outputs of a call that is
+  // like an earlier one stay there as long as their Tensor does. Whatever is refused goes by bytes.
+  // The first such Execute asks the server for it; ExecuteAsync asks meanwhile, and may wait up to
+  // 250 ms for new memory of a server that is slow.
   absl::StatusOr<ExecuteResult> Execute(const Call& call, const CallOptions& options = {}) const;
   CallHandle ExecuteAsync(const Call& call, const CallOptions& options,
                           Done<ExecuteResult> done) const;
@@ -190,9 +201,13 @@ class Client {
   absl::StatusOr<Session> OpenSession(SessionOptions options) const;
 
  private:
-  explicit Client(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}
+  Client(std::shared_ptr<Connection> connection, std::shared_ptr<LocalMemory> memory)
+      : connection_(std::move(connection)), memory_(std::move(memory)) {}
+
+  void AskForMemory() const;
 
   std::shared_ptr<Connection> connection_;
+  std::shared_ptr<LocalMemory> memory_;  // null: tensors are not put there by themselves
 };
 
 }  // namespace opserve::client
