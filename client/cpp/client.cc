@@ -196,6 +196,10 @@ absl::Status CheckOptions(const ConnectOptions& options) {
   if (options.shared_memory_bytes < 0)
     return InvalidParameter("shared_memory_bytes", ">= 0",
                             absl::StrCat(options.shared_memory_bytes));
+  constexpr int kMostConnections = 64;
+  if (options.connections < 1 || options.connections > kMostConnections)
+    return InvalidParameter("connections", absl::StrCat("1 to ", kMostConnections),
+                            absl::StrCat(options.connections));
   if (options.tries >= 1 && options.tries <= kMostTries) return absl::OkStatus();
   return InvalidParameter("tries", absl::StrCat("1 to ", kMostTries), absl::StrCat(options.tries));
 }

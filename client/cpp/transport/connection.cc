@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cpp/transport/answer_memory.h"
 #include "client/cpp/transport/call_context.h"
+#include "client/cpp/transport/channels.h"
 #include "client/cpp/transport/credentials.h"
 #include "client/cpp/transport/grpc_values.h"
 #include "client/cpp/transport/message_stream.h"
@@ -34,8 +35,11 @@ bool OwnsAllViews(const Request& request) {
 class GrpcCall final : public RunningCall, public std::enable_shared_from_this<GrpcCall> {
  public:
   // `room`: what the answer may take of the transport's memory.
-  GrpcCall(std::string target, RpcOptions options, AnswerRoom room, Connection::Ended ended)
+  // `count`: to be counted in while it is under way; null: not.
+  GrpcCall(std::string target, RpcOptions options, AnswerRoom room, CallCount count,
+           Connection::Ended ended)
       : room_(std::move(room)),
+        count_(std::move(count)),
         target_(std::move(target)),
         options_(std::move(options)),
         ended_(std::move(ended)) {}
@@ -45,6 +49,7 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
   void Start(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
              const Request& request) {
     context_.Set(options_);
+    if (count_ != nullptr) count_->fetch_add(1, std::memory_order_relaxed);
     if (options_.timeout < absl::InfiniteDuration() && OwnsAllViews(request))
       EndAfter(options_.timeout + kGrace);
     std::vector<grpc::Slice> slices;
@@ -117,6 +122,7 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
 
   void EndOnce(absl::Status status, const Fragments& answer) {
     if (over_.exchange(true, std::memory_order_acq_rel)) return;
+    if (count_ != nullptr) count_->fetch_sub(1, std::memory_order_relaxed);
     Connection::Ended ended = std::move(ended_);
     ended(std::move(status), answer);
   }
@@ -133,6 +139,7 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
   }
 
   const AnswerRoom room_;  // goes behind the answer
+  const CallCount count_;
   const std::string target_;
   const RpcOptions options_;
   Connection::Ended ended_;
@@ -152,7 +159,7 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
 const std::shared_ptr<grpc::Channel>& KeptChannel() {
   static const auto& kept = *[] {
     auto* channel = new std::shared_ptr<grpc::Channel>(grpc::CreateChannel("", nullptr));
-    const auto call = std::make_shared<GrpcCall>("", RpcOptions(), AnswerRoom(),
+    const auto call = std::make_shared<GrpcCall>("", RpcOptions(), AnswerRoom(), nullptr,
                                                  [](const absl::Status&, const Fragments&) {});
     call->Start(*channel, "/", Request());
     return channel;
@@ -179,9 +186,17 @@ void BoundAnswers(const AnswerMemory& memory, grpc::ChannelArguments& arguments)
   arguments.SetInt(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1 << GRPC_COMPRESS_NONE);
 }
 
+// Whose connections a channel uses: those of all channels that are like it, or its own.
+enum class Subchannels : uint8_t { kShared, kOwn };
+
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target, const ConnectOptions& options,
-                                           const AnswerMemory& memory) {
+                                           const AnswerMemory& memory, Subchannels subchannels) {
   grpc::ChannelArguments arguments;
+  if (subchannels == Subchannels::kOwn) {
+    constexpr int kIdleMs = 60'000;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    arguments.SetInt(GRPC_ARG_CLIENT_IDLE_TIMEOUT_MS, kIdleMs);
+  }
   BoundAnswers(memory, arguments);
   arguments.SetMaxSendMessageSize(-1);
   // gRPC 1.51's retries abort the process at an answer without a status. Of no other use here: they
@@ -198,15 +213,20 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target, const Conn
 
 }  // namespace
 
-struct Connection::Channel {
-  Channel(const std::string& target, const ConnectOptions& options)
+struct Connection::Transport {
+  Transport(const std::string& target, const ConnectOptions& options)
       : memory(std::make_shared<AnswerMemory>(options.max_answer_bytes)),
-        grpc(MakeChannel(target, options, *memory)) {}
-  ~Channel() { LetGo(grpc); }
+        channels(MakeChannel(target, options, *memory, Subchannels::kShared),
+                 options.round_robin ? 1 : options.connections, [target, options, memory = memory] {
+                   return MakeChannel(target, options, *memory, Subchannels::kOwn);
+                 }) {}
+  ~Transport() {
+    for (std::shared_ptr<grpc::Channel>& channel : channels.TakeAll()) LetGo(std::move(channel));
+  }
 
   const std::shared_ptr<AnswerMemory> memory;
   const std::shared_ptr<grpc::Channel> kept = KeptChannel();
-  const std::shared_ptr<grpc::Channel> grpc;
+  Channels channels;
 };
 
 absl::Status Connection::Check(std::string_view target, const ConnectOptions& options) {
@@ -219,7 +239,7 @@ Connection::Connection(std::string_view target, const ConnectOptions& options)
       encryption_(options.tls.has_value() ? Encryption::kTls : Encryption::kNone),
       tries_(options.tries),
       is_local_(!options.round_robin && (target_.starts_with("unix:") || IsLoopback(target_))),
-      channel_(std::make_shared<Channel>(target_, options)) {}
+      transport_(std::make_shared<Transport>(target_, options)) {}
 
 Connection::~Connection() = default;
 
@@ -231,11 +251,12 @@ void Connection::Complete(RpcOptions& options) const {
 std::shared_ptr<RunningCall> Connection::Start(const std::string& method, const Request& request,
                                                RpcOptions options, Ended ended) {
   Complete(options);
-  auto start = [channel = channel_, target = target_](
+  auto start = [transport = transport_, target = target_](
                    const std::string& called, const Request& sent, RpcOptions with, Ended then) {
-    auto call = std::make_shared<GrpcCall>(target, std::move(with), channel->memory->Reserve(),
-                                           std::move(then));
-    call->Start(channel->grpc, called, sent);
+    const Channel channel = transport->channels.Pick();
+    auto call = std::make_shared<GrpcCall>(target, std::move(with), transport->memory->Reserve(),
+                                           channel.calls, std::move(then));
+    call->Start(channel.grpc, called, sent);
     return call;
   };
   const int tries = options.tries > 0 ? options.tries : tries_;
@@ -255,8 +276,8 @@ std::shared_ptr<MessageStream> Connection::NewStream(
     const std::string& method, RpcOptions options,
     std::shared_ptr<MessageStream::Listener> listener) {
   Complete(options);
-  return NewMessageStream(channel_->grpc, channel_->memory->Reserve(), target_, method,
-                          std::move(options), std::move(listener));
+  return NewMessageStream(transport_->channels.first(), transport_->memory->Reserve(), target_,
+                          method, std::move(options), std::move(listener));
 }
 
 }  // namespace opserve::client

@@ -1,4 +1,4 @@
-// One gRPC channel, as bytes in and bytes out. Only this and message_stream.h
+// gRPC channels to one target, as bytes in and bytes out. Only this and message_stream.h
 // know gRPC.
 #pragma once
 
@@ -64,7 +64,7 @@ class Connection {
   bool is_local() const { return is_local_; }
 
  private:
-  struct Channel;
+  struct Transport;
 
   // With what is alike for all RPCs.
   void Complete(RpcOptions& options) const;
@@ -74,7 +74,7 @@ class Connection {
   const Encryption encryption_;
   const int tries_;
   const bool is_local_;
-  const std::shared_ptr<Channel> channel_;
+  const std::shared_ptr<Transport> transport_;
 };
 
 }  // namespace opserve::client

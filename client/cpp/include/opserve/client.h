@@ -90,6 +90,12 @@ struct ConnectOptions {
   // "ipv4:10.0.0.1:8500,10.0.0.2:8500". Otherwise all go to the first that can be reached. A
   // session stays with its server.
   bool round_robin = false;
+  // How many connections calls may be spread over, 1 to 64: beyond the first they come by
+  // themselves while more than four calls are under way on each, and go when they were idle for a
+  // minute. The server may allow fewer (--max-connections-per-peer); no call fails for that.
+  // Sessions share the first, and with `round_robin` there is one for each address. Whether more
+  // than one pays depends on the cores that are idle: measure it (docs/performance.md).
+  int connections = 1;
   // How much memory shared with the server Execute and ExecuteAsync may hold, to put tensors of
   // 64 KiB and more there by themselves: where the target is "unix:path" or this machine, the
   // server allows it and this process may open its socket (docs/shared_memory.md). What is not used
