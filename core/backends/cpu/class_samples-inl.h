@@ -4,8 +4,6 @@
 #include <algorithm>
 
 #include "core/backends/cpu/class_targets.h"
-#include "core/backends/cpu/indices.h"
-#include "hwy/cache_control.h"
 
 #if defined(OPSERVE_CPU_CLASS_SAMPLES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef OPSERVE_CPU_CLASS_SAMPLES_INL_H_
@@ -50,26 +48,21 @@ class ClassSamples {
   // order.
   template <typename Visit>
   void ForEach(const ClassTargets& targets, int64_t first, int64_t last, const Visit& visit) const {
-    int64_t classes[kAhead];
-    int64_t places[kAhead];
+    int64_t classes[kTile];
     ElementCursor cursor(samples_, first);
-    for (int64_t i = first; i < last; i += kAhead) {
-      const auto count = static_cast<size_t>(std::min(kAhead, last - i));
+    for (int64_t i = first; i < last; i += kPiece) {
+      const auto count = static_cast<size_t>(std::min(kPiece, last - i));
       targets.Read(i, std::span(classes).first(count));
       for (size_t k = 0; k < count; ++k, cursor.Next()) {
-        places[k] = classes[k] < 0 ? 0 : cursor.offset() + classes[k] * step_;
-        hwy::Prefetch(data_ + places[k]);
+        const int64_t at = classes[k] < 0 ? 0 : cursor.offset() + classes[k] * step_;
+        visit(i + static_cast<int64_t>(k), classes[k], at);
       }
-      for (size_t k = 0; k < count; ++k) visit(i + static_cast<int64_t>(k), classes[k], places[k]);
     }
   }
 
   float At(int64_t at) const { return ToFloat(data_[at]); }
 
  private:
-  // Samples that are fetched before the first of them is visited: each has a cache line of its own.
-  static constexpr int64_t kAhead = IndexReader::kBlock;
-
   const T* data_;
   TensorDesc samples_;
   int64_t step_ = 0;

@@ -24,13 +24,7 @@ int64_t ClassTargets::ClassOf(int64_t target) const {
 
 void ClassTargets::Read(int64_t begin, std::span<int64_t> tile) const {
   IndexReader reader(tensor_);
-  while (!tile.empty()) {
-    const std::span<const int64_t> targets = reader.From(begin);
-    const size_t count = std::min(tile.size(), targets.size());
-    for (size_t i = 0; i < count; ++i) tile[i] = ClassOf(targets[i]);
-    tile = tile.subspan(count);
-    begin += static_cast<int64_t>(count);
-  }
+  for (int64_t& of_class : tile) of_class = ClassOf(reader.At(begin++));
 }
 
 absl::Status ClassTargets::Check() const {
@@ -38,11 +32,9 @@ absl::Status ClassTargets::Check() const {
   args_.workers.ParallelFor((count_ + kChunk - 1) / kChunk, [&](int64_t chunk) {
     IndexReader reader(tensor_);
     const int64_t end = std::min(count_, (chunk + 1) * kChunk);
-    for (int64_t i = chunk * kChunk; i < end;) {
-      for (const int64_t target : reader.From(i)) {
-        if (ClassOf(target) == kNoClass) return bad.Note(i, target);
-        ++i;
-      }
+    for (int64_t i = chunk * kChunk; i < end; ++i) {
+      const int64_t target = reader.At(i);
+      if (ClassOf(target) == kNoClass) return bad.Note(i, target);
     }
   });
   if (bad.position() == FirstBadIndex::kNone) return absl::OkStatus();

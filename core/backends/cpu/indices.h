@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <span>
 
 #include "absl/status/status.h"
 #include "core/backends/cpu/strided_tensor.h"
@@ -24,13 +23,6 @@ class IndexReader {
   int64_t At(int64_t i) {
     if (i < begin_ || i >= end_) Load(i);
     return block_[static_cast<size_t>(i - begin_)];
-  }
-
-  // Elements from `i` on, likewise, at least one.
-  std::span<const int64_t> From(int64_t i) {
-    if (i < begin_ || i >= end_) Load(i);
-    return std::span(block_).subspan(static_cast<size_t>(i - begin_),
-                                     static_cast<size_t>(end_ - i));
   }
 
   static constexpr int64_t kBlock = 256;
