@@ -64,6 +64,7 @@ HELD = {
     ("docs/security.md", "cpp"): FRAGMENT,
     ("docs/shared_memory.md", "cpp"): FRAGMENT,
     ("docs/cpp.md", "cpp"): test("tests/readme/CMakeLists.txt"),
+    ("docs/reconnecting.md", "cpp"): not_run("parts of a program; tests/client/session/resident_session_test.cc does the same"),
 }
 # Blocks of commands for which there is no test that has the tool: pages and tools.
 NOT_FOLLOWED = {
