@@ -212,8 +212,8 @@ class PlaneSums {
   }
 
  private:
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): what is not filled is not read.
   struct Chunk {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): what is not filled is not read.
     Chunk(const PlaneSums& call, int64_t unit)
         : pace(call.args_.workers),
           reader(call.input_),
@@ -315,8 +315,8 @@ class PlaneGradients {
   }
 
  private:
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): what is not filled is not read.
   struct Chunk {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): what is not filled is not read.
     Chunk(const PlaneGradients& call, int64_t unit)
         : pace(call.args_.workers),
           reader(call.input_),
