@@ -4,6 +4,7 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -237,7 +238,9 @@ Connection::Connection(std::string_view target, const ConnectOptions& options)
     : target_(target),
       token_(options.token),
       encryption_(options.tls.has_value() ? Encryption::kTls : Encryption::kNone),
-      tries_(options.tries),
+      // A server that takes no more connections lets one stand before it says so, and calls go
+      // there.
+      tries_(options.connections > 1 ? std::max(options.tries, 2) : options.tries),
       is_local_(!options.round_robin && (target_.starts_with("unix:") || IsLoopback(target_))),
       transport_(std::make_shared<Transport>(target_, options)) {}
 

@@ -215,7 +215,7 @@ using Byte8 [[gnu::may_alias]] = uint64_t;
 // As many of `value` at `out`.
 template <typename T>
 void Repeat(T value, size_t count, T* out) {
-  std::array<T, 64 / sizeof(T)> line;
+  std::array<T, 64 / sizeof(T)> line = {};
   line.fill(value);
   size_t i = 0;
   for (; i + line.size() <= count; i += line.size())

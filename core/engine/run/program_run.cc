@@ -88,7 +88,8 @@ class Runner {
   }
 
   absl::Status RunPiece(const StepChain& chain, int64_t index) {
-    alignas(kDeviceAlignment) std::array<std::byte, kPieceBytes> memory;  // each step writes first
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): steps write it before they read it.
+    alignas(kDeviceAlignment) std::array<std::byte, kPieceBytes> memory;
     const int64_t begin = index * chain.piece;
     const Piece piece{.is_part = true,
                       .range = {begin, std::min(chain.piece, chain.elements - begin)},
@@ -104,7 +105,7 @@ class Runner {
   absl::Status RunStep(size_t index, const Piece& piece) {
     const Step& step = program_.steps()[index];
     if (step.plan.makes_nothing()) return absl::OkStatus();
-    const absl::Status status = Execute(step, piece);
+    absl::Status status = Execute(step, piece);
     if (status.ok()) return status;
     return WithStep(WithOperator(status, step.plan.call.op->name),
                     program_.program().steps[index].name);
