@@ -57,10 +57,10 @@ class ProgramStagesTest : public ::testing::Test {
     Tensors values = inputs;
     for (const ProgramSource::Step& step : steps) {
       Tensors given;
-      for (const auto& [name, tensor] : values) {
-        const auto names_it = [&](const auto& argument) { return argument.value == name; };
+      for (const auto& value : values) {
+        const auto names_it = [&](const auto& argument) { return argument.value == value.first; };
         if (std::any_of(step.arguments.begin(), step.arguments.end(), names_it))
-          given.emplace_back(name, tensor);
+          given.push_back(value);
       }
       absl::StatusOr<Results> made =
           RunProgram(*engine_, SourceOf(given, {step}, {{"y", step.name}}), given);
