@@ -16,6 +16,9 @@ static_assert(kMostStepsOfAChain * kPieceUnit * sizeof(uint64_t) <= kPieceBytes)
 constexpr absl::Duration kShortest = absl::Microseconds(20);
 constexpr absl::Duration kLongest = absl::Milliseconds(1);
 
+// Of a stage: what they make and take lies in memory at one time.
+constexpr size_t kMostChainsOfAStage = 8;
+
 class StageFinder {
  public:
   StageFinder(const TypedProgram& program, std::span<const Plan* const> plans, const Device& device)
@@ -74,7 +77,8 @@ class StageFinder {
   }
 
   bool GoesBeside(const StepChain& chain, const ProgramStage& stage) const {
-    if (!device_.runs_ranges() || !IsShort(chain) || !IsShort(stage.front())) return false;
+    if (!device_.runs_ranges() || stage.size() == kMostChainsOfAStage) return false;
+    if (!IsShort(chain) || !IsShort(stage.front())) return false;
     const StepChain all{.first = stage.front().first, .end = chain.first};
     for (size_t step = chain.first; step < chain.end; ++step) {
       for (const int source : program_.steps[step].sources)

@@ -179,6 +179,22 @@ TEST_F(ProgramStagesTest, ShortStepsThatDoNotDependOnEachOtherRunSideBySide) {
   ExpectSameBits(inputs, steps, {{"c", "c"}});
 }
 
+TEST_F(ProgramStagesTest, FewRunSideBySideAsAllTakeMemoryAtOneTime) {
+  if (!RunsRanges()) GTEST_SKIP() << "steps run one by one on this device";
+  const Tensors inputs = {{"x", Random({200, 200})}};
+  Steps steps;
+  Named outputs;
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = "s" + std::to_string(i);
+    steps.push_back(StepOf(name, "Matmul", {{"self", "x"}, {"mat2", "x"}}));
+    outputs.push_back({name, name});
+  }
+  const absl::StatusOr<Plan> plan = PlanOf(inputs, steps, outputs);
+  ASSERT_THAT(plan, testing::IsOk());
+  for (const ProgramStage& stage : plan->program->stages()) EXPECT_LE(stage.size(), 8u);
+  ExpectSameBits(inputs, steps, outputs);
+}
+
 TEST_F(ProgramStagesTest, RandomChainsGiveTheBitsOfTheirSteps) {
   constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
   const std::vector<Dims> shapes = {{1}, {7, 9}, {70, 129}, {3, 1, 8192}, {40'000}, {2, 5, 4099}};
