@@ -9,14 +9,18 @@
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/program/gradient_rules.h"
+#include "core/program/recomputation.h"
 
 namespace opserve {
 namespace {
 
 class Differentiator {
  public:
-  Differentiator(const ProgramGradients& task, ProgramBuilder& builder)
-      : task_(task), builder_(builder), steps_(builder.steps().size()) {}
+  Differentiator(const ProgramGradients& task, ProgramBuilder& builder, size_t segments)
+      : task_(task),
+        builder_(builder),
+        steps_(builder.steps().size()),
+        recomputation_(builder, segments) {}
 
   absl::StatusOr<std::vector<ValueView>> Differentiate() {
     OPSERVE_RETURN_IF_ERROR(MarkDependent());
@@ -82,13 +86,16 @@ class Differentiator {
   }
 
   absl::Status GoBack(size_t index) {
-    BackwardStep back{.step = builder_.steps()[index], .name = {}};
-    back.name = absl::StrCat("grad_", back.step.name);
-    back.of_outputs.resize(back.step.call.outputs.size());
+    recomputation_.GoBackTo(index);
+    // A copy: the builder's steps move when one is added.
+    const TypedProgram::Step step = builder_.steps()[index];
+    BackwardStep back{.step = recomputation_.StepToRead(index), .name = {}};
+    back.name = absl::StrCat("grad_", step.name);
+    back.of_outputs.resize(step.call.outputs.size());
     bool has_gradient = false;
-    for (const int source : back.step.sources) back.wanted.push_back(IsDependent(source));
+    for (const int source : step.sources) back.wanted.push_back(IsDependent(source));
     for (size_t o = 0; o < back.of_outputs.size(); ++o) {
-      const int value = back.step.value_of(o);
+      const int value = step.value_of(o);
       if (!IsDependent(value)) continue;
       OPSERVE_ASSIGN_OR_RETURN(back.of_outputs[o], Accumulated(value));
       has_gradient = has_gradient || back.of_outputs[o].has_value();
@@ -97,7 +104,7 @@ class Differentiator {
     OPSERVE_ASSIGN_OR_RETURN(const InputGradients gradients, GradientsOf(builder_, back));
     for (size_t i = 0; i < gradients.size(); ++i) {
       if (!gradients[i].has_value()) continue;
-      const absl::Status status = Contribute(back, i, *gradients[i]);
+      const absl::Status status = Contribute(back, i, step.sources[i], *gradients[i]);
       if (!status.ok())
         return WithStep(WithOperator(status, back.step.call.op->name), back.step.name);
     }
@@ -105,16 +112,16 @@ class Differentiator {
   }
 
   // To the value behind an input of a step.
-  absl::Status Contribute(const BackwardStep& back, size_t input, ValueView gradient) {
+  absl::Status Contribute(const BackwardStep& back, size_t input, int source, ValueView gradient) {
     const ValueView seen = back.input(input);
-    const TensorDesc value = builder_.value(seen.value).desc;
+    const TensorDesc value = builder_.value(source).desc;
     OPSERVE_ASSIGN_OR_RETURN(gradient,
                              ReducedTo(builder_, back.name, std::move(gradient), seen.desc.shape));
     OPSERVE_ASSIGN_OR_RETURN(
         gradient, ThroughView(builder_, back.name, std::move(gradient), seen.desc, value));
     OPSERVE_ASSIGN_OR_RETURN(gradient,
                              InDType(builder_, back.name, std::move(gradient), value.dtype));
-    contributions_[static_cast<size_t>(seen.value)].push_back(std::move(gradient));
+    contributions_[static_cast<size_t>(source)].push_back(std::move(gradient));
     return absl::OkStatus();
   }
 
@@ -149,6 +156,7 @@ class Differentiator {
   const ProgramGradients& task_;
   ProgramBuilder& builder_;
   const size_t steps_;  // of the program itself
+  Recomputation recomputation_;
   std::vector<bool> is_dependent_;
   std::vector<std::vector<ValueView>> contributions_;
 };
@@ -156,8 +164,8 @@ class Differentiator {
 }  // namespace
 
 absl::StatusOr<std::vector<ValueView>> AddGradients(const ProgramGradients& gradients,
-                                                    ProgramBuilder& builder) {
-  return Differentiator(gradients, builder).Differentiate();
+                                                    ProgramBuilder& builder, size_t segments) {
+  return Differentiator(gradients, builder, segments).Differentiate();
 }
 
 }  // namespace opserve

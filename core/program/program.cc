@@ -21,7 +21,7 @@ constexpr DTypeSet kAnyDType = {DType::kFloat32, DType::kFloat16, DType::kBFloat
 
 absl::Status InferProgram(OpCall& call) {
   const Program& program = *AsProgram(*call.op);
-  OPSERVE_ASSIGN_OR_RETURN(const TypedProgram typed, TypeProgram(program, call));
+  OPSERVE_ASSIGN_OR_RETURN(const TypedProgram typed, TypeProgram(program, call, 1));
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     const TensorDesc& desc = typed.values[static_cast<size_t>(typed.outputs[i])].desc;
     const int output = static_cast<int>(i);
@@ -154,6 +154,10 @@ class Program::Resolver {
     if (!source.seed.empty()) {
       OPSERVE_ASSIGN_OR_RETURN(gradients.seed, FindInput(source.seed, "gradient.seed"));
     }
+    if (source.max_workspace_bytes < 0)
+      return OutOfRange("gradient.max_workspace_bytes", "0, which is no bound, or more",
+                        absl::StrCat(source.max_workspace_bytes));
+    gradients.max_workspace_bytes = source.max_workspace_bytes;
     return absl::OkStatus();
   }
 

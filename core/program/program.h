@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,6 +53,9 @@ struct ProgramSource {
     std::vector<std::string> with_respect_to;  // inputs of the program
     // The input that is the gradient of `of`; empty: 1, of an `of` with one element.
     std::string seed;
+    // The most workspace that the program may take: results are computed again, not kept, until it
+    // takes no more. 0: any, all are kept.
+    int64_t max_workspace_bytes = 0;
   };
 
   std::vector<std::string> inputs;
@@ -65,6 +69,7 @@ struct ProgramGradients {
   int of = 0;
   std::vector<int> with_respect_to;
   std::optional<int> seed;
+  int64_t max_workspace_bytes = 0;
 };
 
 // RESOURCE_EXHAUSTED where there are more than `most` of what `parameter` counts.

@@ -44,18 +44,27 @@ absl::StatusOr<int> ProgramBuilder::Add(std::string_view name, OpCall call,
                                         absl::InlinedVector<int, 4> sources) {
   const absl::Status status = PlanCall(call);
   if (!status.ok()) return WithStep(status, name);
-  std::string unique = UniqueName(name);
-  const auto first = static_cast<int>(program_.values.size());
+  return Append(
+      {.name = std::string(name), .call = std::move(call), .sources = std::move(sources)});
+}
+
+int ProgramBuilder::Repeat(TypedProgram::Step step) {
+  step.name = absl::StrCat("again_", step.name);
+  return Append(std::move(step));
+}
+
+int ProgramBuilder::Append(TypedProgram::Step step) {
+  step.name = UniqueName(step.name);
+  step.first_value = static_cast<int>(program_.values.size());
+  const OpCall& call = step.call;
   for (size_t i = 0; i < call.outputs.size(); ++i) {
-    program_.values.push_back({.name = absl::StrCat(unique, ".", ToAbsl(call.op->outputs[i].name)),
-                               .desc = call.outputs[i].desc,
-                               .is_made = call.outputs[i].wanted});
+    program_.values.push_back(
+        {.name = absl::StrCat(step.name, ".", ToAbsl(call.op->outputs[i].name)),
+         .desc = call.outputs[i].desc,
+         .is_made = call.outputs[i].wanted});
   }
-  program_.steps.push_back({.name = std::move(unique),
-                            .call = std::move(call),
-                            .sources = std::move(sources),
-                            .first_value = first});
-  return first;
+  program_.steps.push_back(std::move(step));
+  return program_.steps.back().first_value;
 }
 
 // Goes on from the last number: a value may be used by thousands of steps.

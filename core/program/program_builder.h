@@ -41,6 +41,9 @@ class ProgramBuilder {
   // taken gets a number. The first value that it makes. Errors name the step.
   absl::StatusOr<int> Add(std::string_view name, OpCall call, absl::InlinedVector<int, 4> sources);
 
+  // `step` once more, on its sources: the first value that it makes.
+  int Repeat(TypedProgram::Step step);
+
   // The first output of an operator of the table on these inputs, in schema order; attributes by
   // name.
   using Attributes = std::initializer_list<std::pair<std::string_view, AttributeValue>>;
@@ -58,6 +61,8 @@ class ProgramBuilder {
                                       std::span<const TensorParam> names) &&;
 
  private:
+  // Gives the step a name of its own and values. The first of these.
+  int Append(TypedProgram::Step step);
   std::string UniqueName(std::string_view name);
   void DropUnused();
 

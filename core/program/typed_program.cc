@@ -63,8 +63,8 @@ absl::Status CheckIsMade(const TypedProgram::Value& value, std::string_view para
 
 class Typer {
  public:
-  Typer(const Program& program, const OpCall& call)
-      : program_(program), call_(call), builder_(call.profile) {}
+  Typer(const Program& program, const OpCall& call, size_t segments)
+      : program_(program), call_(call), segments_(segments), builder_(call.profile) {}
 
   absl::StatusOr<TypedProgram> Type() {
     for (size_t i = 0; i < call_.inputs.size(); ++i)
@@ -80,7 +80,7 @@ class Typer {
     }
     if (program_.gradients().has_value()) {
       OPSERVE_ASSIGN_OR_RETURN(const std::vector<ValueView> gradients,
-                               AddGradients(*program_.gradients(), builder_));
+                               AddGradients(*program_.gradients(), builder_, segments_));
       outputs.insert(outputs.end(), gradients.begin(), gradients.end());
     }
     return std::move(builder_).Finish(outputs, program_.outputs);
@@ -112,13 +112,15 @@ class Typer {
 
   const Program& program_;
   const OpCall& call_;
+  const size_t segments_;
   ProgramBuilder builder_;
 };
 
 }  // namespace
 
-absl::StatusOr<TypedProgram> TypeProgram(const Program& program, const OpCall& call) {
-  return Typer(program, call).Type();
+absl::StatusOr<TypedProgram> TypeProgram(const Program& program, const OpCall& call,
+                                         size_t segments) {
+  return Typer(program, call, segments).Type();
 }
 
 }  // namespace opserve

@@ -38,9 +38,10 @@ struct TypedProgram {
                              // two are one
 };
 
-// For a call of `program` whose inputs are described. Errors (161002) name the step and the
-// parameter, or the output: what the steps' inference says, a view that does not fit its value, a
-// gradient that does not exist.
-absl::StatusOr<TypedProgram> TypeProgram(const Program& program, const OpCall& call);
+// For a call of `program` whose inputs are described. `segments`: as AddGradients has them. Errors
+// (161002) name the step and the parameter, or the output: what the steps' inference says, a view
+// that does not fit its value, a gradient that does not exist.
+absl::StatusOr<TypedProgram> TypeProgram(const Program& program, const OpCall& call,
+                                         size_t segments);
 
 }  // namespace opserve

@@ -99,7 +99,8 @@ absl::Status Decode(const v1::Call& call, ProgramSource& source) {
   source.gradients = {
       .of = gradient.of(),
       .with_respect_to = {gradient.with_respect_to().begin(), gradient.with_respect_to().end()},
-      .seed = gradient.seed()};
+      .seed = gradient.seed(),
+      .max_workspace_bytes = gradient.max_workspace_bytes()};
   return absl::OkStatus();
 }
 

@@ -150,9 +150,11 @@ void AddProgramCommands(CLI::App& program, CommandWords& words) {
         ->required();
     AddInputOptions(*added, words);
     added
-        ->add_option("--grad", words.arguments.gradient,
-                     "gradient of a value with respect to inputs: outputs grad_INPUT")
-        ->type_name("VALUE:INPUT,…");
+        ->add_option(
+            "--grad", words.arguments.gradient,
+            "gradient of a value with respect to inputs: outputs grad_INPUT; with \"within "
+            "BYTES\" the workspace takes no more, as results are computed again")
+        ->type_name("\"VALUE:INPUT,… [seed INPUT] [within BYTES]\"");
     added->callback([&words, command] {
       words.arguments.command = command;
       words.arguments.is_program = true;

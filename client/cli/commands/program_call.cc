@@ -135,7 +135,8 @@ absl::StatusOr<client::Program> ReadProgram(const Arguments& arguments, const Re
   for (const ProgramText::Argument& output : text->outputs)
     program.Output(output.name, output.text);
   for (const ProgramText::Gradient& gradient : text->gradient)
-    program.Gradients(gradient.of, gradient.with_respect_to, gradient.seed);
+    program.Gradients(gradient.of, gradient.with_respect_to, gradient.seed)
+        .MaxWorkspace(gradient.max_workspace_bytes);
   return program;
 }
 

@@ -145,6 +145,11 @@ absl::StatusOr<ProgramText::Gradient> GradientOfJson(const Json& json) {
   if (json.contains("seed")) {
     OPSERVE_ASSIGN_OR_RETURN(gradient.seed, StringIn(json, "seed"));
   }
+  constexpr char kBound[] = "max_workspace_bytes";
+  if (json.contains(kBound)) {
+    if (!json[kBound].is_number_integer()) return MissingParameter(kBound, "a number of bytes");
+    gradient.max_workspace_bytes = json[kBound].get<int64_t>();
+  }
   constexpr char kNames[] = "with_respect_to";
   if (!json.contains(kNames) || !json[kNames].is_array())
     return MissingParameter(kNames, "a list of inputs");
@@ -171,6 +176,15 @@ absl::StatusOr<ProgramText> ParseJson(std::string_view text) {
   OPSERVE_ASSIGN_OR_RETURN(ProgramText::Gradient gradient, GradientOfJson(json["gradient"]));
   program.gradient.push_back(std::move(gradient));
   return program;
+}
+
+// Takes " seed s" and the like from the end of `text`: what stands behind `word`.
+std::optional<std::string_view> TakeBehind(std::string_view word, std::string_view& text) {
+  const size_t found = text.find(word);
+  if (found == std::string_view::npos) return std::nullopt;
+  const std::string_view behind = Stripped(text.substr(found + word.size()));
+  text = text.substr(0, found);
+  return behind;
 }
 
 // "1,4" into `list`.
@@ -207,11 +221,13 @@ absl::StatusOr<ProgramText::Gradient> ParseGradient(std::string_view text) {
   ProgramText::Gradient gradient;
   gradient.of = Stripped(text.substr(0, colon));
   std::string_view names = Stripped(text.substr(colon + 1));
-  constexpr std::string_view kSeed = " seed ";
-  if (const size_t seed = names.find(kSeed); seed != std::string_view::npos) {
-    gradient.seed = Stripped(names.substr(seed + kSeed.size()));
-    names = names.substr(0, seed);
+  if (const auto bytes = TakeBehind(" within ", names); bytes.has_value()) {
+    Dims most;
+    if (!ReadInts(*bytes, most) || most.size() != 1)
+      return InvalidParameter("gradient", "a number of bytes behind within", Quoted(*bytes));
+    gradient.max_workspace_bytes = most[0];
   }
+  if (const auto seed = TakeBehind(" seed ", names); seed.has_value()) gradient.seed = *seed;
   for (const std::string_view name : SplitAtCommas(names))
     gradient.with_respect_to.emplace_back(name);
   return gradient;

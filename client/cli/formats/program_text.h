@@ -7,6 +7,7 @@
 //   return loss, hidden=h
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,7 @@ struct ProgramText {
     std::string of;
     std::vector<std::string> with_respect_to;
     std::string seed;
+    int64_t max_workspace_bytes = 0;  // 0: no bound
   };
 
   std::vector<Step> steps;
@@ -40,7 +42,7 @@ struct ProgramText {
 
 // Text that begins with '{' is JSON. Errors (161002) name the line, or the member.
 absl::StatusOr<ProgramText> ParseProgram(std::string_view text);
-// "loss: w, b" or "y: w, b seed s".
+// "loss: w, b", "y: w, b seed s" or "y: w, b seed s within 65536", the most bytes of workspace.
 absl::StatusOr<ProgramText::Gradient> ParseGradient(std::string_view text);
 
 // What a step takes: a value of the program, as it is or as a view.

@@ -55,4 +55,10 @@ Program& Program::Gradients(const Value& of, std::vector<std::string> with_respe
   return *this;
 }
 
+Program& Program::MaxWorkspace(int64_t bytes) {
+  if (!gradients_.has_value()) gradients_.emplace();
+  gradients_->max_workspace_bytes = bytes;
+  return *this;
+}
+
 }  // namespace opserve::client

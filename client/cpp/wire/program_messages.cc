@@ -118,6 +118,7 @@ void FillProgram(const Program& program, v1::Program& message) {
   for (const std::string& name : program.gradients()->with_respect_to)
     gradient.add_with_respect_to(name);
   gradient.set_seed(program.gradients()->seed);
+  gradient.set_max_workspace_bytes(program.gradients()->max_workspace_bytes);
 }
 
 absl::StatusOr<ProgramPlan> ReadProgramPlan(const v1::ProgramPlan& message) {

@@ -76,6 +76,15 @@ func (p *Program) GradientFrom(of Value, seed string, withRespectTo ...string) {
 	p.message.Gradient.Seed = seed
 }
 
+// MaxWorkspace bounds the workspace of a program whose gradients were asked for: the server computes results again where keeping
+// them until the gradients read them takes more bytes. 0 is no bound.
+func (p *Program) MaxWorkspace(bytes int64) {
+	if p.message.Gradient == nil {
+		panic("MaxWorkspace: want a program whose gradients were asked for, by Gradient or GradientFrom")
+	}
+	p.message.Gradient.MaxWorkspaceBytes = bytes
+}
+
 // whole is the name of a value that is no view and no constant.
 func (p *Program) whole(parameter string, value Value) string {
 	const want = "an input or a result of a step, which is no view and no constant"

@@ -174,7 +174,8 @@ func TestAProgramIsTheTextThatTheCommandReads(t *testing.T) {
 	}
 	p := opserve.NewProgram()
 	p.GradientFrom(p.Step("y", "Relu", opserve.StepInputs{"self": p.Input("x")}, nil).Output("out"), "dy", "x", "w")
-	if want := "y = Relu(self=x)\ngradient y.out: x, w seed dy\nreturn \n"; p.String() != want {
+	p.MaxWorkspace(4096)
+	if want := "y = Relu(self=x)\ngradient y.out: x, w seed dy within 4096\nreturn \n"; p.String() != want {
 		t.Errorf("want %q, got %q", want, p)
 	}
 }

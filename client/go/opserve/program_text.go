@@ -21,6 +21,9 @@ func programText(program *pb.Program) string {
 		if gradient.GetSeed() != "" {
 			line += " seed " + gradient.GetSeed()
 		}
+		if gradient.GetMaxWorkspaceBytes() != 0 {
+			line += fmt.Sprintf(" within %d", gradient.GetMaxWorkspaceBytes())
+		}
 		lines = append(lines, line)
 	}
 	outputs := make([]string, 0, len(program.GetOutputs()))

@@ -26,7 +26,7 @@ export type { Operators } from './generated/catalogue.js';
 export { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './values/halves.js';
 export type { AnyOperatorName, AttributesOf, InputsOf, OperatorName, OutputsOf } from './values/names.js';
 export { Program, ProgramPlan, Value } from './program.js';
-export type { Callee, StepAttributes } from './program.js';
+export type { Callee, GradientOptions, StepAttributes } from './program.js';
 export { Session } from './session.js';
 export type { DeviceExecuteOptions, DeviceInput, Progress, SessionOptions } from './session.js';
 export type { ConnectOptions, TlsOptions } from './target.js';

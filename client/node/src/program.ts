@@ -93,6 +93,14 @@ export class Value {
   }
 }
 
+/** What a gradient may be asked for with. */
+export interface GradientOptions {
+  /** The input that is the gradient which comes in for the value. */
+  seed?: string;
+  /** The most workspace that the program may take. */
+  maxWorkspaceBytes?: number | bigint;
+}
+
 /**
  * Several operators in one call, each of inputs of the call or results of earlier steps; and the gradients of one of its values. It goes
  * where the name of an operator goes: `client.execute(program, { x, w })`. Its text is that of `opserve program`.
@@ -132,10 +140,12 @@ export class Program {
 
   /**
    * Asks for the gradients of a value with respect to inputs; that of "w" is the output "grad_w". The value has one element, or `seed` is the
-   * input that is the gradient which comes in for it, of its shape.
+   * input that is the gradient which comes in for it, of its shape. `maxWorkspaceBytes` bounds the program's workspace: the server computes
+   * results again where keeping them takes more; 0 is no bound.
    */
-  gradient(of: Value, withRespectTo: readonly string[], { seed = '' }: { seed?: string } = {}): this {
-    const asked = { of: this.#whole('gradient.of', of), withRespectTo: [...withRespectTo], seed };
+  gradient(of: Value, withRespectTo: readonly string[], { seed = '', maxWorkspaceBytes = 0 }: GradientOptions = {}): this {
+    const bound = named('maxWorkspaceBytes', () => BigInt(maxWorkspaceBytes));
+    const asked = { of: this.#whole('gradient.of', of), withRespectTo: [...withRespectTo], seed, maxWorkspaceBytes: bound };
     this.#message.gradient = create(GradientRequestSchema, asked);
     return this;
   }

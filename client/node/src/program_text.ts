@@ -16,7 +16,8 @@ export function programText({ steps, gradient, outputs }: Program): string {
   const lines = steps.map(stepText);
   if (gradient !== undefined) {
     const seed = gradient.seed === '' ? '' : ` seed ${gradient.seed}`;
-    lines.push(`gradient ${gradient.of}: ${gradient.withRespectTo.join(', ')}${seed}`);
+    const bound = gradient.maxWorkspaceBytes === 0n ? '' : ` within ${gradient.maxWorkspaceBytes}`;
+    lines.push(`gradient ${gradient.of}: ${gradient.withRespectTo.join(', ')}${seed}${bound}`);
   }
   lines.push(`return ${outputs.map(({ name, value }) => `${name}=${value}`).join(', ')}`);
   // Names that a server tells break no line, and move no terminal's cursor.

@@ -85,7 +85,21 @@ impl Program {
     ) -> Result<()> {
         let of = of.whole("gradient.of")?.to_owned();
         let with_respect_to = with_respect_to.into_iter().map(Into::into).collect();
-        self.message().gradient = Some(proto::GradientRequest { of, with_respect_to, seed: seed.into() });
+        self.message().gradient = Some(proto::GradientRequest { of, with_respect_to, seed: seed.into(), ..Default::default() });
+        Ok(())
+    }
+
+    /// Bounds the workspace of a program whose gradients were asked for: the server computes results again where keeping
+    /// them until the gradients read them takes more bytes. 0 is no bound.
+    ///
+    /// # Errors
+    ///
+    /// No gradients were asked for.
+    pub fn max_workspace(&mut self, bytes: i64) -> Result<()> {
+        match &mut self.message().gradient {
+            Some(gradient) => gradient.max_workspace_bytes = bytes,
+            None => return Err(Error::argument("max_workspace", "a program whose gradients were asked for", "one without")),
+        }
         Ok(())
     }
 

@@ -15,7 +15,11 @@ pub(crate) fn of(program: &proto::Program) -> String {
     let mut lines: Vec<_> = program.steps.iter().map(of_step).collect();
     if let Some(asked) = &program.gradient {
         let seed = if asked.seed.is_empty() { String::new() } else { format!(" seed {}", asked.seed) };
-        lines.push(format!("gradient {}: {}{seed}", asked.of, asked.with_respect_to.join(", ")));
+        let bound = match asked.max_workspace_bytes {
+            0 => String::new(),
+            bytes => format!(" within {bytes}"),
+        };
+        lines.push(format!("gradient {}: {}{seed}{bound}", asked.of, asked.with_respect_to.join(", ")));
     }
     let outputs: Vec<_> = program.outputs.iter().map(|output| format!("{}={}", output.name, output.value)).collect();
     lines.push(format!("return {}", outputs.join(", ")));

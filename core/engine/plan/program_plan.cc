@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/engine/plan/arena_layout.h"
@@ -185,8 +186,34 @@ class ProgramPlan::Layout {
 
 absl::StatusOr<std::shared_ptr<const ProgramPlan>> ProgramPlan::Make(
     std::shared_ptr<const Program> program, const OpCall& call, Device& device) {
+  OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<const ProgramPlan> best,
+                           MakeInSegments(program, call, 1, device));
+  const int64_t most =
+      program->gradients().has_value() ? program->gradients()->max_workspace_bytes : 0;
+  if (most == 0) return best;
+  const auto fits = [&] { return best->workspace_bytes() <= static_cast<size_t>(most); };
+  // More segments compute more again. The memory falls until there are about as many as a segment
+  // has steps, and rises then.
+  size_t worse = 0;
+  for (size_t segments = 2; !fits() && worse < 2 && segments <= program->steps().size();
+       segments *= 2) {
+    OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<const ProgramPlan> made,
+                             MakeInSegments(program, call, segments, device));
+    const bool is_better = made->workspace_bytes() < best->workspace_bytes();
+    worse = is_better ? 0 : worse + 1;
+    if (is_better) best = std::move(made);
+  }
+  if (fits()) return best;
+  return OutOfRange("gradient.max_workspace_bytes",
+                    absl::StrCat("at least ", best->workspace_bytes(),
+                                 ", which the program takes with results computed again"),
+                    absl::StrCat(most));
+}
+
+absl::StatusOr<std::shared_ptr<const ProgramPlan>> ProgramPlan::MakeInSegments(
+    std::shared_ptr<const Program> program, const OpCall& call, size_t segments, Device& device) {
   const std::shared_ptr<ProgramPlan> made(new ProgramPlan());
-  OPSERVE_ASSIGN_OR_RETURN(made->typed_, TypeProgram(*program, call));
+  OPSERVE_ASSIGN_OR_RETURN(made->typed_, TypeProgram(*program, call, segments));
   made->source_ = std::move(program);
   made->steps_.reserve(made->typed_.steps.size());
   for (TypedProgram::Step& typed : made->typed_.steps) {

@@ -42,7 +42,8 @@ class ProgramPlan {
   };
 
   // For `call`, a planned one of `program`. Errors name the step: UNIMPLEMENTED where the device
-  // has no kernel for it.
+  // has no kernel for it; 161002 where the workspace's bound is below what any cut of the way back
+  // into segments takes.
   static absl::StatusOr<std::shared_ptr<const ProgramPlan>> Make(
       std::shared_ptr<const Program> program, const OpCall& call, Device& device);
 
@@ -64,6 +65,8 @@ class ProgramPlan {
  private:
   class Layout;
   ProgramPlan() = default;
+  static absl::StatusOr<std::shared_ptr<const ProgramPlan>> MakeInSegments(
+      std::shared_ptr<const Program> program, const OpCall& call, size_t segments, Device& device);
 
   std::shared_ptr<const Program> source_;  // calls point at it: it is their operator
   TypedProgram typed_;

@@ -39,7 +39,8 @@ TEST(ProgramTextTest, ReadsJson) {
       R"( {"steps": [{"name": "h", "op": "Add", "inputs": {"self": "x", "other": 0.5},
                       "attributes": {"alpha": 2, "dims": [1, 2], "flag": true}}],
            "outputs": {"y": "h"},
-           "gradient": {"of": "h", "with_respect_to": ["x"], "seed": "s"}})");
+           "gradient": {"of": "h", "with_respect_to": ["x"], "seed": "s",
+                        "max_workspace_bytes": 65536}})");
   ASSERT_TRUE(program.ok()) << program.status();
   ASSERT_EQ(program->steps.size(), 1u);
   ASSERT_EQ(program->steps[0].arguments.size(), 5u);
@@ -47,6 +48,7 @@ TEST(ProgramTextTest, ReadsJson) {
   EXPECT_EQ(program->steps[0].arguments[3].text, "[1,2]");
   EXPECT_EQ(program->steps[0].arguments[4].text, "true");
   EXPECT_EQ(program->gradient[0].seed, "s");
+  EXPECT_EQ(program->gradient[0].max_workspace_bytes, 65536);
 }
 
 TEST(ProgramTextTest, NamesTheLineOfAMistake) {
@@ -58,6 +60,8 @@ TEST(ProgramTextTest, NamesTheLineOfAMistake) {
     EXPECT_EQ(GetErrorDetail(program.status())->parameter, "line 2") << program.status();
   }
   EXPECT_FALSE(ParseProgram("gradient a: b\ngradient a: b").ok());
+  EXPECT_FALSE(ParseProgram("gradient a: b within much").ok());
+  EXPECT_FALSE(ParseProgram("gradient a: b within 1,2").ok());
 }
 
 TEST(ProgramTextTest, SaysWhatJsonLacks) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tests/core/program/program_calls.h"
+#include "tests/support/errors.h"
 #include "tests/support/reference.h"
 #include "tests/support/run.h"
 #include "tests/support/status_matchers.h"
@@ -262,6 +263,25 @@ class RandomProgramsTest : public ::testing::Test {
       ExpectDerivative(program, inputs, i, exact[1 + i], rng);
       ExpectNear(results->at("grad_" + inputs[i].first), exact[1 + i]);
     }
+    ExpectSameInLessMemory(source, inputs, program, *results);
+  }
+
+  // With results computed again where three quarters of the memory are enough.
+  void ExpectSameInLessMemory(ProgramSource source, const Tensors& inputs,
+                              const ProgramPlan& program, const Results& want) {
+    source.gradients->max_workspace_bytes =
+        std::max<int64_t>(1, static_cast<int64_t>(program.workspace_bytes()) * 3 / 4);
+    const absl::StatusOr<Plan> plan = PlanProgram(*engine_, source, inputs);
+    if (!plan.ok()) {
+      testing::ExpectError(plan.status(), ErrorReason::kOutOfRange, "gradient.max_workspace_bytes");
+      return;
+    }
+    ++in_less_memory_;
+    EXPECT_LE(plan->program->workspace_bytes(),
+              static_cast<size_t>(source.gradients->max_workspace_bytes));
+    const absl::StatusOr<Results> results = RunProgram(*engine_, source, inputs);
+    ASSERT_THAT(results, testing::IsOk());
+    for (const auto& [name, tensor] : want) EXPECT_EQ(results->at(name).bytes(), tensor.bytes());
   }
 
   // Along a random direction.
@@ -296,6 +316,7 @@ class RandomProgramsTest : public ::testing::Test {
   }
 
   std::unique_ptr<Engine> engine_ = MakeEngine(2);
+  int in_less_memory_ = 0;  // programs
 };
 
 TEST_F(RandomProgramsTest, HaveTheGradientsThatDifferencesHave) {
@@ -305,6 +326,7 @@ TEST_F(RandomProgramsTest, HaveTheGradientsThatDifferencesHave) {
     Check(rng);
     if (HasFailure()) return;
   }
+  EXPECT_GT(in_less_memory_, NumPrograms() / 50);
 }
 
 }  // namespace

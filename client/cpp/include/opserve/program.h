@@ -85,11 +85,15 @@ class Program {
   // its name. `of` has one element, or `seed` is the input that is its gradient.
   Program& Gradients(const Value& of, std::vector<std::string> with_respect_to,
                      std::string_view seed = {});
+  // The most workspace that the program may take, in bytes: results are computed again where
+  // keeping them until the gradients read them takes more. 0: no bound. After Gradients.
+  Program& MaxWorkspace(int64_t bytes);
 
   struct GradientRequest {
     std::string of;
     std::vector<std::string> with_respect_to;
     std::string seed;
+    int64_t max_workspace_bytes = 0;
   };
   const std::vector<ProgramStep>& steps() const { return steps_; }
   const std::vector<ProgramOutput>& outputs() const { return outputs_; }

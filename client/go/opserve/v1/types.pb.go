@@ -1189,9 +1189,14 @@ type GradientRequest struct {
 	// Inputs of the call, of floating dtypes.
 	WithRespectTo []string `protobuf:"bytes,2,rep,name=with_respect_to,json=withRespectTo,proto3" json:"with_respect_to,omitempty"`
 	// The input of the call that is the gradient which comes in for `of`, of its shape. Empty = 1, where `of` has one element.
-	Seed          string `protobuf:"bytes,3,opt,name=seed,proto3" json:"seed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Seed string `protobuf:"bytes,3,opt,name=seed,proto3" json:"seed,omitempty"`
+	// The most workspace_bytes that the program may take. Where keeping all results until the gradients read them takes more, the
+	// program is cut into segments: what only steps of its own segment read is not kept, and computed again when the gradients of
+	// the segment are. The server takes few segments where few are enough, as each costs time; the gradients have the same bits.
+	// INVALID_PARAMETER says the least where no cut takes so little. 0 = no bound.
+	MaxWorkspaceBytes int64 `protobuf:"varint,4,opt,name=max_workspace_bytes,json=maxWorkspaceBytes,proto3" json:"max_workspace_bytes,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *GradientRequest) Reset() {
@@ -1243,6 +1248,13 @@ func (x *GradientRequest) GetSeed() string {
 		return x.Seed
 	}
 	return ""
+}
+
+func (x *GradientRequest) GetMaxWorkspaceBytes() int64 {
+	if x != nil {
+		return x.MaxWorkspaceBytes
+	}
+	return 0
 }
 
 // How a call was executed. Of calls that ran together as one, the times are those of all of them divided by their number.
@@ -1479,11 +1491,12 @@ const file_opserve_v1_types_proto_rawDesc = "" +
 	"attributes\"9\n" +
 	"\rProgramOutput\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"]\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\x8d\x01\n" +
 	"\x0fGradientRequest\x12\x0e\n" +
 	"\x02of\x18\x01 \x01(\tR\x02of\x12&\n" +
 	"\x0fwith_respect_to\x18\x02 \x03(\tR\rwithRespectTo\x12\x12\n" +
-	"\x04seed\x18\x03 \x01(\tR\x04seed\"a\n" +
+	"\x04seed\x18\x03 \x01(\tR\x04seed\x12.\n" +
+	"\x13max_workspace_bytes\x18\x04 \x01(\x03R\x11maxWorkspaceBytes\"a\n" +
 	"\tExecution\x12\x16\n" +
 	"\x06device\x18\x01 \x01(\tR\x06device\x12\x1b\n" +
 	"\tqueued_ns\x18\x02 \x01(\x03R\bqueuedNs\x12\x1f\n" +

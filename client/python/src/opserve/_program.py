@@ -201,9 +201,11 @@ class Program:
             self._message.outputs.add(name=name, value=self._whole(name, value))
         self._encoded.clear()
 
-    def gradient(self, of: Value, with_respect_to: Sequence[Union[str, Value]], *, seed: Union[str, Value, None] = None) -> None:
+    def gradient(self, of: Value, with_respect_to: Sequence[Union[str, Value]], *, seed: Union[str, Value, None] = None,
+                 max_workspace_bytes: int = 0) -> None:
         """Asks for the gradients of a value, which has one element, with respect to inputs; that of "w" is the output "grad_w".
-        `seed` is an input that is the gradient of `of`, which then may have any shape."""
+        `seed` is an input that is the gradient of `of`, which then may have any shape. `max_workspace_bytes` bounds the program's
+        workspace: the server computes results again where keeping them takes more; 0 is no bound."""
         if self._message.HasField("gradient"):
             raise ValueError(f"gradient: want one for each program, got one of {self._message.gradient.of} already")
         names = [self._input_name("with_respect_to", value) for value in
@@ -213,7 +215,8 @@ class Program:
                 raise ValueError(f"with_respect_to: want each input once, got {name} twice")
         seed_name = "" if seed is None else self._input_name("seed", seed)
         self._message.gradient.CopyFrom(types.GradientRequest(
-            of=self._whole("gradient", of), with_respect_to=names, seed=seed_name))
+            of=self._whole("gradient", of), with_respect_to=names, seed=seed_name,
+            max_workspace_bytes=max_workspace_bytes))
         self._encoded.clear()
 
     def encoded(self, dtype: "np.dtype[Any]") -> bytes:

@@ -158,6 +158,8 @@ pub struct GradientRequest {
     pub with_respect_to: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     #[prost(string, tag = "3")]
     pub seed: ::prost::alloc::string::String,
+    #[prost(int64, tag = "4")]
+    pub max_workspace_bytes: i64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Execution {

@@ -240,7 +240,8 @@ async fn a_program_is_the_text_that_the_command_reads() {
     let mut program = Program::new();
     let y = program.step("y", Relu::new(program.input("x"))).unwrap();
     program.gradient_from(&y.output("out").unwrap(), "dy", ["x", "w"]).unwrap();
-    assert_eq!(program.to_string(), "y = Relu(self=x)\ngradient y.out: x, w seed dy\nreturn \n");
+    program.max_workspace(4096).unwrap();
+    assert_eq!(program.to_string(), "y = Relu(self=x)\ngradient y.out: x, w seed dy within 4096\nreturn \n");
 }
 
 /// The lines that docs/programs.md has for Rust.

@@ -93,14 +93,16 @@ class Execution(_message.Message):
     def __init__(self, device: _Optional[str] = ..., queued_ns: _Optional[int] = ..., executed_ns: _Optional[int] = ...) -> None: ...
 
 class GradientRequest(_message.Message):
-    __slots__ = ["of", "seed", "with_respect_to"]
+    __slots__ = ["max_workspace_bytes", "of", "seed", "with_respect_to"]
+    MAX_WORKSPACE_BYTES_FIELD_NUMBER: _ClassVar[int]
     OF_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
     WITH_RESPECT_TO_FIELD_NUMBER: _ClassVar[int]
+    max_workspace_bytes: int
     of: str
     seed: str
     with_respect_to: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, of: _Optional[str] = ..., with_respect_to: _Optional[_Iterable[str]] = ..., seed: _Optional[str] = ...) -> None: ...
+    def __init__(self, of: _Optional[str] = ..., with_respect_to: _Optional[_Iterable[str]] = ..., seed: _Optional[str] = ..., max_workspace_bytes: _Optional[int] = ...) -> None: ...
 
 class Int64List(_message.Message):
     __slots__ = ["values"]

@@ -119,6 +119,22 @@ public final class Program {
     return this;
   }
 
+  /**
+   * Bounds the workspace of a program whose gradients were asked for. The server computes results again where keeping them until
+   * the gradients read them takes more.
+   *
+   * @param bytes the most workspace; 0 is no bound
+   * @return this program
+   * @throws IllegalStateException no gradients were asked for
+   */
+  public Program maxWorkspace(long bytes) {
+    if (!message.hasGradient()) {
+      throw new IllegalStateException("maxWorkspace: want a program whose gradients were asked for, got one without");
+    }
+    message.getGradientBuilder().setMaxWorkspaceBytes(bytes);
+    return this;
+  }
+
   private String whole(String parameter, Value value) {
     if (own(parameter, value).isView()) {
       throw new IllegalArgumentException(parameter + ": want an input or a result of a step, got the view " + value);

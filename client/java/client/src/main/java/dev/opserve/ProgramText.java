@@ -33,7 +33,8 @@ final class ProgramText {
     if (program.hasGradient()) {
       GradientRequest asked = program.getGradient();
       String seed = asked.getSeed().isEmpty() ? "" : " seed " + asked.getSeed();
-      line(text, "gradient " + asked.getOf() + ": " + String.join(", ", asked.getWithRespectToList()) + seed);
+      String bound = asked.getMaxWorkspaceBytes() == 0 ? "" : " within " + asked.getMaxWorkspaceBytes();
+      line(text, "gradient " + asked.getOf() + ": " + String.join(", ", asked.getWithRespectToList()) + seed + bound);
     }
     line(text, "return " + program.getOutputsList().stream().map(ProgramText::ofOutput).collect(Collectors.joining(", ")));
     return text.toString();

@@ -200,6 +200,24 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int MAX_WORKSPACE_BYTES_FIELD_NUMBER = 4;
+  private long maxWorkspaceBytes_ = 0L;
+  /**
+   * <pre>
+   * The most workspace_bytes that the program may take. Where keeping all results until the gradients read them takes more, the
+   * program is cut into segments: what only steps of its own segment read is not kept, and computed again when the gradients of
+   * the segment are. The server takes few segments where few are enough, as each costs time; the gradients have the same bits.
+   * INVALID_PARAMETER says the least where no cut takes so little. 0 = no bound.
+   * </pre>
+   *
+   * <code>int64 max_workspace_bytes = 4;</code>
+   * @return The maxWorkspaceBytes.
+   */
+  @java.lang.Override
+  public long getMaxWorkspaceBytes() {
+    return maxWorkspaceBytes_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -222,6 +240,9 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(seed_)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 3, seed_);
+    }
+    if (maxWorkspaceBytes_ != 0L) {
+      output.writeInt64(4, maxWorkspaceBytes_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -246,6 +267,10 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(seed_)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(3, seed_);
     }
+    if (maxWorkspaceBytes_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(4, maxWorkspaceBytes_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -267,6 +292,8 @@ private static final long serialVersionUID = 0L;
         .equals(other.getWithRespectToList())) return false;
     if (!getSeed()
         .equals(other.getSeed())) return false;
+    if (getMaxWorkspaceBytes()
+        != other.getMaxWorkspaceBytes()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -286,6 +313,9 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + SEED_FIELD_NUMBER;
     hash = (53 * hash) + getSeed().hashCode();
+    hash = (37 * hash) + MAX_WORKSPACE_BYTES_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getMaxWorkspaceBytes());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -431,6 +461,7 @@ private static final long serialVersionUID = 0L;
       withRespectTo_ =
           com.google.protobuf.LazyStringArrayList.emptyList();
       seed_ = "";
+      maxWorkspaceBytes_ = 0L;
       return this;
     }
 
@@ -473,6 +504,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000004) != 0)) {
         result.seed_ = seed_;
+      }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.maxWorkspaceBytes_ = maxWorkspaceBytes_;
       }
     }
 
@@ -540,6 +574,9 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x00000004;
         onChanged();
       }
+      if (other.getMaxWorkspaceBytes() != 0L) {
+        setMaxWorkspaceBytes(other.getMaxWorkspaceBytes());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -582,6 +619,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000004;
               break;
             } // case 26
+            case 32: {
+              maxWorkspaceBytes_ = input.readInt64();
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 32
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -926,6 +968,59 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       seed_ = value;
       bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+
+    private long maxWorkspaceBytes_ ;
+    /**
+     * <pre>
+     * The most workspace_bytes that the program may take. Where keeping all results until the gradients read them takes more, the
+     * program is cut into segments: what only steps of its own segment read is not kept, and computed again when the gradients of
+     * the segment are. The server takes few segments where few are enough, as each costs time; the gradients have the same bits.
+     * INVALID_PARAMETER says the least where no cut takes so little. 0 = no bound.
+     * </pre>
+     *
+     * <code>int64 max_workspace_bytes = 4;</code>
+     * @return The maxWorkspaceBytes.
+     */
+    @java.lang.Override
+    public long getMaxWorkspaceBytes() {
+      return maxWorkspaceBytes_;
+    }
+    /**
+     * <pre>
+     * The most workspace_bytes that the program may take. Where keeping all results until the gradients read them takes more, the
+     * program is cut into segments: what only steps of its own segment read is not kept, and computed again when the gradients of
+     * the segment are. The server takes few segments where few are enough, as each costs time; the gradients have the same bits.
+     * INVALID_PARAMETER says the least where no cut takes so little. 0 = no bound.
+     * </pre>
+     *
+     * <code>int64 max_workspace_bytes = 4;</code>
+     * @param value The maxWorkspaceBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setMaxWorkspaceBytes(long value) {
+
+      maxWorkspaceBytes_ = value;
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The most workspace_bytes that the program may take. Where keeping all results until the gradients read them takes more, the
+     * program is cut into segments: what only steps of its own segment read is not kept, and computed again when the gradients of
+     * the segment are. The server takes few segments where few are enough, as each costs time; the gradients have the same bits.
+     * INVALID_PARAMETER says the least where no cut takes so little. 0 = no bound.
+     * </pre>
+     *
+     * <code>int64 max_workspace_bytes = 4;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearMaxWorkspaceBytes() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      maxWorkspaceBytes_ = 0L;
       onChanged();
       return this;
     }

@@ -88,4 +88,17 @@ public interface GradientRequestOrBuilder extends
    */
   com.google.protobuf.ByteString
       getSeedBytes();
+
+  /**
+   * <pre>
+   * The most workspace_bytes that the program may take. Where keeping all results until the gradients read them takes more, the
+   * program is cut into segments: what only steps of its own segment read is not kept, and computed again when the gradients of
+   * the segment are. The server takes few segments where few are enough, as each costs time; the gradients have the same bits.
+   * INVALID_PARAMETER says the least where no cut takes so little. 0 = no bound.
+   * </pre>
+   *
+   * <code>int64 max_workspace_bytes = 4;</code>
+   * @return The maxWorkspaceBytes.
+   */
+  long getMaxWorkspaceBytes();
 }

@@ -140,25 +140,26 @@ public final class TypesProto {
       "op\030\002 \001(\t\022\"\n\006inputs\030\003 \003(\0132\022.opserve.v1.Te" +
       "nsor\022)\n\nattributes\030\004 \003(\0132\025.opserve.v1.At" +
       "tribute\",\n\rProgramOutput\022\014\n\004name\030\001 \001(\t\022\r" +
-      "\n\005value\030\002 \001(\t\"D\n\017GradientRequest\022\n\n\002of\030\001" +
+      "\n\005value\030\002 \001(\t\"a\n\017GradientRequest\022\n\n\002of\030\001" +
       " \001(\t\022\027\n\017with_respect_to\030\002 \003(\t\022\014\n\004seed\030\003 " +
-      "\001(\t\"C\n\tExecution\022\016\n\006device\030\001 \001(\t\022\021\n\tqueu" +
-      "ed_ns\030\002 \001(\003\022\023\n\013executed_ns\030\003 \001(\003\"\206\001\n\nMem" +
-      "oryInfo\022\023\n\013limit_bytes\030\001 \001(\003\022\022\n\nused_byt" +
-      "es\030\002 \001(\003\022\024\n\014cached_bytes\030\003 \001(\003\022\014\n\004hits\030\004" +
-      " \001(\003\022\016\n\006misses\030\005 \001(\003\022\033\n\023largest_lease_by" +
-      "tes\030\006 \001(\003*\322\002\n\010DataType\022\031\n\025DATA_TYPE_UNSP" +
-      "ECIFIED\020\000\022\025\n\021DATA_TYPE_FLOAT32\020\001\022\025\n\021DATA" +
-      "_TYPE_FLOAT16\020\002\022\026\n\022DATA_TYPE_BFLOAT16\020\003\022" +
-      "\025\n\021DATA_TYPE_FLOAT64\020\004\022\022\n\016DATA_TYPE_INT8" +
-      "\020\005\022\023\n\017DATA_TYPE_INT16\020\006\022\023\n\017DATA_TYPE_INT" +
-      "32\020\007\022\023\n\017DATA_TYPE_INT64\020\010\022\023\n\017DATA_TYPE_U" +
-      "INT8\020\t\022\024\n\020DATA_TYPE_UINT16\020\n\022\024\n\020DATA_TYP" +
-      "E_UINT32\020\013\022\024\n\020DATA_TYPE_UINT64\020\014\022\022\n\016DATA" +
-      "_TYPE_BOOL\020\r\"\004\010\016\020\023\"\004\010\024\020\024\"\004\010\025\020\025B`\n\016dev.op" +
-      "serve.v1B\nTypesProtoP\001Z#opserve.dev/go/o" +
-      "pserve/v1;opservev1\242\002\003OPS\252\002\nOpserve.V1\272\002" +
-      "\007Opserveb\006proto3"
+      "\001(\t\022\033\n\023max_workspace_bytes\030\004 \001(\003\"C\n\tExec" +
+      "ution\022\016\n\006device\030\001 \001(\t\022\021\n\tqueued_ns\030\002 \001(\003" +
+      "\022\023\n\013executed_ns\030\003 \001(\003\"\206\001\n\nMemoryInfo\022\023\n\013" +
+      "limit_bytes\030\001 \001(\003\022\022\n\nused_bytes\030\002 \001(\003\022\024\n" +
+      "\014cached_bytes\030\003 \001(\003\022\014\n\004hits\030\004 \001(\003\022\016\n\006mis" +
+      "ses\030\005 \001(\003\022\033\n\023largest_lease_bytes\030\006 \001(\003*\322" +
+      "\002\n\010DataType\022\031\n\025DATA_TYPE_UNSPECIFIED\020\000\022\025" +
+      "\n\021DATA_TYPE_FLOAT32\020\001\022\025\n\021DATA_TYPE_FLOAT" +
+      "16\020\002\022\026\n\022DATA_TYPE_BFLOAT16\020\003\022\025\n\021DATA_TYP" +
+      "E_FLOAT64\020\004\022\022\n\016DATA_TYPE_INT8\020\005\022\023\n\017DATA_" +
+      "TYPE_INT16\020\006\022\023\n\017DATA_TYPE_INT32\020\007\022\023\n\017DAT" +
+      "A_TYPE_INT64\020\010\022\023\n\017DATA_TYPE_UINT8\020\t\022\024\n\020D" +
+      "ATA_TYPE_UINT16\020\n\022\024\n\020DATA_TYPE_UINT32\020\013\022" +
+      "\024\n\020DATA_TYPE_UINT64\020\014\022\022\n\016DATA_TYPE_BOOL\020" +
+      "\r\"\004\010\016\020\023\"\004\010\024\020\024\"\004\010\025\020\025B`\n\016dev.opserve.v1B\nT" +
+      "ypesProtoP\001Z#opserve.dev/go/opserve/v1;o" +
+      "pservev1\242\002\003OPS\252\002\nOpserve.V1\272\002\007Opserveb\006p" +
+      "roto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -247,7 +248,7 @@ public final class TypesProto {
     internal_static_opserve_v1_GradientRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_opserve_v1_GradientRequest_descriptor,
-        new java.lang.String[] { "Of", "WithRespectTo", "Seed", });
+        new java.lang.String[] { "Of", "WithRespectTo", "Seed", "MaxWorkspaceBytes", });
     internal_static_opserve_v1_Execution_descriptor =
       getDescriptor().getMessageTypes().get(14);
     internal_static_opserve_v1_Execution_fieldAccessorTable = new
