@@ -48,6 +48,17 @@ CallHandle Start(Connection& connection, const char* method, const Request& requ
       connection.Start(method, request, {options.timeout, options.traceparent}, std::move(ended)));
 }
 
+// The same on this thread.
+template <typename T, typename Read>
+absl::StatusOr<T> CallHere(const Connection& connection, const char* method, const Request& request,
+                           const CallOptions& options, const Read& read) {
+  OPSERVE_RETURN_IF_ERROR(CheckTraceParent(options.traceparent));
+  absl::StatusOr<T> value = absl::InternalError("no answer");
+  OPSERVE_RETURN_IF_ERROR(connection.Call(method, request, {options.timeout, options.traceparent},
+                                          [&](const Fragments& answer) { value = read(answer); }));
+  return value;
+}
+
 // What one thread waits for.
 template <typename T>
 class Awaited {
@@ -90,19 +101,26 @@ absl::Status TooLarge(const std::string& op, size_t bytes, std::string_view limi
                     .got = absl::StrCat(bytes, " bytes")});
 }
 
-// The transport refuses a message by size with a bare status: asks the server for its limit, to
-// name it.
+// The transport refuses a message by size with a bare status. The server's limit explains it.
+bool WantsExplanation(const absl::Status& status) {
+  return absl::IsResourceExhausted(status) && !GetErrorDetail(status).has_value();
+}
+
+absl::Status Explained(absl::Status status, const absl::StatusOr<ServerInfo>& info,
+                       const std::string& target, const std::string& op, size_t bytes) {
+  if (!info.ok() || static_cast<int64_t>(bytes) <= info->max_message_bytes) return status;
+  return TooLarge(
+      op, bytes,
+      absl::StrCat(info->max_message_bytes, " bytes, which is all that ", target, " takes"));
+}
+
+// Asks the server for its limit.
 template <typename T>
 void ExplainTooLarge(const std::shared_ptr<Connection>& connection, const std::string& op,
                      size_t bytes, absl::Status status, Done<T> done) {
-  auto explain = [connection, op, bytes, status,
-                  done = std::move(done)](absl::StatusOr<ServerInfo> info) mutable {
-    if (info.ok() && static_cast<int64_t>(bytes) > info->max_message_bytes) {
-      status = TooLarge(op, bytes,
-                        absl::StrCat(info->max_message_bytes, " bytes, which is all that ",
-                                     connection->target(), " takes"));
-    }
-    done(std::move(status));
+  auto explain = [connection, op, bytes, status = std::move(status),
+                  done = std::move(done)](const absl::StatusOr<ServerInfo>& info) mutable {
+    done(Explained(std::move(status), info, connection->target(), op, bytes));
   };
   Start<ServerInfo>(*connection, kGetServerInfo, {}, {kAskForLimits}, &ReadServerInfo,
                     std::move(explain));
@@ -132,12 +150,28 @@ CallHandle StartLarge(const std::shared_ptr<Connection>& connection, const char*
       { const Read last = std::move(read); }
       return done(std::move(value));
     }
-    if (status.code() != absl::StatusCode::kResourceExhausted || GetErrorDetail(status).has_value())
-      return done(std::move(status));
+    if (!WantsExplanation(status)) return done(std::move(status));
     ExplainTooLarge<T>(connection, op, bytes, std::move(status), std::move(done));
   };
   RpcOptions rpc{.timeout = options.timeout, .traceparent = options.traceparent, .tries = tries};
   return CallHandle(connection->Start(method, request, std::move(rpc), std::move(ended)));
+}
+
+// The same, waited for: here where the request is small.
+template <typename T, typename Read>
+absl::StatusOr<T> AwaitLarge(const std::shared_ptr<Connection>& connection, const char* method,
+                             const Request& request, const std::string& op,
+                             const CallOptions& options, Read read) {
+  if (request.has_views()) {
+    return Wait<T>([&](Done<T> done) {
+      StartLarge<T>(connection, method, request, op, options, 0, std::move(read), std::move(done));
+    });
+  }
+  absl::StatusOr<T> value = CallHere<T>(*connection, method, request, options, read);
+  if (!WantsExplanation(value.status())) return value;
+  const absl::StatusOr<ServerInfo> info =
+      CallHere<ServerInfo>(*connection, kGetServerInfo, {}, {kAskForLimits}, &ReadServerInfo);
+  return Explained(value.status(), info, connection->target(), op, request.size_bytes());
 }
 
 // What the caller knows of the answers to calls; and the shared memory of calls, which is not to be
@@ -165,14 +199,24 @@ std::shared_ptr<const KeptCalls> Keep(std::span<const Call> calls) {
   return kept;
 }
 
-CallHandle StartExecute(const std::shared_ptr<Connection>& connection, const Call& call,
-                        const CallOptions& options, int tries, Done<ExecuteResult> done) {
-  const auto read = [kept = Keep(std::span(&call, 1))](const Fragments& answer) {
+auto ReaderOf(const Call& call) {
+  return [kept = Keep(std::span(&call, 1))](const Fragments& answer) {
     return kept == nullptr ? ReadExecuteResult(answer)
                            : ReadExecuteResult(answer, kept->asked.front());
   };
+}
+
+auto ReaderOf(std::span<const Call> calls) {
+  return [count = calls.size(), kept = Keep(calls)](const Fragments& answer) {
+    return kept == nullptr ? ReadBatchResults(answer, count)
+                           : ReadBatchResults(answer, count, kept->asked);
+  };
+}
+
+CallHandle StartExecute(const std::shared_ptr<Connection>& connection, const Call& call,
+                        const CallOptions& options, int tries, Done<ExecuteResult> done) {
   return StartLarge<ExecuteResult>(connection, kExecute, MakeExecuteRequest(call), call.op(),
-                                   options, tries, read, std::move(done));
+                                   options, tries, ReaderOf(call), std::move(done));
 }
 
 // nullptr: there is to be none.
@@ -268,12 +312,8 @@ void Client::AskForMemory() const {
 
 CallHandle Client::ExecuteBatchAsync(std::span<const Call> calls, const CallOptions& options,
                                      Done<BatchResults> done) const {
-  const auto read = [count = calls.size(), kept = Keep(calls)](const Fragments& answer) {
-    return kept == nullptr ? ReadBatchResults(answer, count)
-                           : ReadBatchResults(answer, count, kept->asked);
-  };
   return StartLarge<BatchResults>(connection_, kExecuteBatch, MakeExecuteBatchRequest(calls), "",
-                                  options, 0, read, std::move(done));
+                                  options, 0, ReaderOf(calls), std::move(done));
 }
 
 CallHandle Client::GetStatisticsAsync(const CallOptions& options, Done<Statistics> done) const {
@@ -282,25 +322,25 @@ CallHandle Client::GetStatisticsAsync(const CallOptions& options, Done<Statistic
 }
 
 absl::StatusOr<ServerInfo> Client::GetServerInfo(const CallOptions& options) const {
-  return Wait<ServerInfo>(
-      [&](Done<ServerInfo> done) { GetServerInfoAsync(options, std::move(done)); });
+  return CallHere<ServerInfo>(*connection_, kGetServerInfo, {}, options, &ReadServerInfo);
 }
 
 absl::StatusOr<std::vector<OperatorSchema>> Client::ListOperators(
     std::span<const std::string> names, const CallOptions& options) const {
-  using Schemas = std::vector<OperatorSchema>;
-  return Wait<Schemas>(
-      [&](Done<Schemas> done) { ListOperatorsAsync(names, options, std::move(done)); });
+  return CallHere<std::vector<OperatorSchema>>(
+      *connection_, kListOperators, MakeListOperatorsRequest(names), options, &ReadOperators);
 }
 
 absl::StatusOr<std::vector<Device>> Client::ListDevices(const CallOptions& options) const {
-  using Devices = std::vector<Device>;
-  return Wait<Devices>([&](Done<Devices> done) { ListDevicesAsync(options, std::move(done)); });
+  return CallHere<std::vector<Device>>(*connection_, kListDevices, {}, options, &ReadDevices);
 }
 
 absl::StatusOr<Plan> Client::GetWorkspaceSize(const Call& call, const CallOptions& options) const {
-  return Wait<Plan>(
-      [&](Done<Plan> done) { GetWorkspaceSizeAsync(call, options, std::move(done)); });
+  const auto read = [asked = AskedOf(call)](const Fragments& answer) {
+    return ReadPlan(answer, asked);
+  };
+  return CallHere<Plan>(*connection_, kGetWorkspaceSize, MakeGetWorkspaceSizeRequest(call), options,
+                        read);
 }
 
 absl::StatusOr<SharedMemory> Client::CreateSharedMemory(int64_t size_bytes,
@@ -321,7 +361,11 @@ absl::StatusOr<SharedMemory> Client::CreateSharedMemory(int64_t size_bytes,
 }
 
 absl::StatusOr<ExecuteResult> Client::Execute(const Call& call, const CallOptions& options) const {
-  if (memory_ != nullptr && IsWorthSharing(call) && memory_->BeginAsking())
+  if (memory_ == nullptr || !IsWorthSharing(call)) {
+    return AwaitLarge<ExecuteResult>(connection_, kExecute, MakeExecuteRequest(call), call.op(),
+                                     options, ReaderOf(call));
+  }
+  if (memory_->BeginAsking())
     memory_->Learn(GetServerInfo({.timeout = std::min(options.timeout, kAskForMemory)}));
   return Wait<ExecuteResult>(
       [&](Done<ExecuteResult> done) { ExecuteAsync(call, options, std::move(done)); });
@@ -329,13 +373,12 @@ absl::StatusOr<ExecuteResult> Client::Execute(const Call& call, const CallOption
 
 absl::StatusOr<BatchResults> Client::ExecuteBatch(std::span<const Call> calls,
                                                   const CallOptions& options) const {
-  return Wait<BatchResults>(
-      [&](Done<BatchResults> done) { ExecuteBatchAsync(calls, options, std::move(done)); });
+  return AwaitLarge<BatchResults>(connection_, kExecuteBatch, MakeExecuteBatchRequest(calls), "",
+                                  options, ReaderOf(calls));
 }
 
 absl::StatusOr<Statistics> Client::GetStatistics(const CallOptions& options) const {
-  return Wait<Statistics>(
-      [&](Done<Statistics> done) { GetStatisticsAsync(options, std::move(done)); });
+  return CallHere<Statistics>(*connection_, kGetStatistics, {}, options, &ReadStatistics);
 }
 
 }  // namespace opserve::client

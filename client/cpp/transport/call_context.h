@@ -17,13 +17,13 @@ namespace opserve::client {
 // context goes: Drop it when the RPC is over, where anything waits for that memory. Thread-safe.
 class CallContext {
  public:
-  void Set(const RpcOptions& options) {
-    const std::shared_ptr<grpc::ClientContext> context = Get();
+  static void Set(const RpcOptions& options, grpc::ClientContext& context) {
     if (options.timeout < absl::InfiniteDuration())
-      context->set_deadline(TimeFromNow(options.timeout));
-    if (!options.traceparent.empty()) context->AddMetadata("traceparent", options.traceparent);
-    AddToken(options.token, *context);
+      context.set_deadline(TimeFromNow(options.timeout));
+    if (!options.traceparent.empty()) context.AddMetadata("traceparent", options.traceparent);
+    AddToken(options.token, context);
   }
+  void Set(const RpcOptions& options) { Set(options, *Get()); }
 
   // Nothing once it is over.
   void Cancel() {

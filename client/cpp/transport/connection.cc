@@ -1,14 +1,18 @@
 #include "client/cpp/transport/connection.h"
 
 #include <grpcpp/alarm.h>
+#include <grpcpp/completion_queue.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "client/cpp/transport/answer_memory.h"
 #include "client/cpp/transport/call_context.h"
 #include "client/cpp/transport/channels.h"
@@ -16,7 +20,9 @@
 #include "client/cpp/transport/grpc_values.h"
 #include "client/cpp/transport/message_stream.h"
 #include "client/cpp/transport/retried_call.h"
+#include "core/base/clock.h"
 #include "core/base/op_error.h"
+#include "core/base/status_macros.h"
 
 namespace opserve::client {
 namespace {
@@ -29,6 +35,23 @@ bool OwnsAllViews(const Request& request) {
     views = views || !piece.view.empty();
   }
   return views;
+}
+
+absl::Status StatusOfCall(const grpc::Status& from, const std::string& target,
+                          const RpcOptions& options, int64_t max_answer_bytes) {
+  absl::Status status = StatusOf(from, target, max_answer_bytes, options.encryption);
+  if (!absl::IsDeadlineExceeded(status) || GetErrorDetail(status).has_value()) return status;
+  return absl::DeadlineExceededError(
+      absl::StrCat(target, ": no answer within ", TimeText(options.timeout)));
+}
+
+// The answer of a call that is OK.
+absl::Status DumpAnswer(const grpc::ByteBuffer& answer, const std::string& target,
+                        int64_t max_answer_bytes, std::vector<grpc::Slice>& slices) {
+  if (static_cast<int64_t>(answer.Length()) > max_answer_bytes)
+    return TooLargeAnswer(target, max_answer_bytes);
+  if (answer.Dump(&slices).ok()) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat(target, ": no answer came"));
 }
 
 // A request below way: alive until the status came and the transport has let go of every borrowed
@@ -97,7 +120,10 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
   // gRPC ends no call, whatever its deadline, while the connection is in the middle of writing it
   // to a peer that takes no bytes.
   void EndAfter(absl::Duration wait) {
-    SetAlarm(wait, [](GrpcCall& call) { call.EndOnce(call.DeadlineExceeded(), Fragments()); });
+    SetAlarm(wait, [](GrpcCall& call) {
+      const grpc::Status late(grpc::StatusCode::DEADLINE_EXCEEDED, "");
+      call.EndOnce(StatusOfCall(late, call.target_, call.options_, call.room_.bytes), Fragments());
+    });
   }
 
   void SetAlarm(absl::Duration wait, void (*ring)(GrpcCall&)) {
@@ -110,15 +136,9 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
 
   void End() {
     std::vector<grpc::Slice> slices;
-    Fragments answer;
-    absl::Status status = ToStatus();
-    if (status.ok() && static_cast<int64_t>(answer_.Length()) > room_.bytes) {
-      status = TooLargeAnswer(target_, room_.bytes);
-    } else if (status.ok() && !answer_.Dump(&slices).ok()) {
-      status = absl::InternalError(absl::StrCat(target_, ": no answer came"));
-    }
-    answer = FragmentsOf(slices);
-    EndOnce(std::move(status), answer);
+    absl::Status status = StatusOfCall(status_, target_, options_, room_.bytes);
+    if (status.ok()) status = DumpAnswer(answer_, target_, room_.bytes, slices);
+    EndOnce(std::move(status), FragmentsOf(slices));
   }
 
   void EndOnce(absl::Status status, const Fragments& answer) {
@@ -126,17 +146,6 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
     if (count_ != nullptr) count_->fetch_sub(1, std::memory_order_relaxed);
     Connection::Ended ended = std::move(ended_);
     ended(std::move(status), answer);
-  }
-
-  absl::Status DeadlineExceeded() const {
-    return absl::DeadlineExceededError(
-        absl::StrCat(target_, ": no answer within ", TimeText(options_.timeout)));
-  }
-
-  absl::Status ToStatus() const {
-    absl::Status status = StatusOf(status_, target_, room_.bytes, options_.encryption);
-    const bool bare = absl::IsDeadlineExceeded(status) && !GetErrorDetail(status).has_value();
-    return bare ? DeadlineExceeded() : status;
   }
 
   const AnswerRoom room_;  // goes behind the answer
@@ -156,16 +165,17 @@ class GrpcCall final : public RunningCall, public std::enable_shared_from_this<G
 
 // gRPC 1.51 joins its callback threads when the last channel that used them goes, and corrupts
 // memory when it goes on one of these threads, as it may when a call outlives its client. So one
-// channel, which leads nowhere, stays for ever.
-const std::shared_ptr<grpc::Channel>& KeptChannel() {
-  static const auto& kept = *[] {
+// channel, which leads nowhere, stays for ever. Before the first call that ends on a callback
+// thread: these threads take the events of all connections, and a thread that waits for its own
+// call is quicker without them.
+void KeepCallbackThreads() {
+  [[maybe_unused]] static const auto& kept = *[] {
     auto* channel = new std::shared_ptr<grpc::Channel>(grpc::CreateChannel("", nullptr));
     const auto call = std::make_shared<GrpcCall>("", RpcOptions(), AnswerRoom(), nullptr,
                                                  [](const absl::Status&, const Fragments&) {});
     call->Start(*channel, "/", Request());
     return channel;
   }();
-  return kept;
 }
 
 // gRPC 1.51 loses a connection that comes about when its channel has gone: a channel stays until
@@ -226,7 +236,6 @@ struct Connection::Transport {
   }
 
   const std::shared_ptr<AnswerMemory> memory;
-  const std::shared_ptr<grpc::Channel> kept = KeptChannel();
   Channels channels;
 };
 
@@ -253,6 +262,7 @@ void Connection::Complete(RpcOptions& options) const {
 
 std::shared_ptr<RunningCall> Connection::Start(const std::string& method, const Request& request,
                                                RpcOptions options, Ended ended) {
+  KeepCallbackThreads();
   Complete(options);
   auto start = [transport = transport_, target = target_](
                    const std::string& called, const Request& sent, RpcOptions with, Ended then) {
@@ -275,9 +285,58 @@ std::shared_ptr<RunningCall> Connection::Start(const std::string& method, const 
       std::move(ended));
 }
 
+absl::Status Connection::Call(const std::string& method, const Request& request, RpcOptions options,
+                              absl::FunctionRef<void(const Fragments& answer)> read) const {
+  Complete(options);
+  const int tries = options.tries > 0 ? options.tries : tries_;
+  const absl::Time deadline = Clock::Real().Now() + options.timeout;
+  for (int number = 1;; ++number) {
+    absl::Status status = CallOnce(method, request, options, read);
+    const std::optional<absl::Duration> wait = WaitForNextTry(number, tries, deadline, status);
+    if (!wait.has_value()) return status;
+    absl::SleepFor(*wait);
+    options.timeout = deadline - Clock::Real().Now();
+  }
+}
+
+absl::Status Connection::CallOnce(const std::string& method, const Request& request,
+                                  const RpcOptions& options,
+                                  absl::FunctionRef<void(const Fragments& answer)> read) const {
+  const AnswerRoom room = transport_->memory->Reserve();  // goes behind the answer
+  const Channel channel = transport_->channels.Pick();
+  if (channel.calls != nullptr) channel.calls->fetch_add(1, std::memory_order_relaxed);
+  const absl::Cleanup ended = [&channel] {
+    if (channel.calls != nullptr) channel.calls->fetch_sub(1, std::memory_order_relaxed);
+  };
+  std::vector<grpc::Slice> slices;
+  for (const Request::Piece& piece : request.pieces()) slices.push_back(OwnedSlice(piece));
+  const grpc::ByteBuffer message(slices.data(), slices.size());
+  grpc::ByteBuffer answer;
+  grpc::Status status;
+  grpc::ClientContext context;
+  CallContext::Set(options, context);
+  grpc::CompletionQueue queue;
+  const auto call =
+      grpc::GenericStub(channel.grpc).PrepareUnaryCall(&context, method, message, &queue);
+  call->StartCall();
+  call->Finish(&answer, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  queue.Next(&tag, &ok);
+  queue.Shutdown();
+  while (queue.Next(&tag, &ok)) {
+  }
+  OPSERVE_RETURN_IF_ERROR(StatusOfCall(status, target_, options, room.bytes));
+  slices.clear();
+  OPSERVE_RETURN_IF_ERROR(DumpAnswer(answer, target_, room.bytes, slices));
+  read(FragmentsOf(slices));
+  return absl::OkStatus();
+}
+
 std::shared_ptr<MessageStream> Connection::NewStream(
     const std::string& method, RpcOptions options,
     std::shared_ptr<MessageStream::Listener> listener) {
+  KeepCallbackThreads();
   Complete(options);
   return NewMessageStream(transport_->channels.first(), transport_->memory->Reserve(), target_,
                           method, std::move(options), std::move(listener));

@@ -12,6 +12,7 @@
 #include <opserve/client.h>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/cpp/transport/message_stream.h"
@@ -54,6 +55,11 @@ class Connection {
   std::shared_ptr<RunningCall> Start(const std::string& method, const Request& request,
                                      RpcOptions options, Ended ended);
 
+  // The same of a request without views, on this thread, which no other one has to wake. `read`
+  // gets the answer of a call that is OK.
+  absl::Status Call(const std::string& method, const Request& request, RpcOptions options,
+                    absl::FunctionRef<void(const Fragments& answer)> read) const;
+
   // A bidirectional call, not yet started.
   std::shared_ptr<MessageStream> NewStream(const std::string& method, RpcOptions options,
                                            std::shared_ptr<MessageStream::Listener> listener);
@@ -68,6 +74,9 @@ class Connection {
 
   // With what is alike for all RPCs.
   void Complete(RpcOptions& options) const;
+  absl::Status CallOnce(const std::string& method, const Request& request,
+                        const RpcOptions& options,
+                        absl::FunctionRef<void(const Fragments& answer)> read) const;
 
   const std::string target_;
   const std::string token_;

@@ -74,20 +74,12 @@ class RetriedCall final : public RunningCall, public std::enable_shared_from_thi
   }
 
   void EndTry(int number, absl::Status status, const Fragments& answer) {
-    const std::optional<absl::Duration> wait = NextWait(number, status);
+    const std::optional<absl::Duration> wait = WaitForNextTry(number, tries_, deadline_, status);
     if (BeginWait(wait)) {
       RunSoon([self = shared_from_this()] { self->Try(); }, *wait);
     } else {
       Tell(std::move(status), answer);
     }
-  }
-
-  // None where another try is of no use, or would be too late.
-  std::optional<absl::Duration> NextWait(int number, const absl::Status& status) const {
-    if (status.ok() || number >= tries_) return std::nullopt;
-    const std::optional<absl::Duration> wait = WaitBehind(number, status);
-    if (!wait.has_value() || Clock::Real().Now() + *wait >= deadline_) return std::nullopt;
-    return wait;
   }
 
   // False when the call is over.
@@ -127,6 +119,14 @@ std::optional<absl::Duration> WaitBehind(int number, const absl::Status& status)
   absl::InsecureBitGen random;
   return kFirstWait * (1 << std::min(number - 1, kMostDoublings)) *
          absl::Uniform(random, 1 - kSpread, 1 + kSpread);
+}
+
+std::optional<absl::Duration> WaitForNextTry(int number, int tries, absl::Time deadline,
+                                             const absl::Status& status) {
+  if (status.ok() || number >= tries) return std::nullopt;
+  const std::optional<absl::Duration> wait = WaitBehind(number, status);
+  if (!wait.has_value() || Clock::Real().Now() + *wait >= deadline) return std::nullopt;
+  return wait;
 }
 
 std::shared_ptr<RunningCall> StartRetriedCall(int tries, absl::Duration timeout, StartTry start,

@@ -16,6 +16,10 @@ namespace opserve::client {
 // each time, a fifth more or less. None where another try is of no use.
 std::optional<absl::Duration> WaitBehind(int number, const absl::Status& status);
 
+// The same of a call of at most `tries` tries until `deadline`; none for one that is over.
+std::optional<absl::Duration> WaitForNextTry(int number, int tries, absl::Time deadline,
+                                             const absl::Status& status);
+
 // Starts one try, which may take `timeout`. Called several times, on threads of the transport.
 using StartTry = absl::AnyInvocable<std::shared_ptr<RunningCall>(absl::Duration timeout,
                                                                  Connection::Ended ended)>;
