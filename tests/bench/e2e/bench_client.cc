@@ -119,8 +119,8 @@ class Run {
 
  private:
   bool IsUnary() const {
-    return options_.load == LoadKind::kUnary || options_.load == LoadKind::kBatch ||
-           options_.load == LoadKind::kShared;
+    return options_.load == LoadKind::kUnary || options_.load == LoadKind::kInfer ||
+           options_.load == LoadKind::kBatch || options_.load == LoadKind::kShared;
   }
   bool IsClient() const {
     return options_.load == LoadKind::kClient || options_.load == LoadKind::kBlocking;
@@ -164,6 +164,8 @@ class Run {
   absl::Status FillTask() {
     if (options_.load == LoadKind::kBatch) {
       FillBatchTask(workload_, options_.batch, options_.peer, task_);
+    } else if (options_.load == LoadKind::kInfer) {
+      FillInferTask(workload_, task_);
     } else if (options_.load == LoadKind::kShared) {
       OPSERVE_ASSIGN_OR_RETURN(memory_, FillSharedTask(workload_, options_.target, task_));
     } else {

@@ -29,6 +29,27 @@ def small_group(sizes):
     return Group(modes)
 
 
+def infer_group(sizes):
+    """The Open Inference Protocol beside Execute: the same call by the same client, neighbours in time."""
+
+    def mode_of(in_flight):
+        def measure(bench, server, seconds):
+            own = latency_values(check_all_served(
+                bench.measure(server, ["--load", "unary", "--in-flight", in_flight], seconds, socket="unix")))
+            infer = latency_values(check_all_served(
+                bench.measure(server, ["--load", "infer", "--in-flight", in_flight], seconds, socket="unix")))
+            return {"calls/s": infer["calls/s"], "p50": infer["p50"], "server us": infer["server us"],
+                    "Execute calls/s": own["calls/s"], "Execute server us": own["server us"],
+                    "of Execute": infer["calls/s"] / own["calls/s"]}
+
+        figures = {"calls/s": Figure("calls/s"), "p50": Figure("us"), "server us": Figure("us/call"),
+                   "Execute calls/s": Figure("calls/s"), "Execute server us": Figure("us/call"),
+                   "of Execute": Figure("x", (("self", ">=", 0.90),))}
+        return Mode(f"Open Inference Protocol, 8 floats, {in_flight} in flight", figures, measure, peers=("opserve",))
+
+    return Group([mode_of(1), mode_of(sizes.in_flight)])
+
+
 def bulk_values(report):
     return {"GB/s": report["gigabytes_per_second"], "p50": report["latency_us"]["p50"],
             "server s/GB": report["server"]["cpu_seconds_per_gigabyte"]}

@@ -43,7 +43,8 @@ void AddCount(CLI::App& app, const char* flag, Value& value, const char* help) {
 void AddMessageFlags(CLI::App& app, FlagTexts& texts) {
   ClientOptions& options = texts.options;
   Add(app, "--load", texts.load,
-      "unary: Execute. batch: ExecuteBatch. session: Execute on a session.\n"
+      "unary: Execute. infer: ModelInfer of the Open Inference Protocol. batch: ExecuteBatch.\n"
+      "session: Execute on a session.\n"
       "upload, download: a session's buffer in chunks. pass-through: ExecuteChunked of\n"
       "L1LossBackward. shared: Execute on shared memory. client, blocking: the C++ client's "
       "ExecuteAsync and\n"
@@ -91,18 +92,24 @@ void AddFlags(CLI::App& app, FlagTexts& texts) {
 }
 
 absl::StatusOr<LoadKind> ParseLoad(const std::string& text) {
-  static const auto* const loads = new std::map<std::string, LoadKind>{
-      {"unary", LoadKind::kUnary},       {"batch", LoadKind::kBatch},
-      {"session", LoadKind::kSession},   {"upload", LoadKind::kUpload},
-      {"download", LoadKind::kDownload}, {"pass-through", LoadKind::kPassThrough},
-      {"shared", LoadKind::kShared},     {"client", LoadKind::kClient},
-      {"blocking", LoadKind::kBlocking}, {"kernel", LoadKind::kKernel}};
+  static const auto* const loads =
+      new std::map<std::string, LoadKind>{{"unary", LoadKind::kUnary},
+                                          {"infer", LoadKind::kInfer},
+                                          {"batch", LoadKind::kBatch},
+                                          {"session", LoadKind::kSession},
+                                          {"upload", LoadKind::kUpload},
+                                          {"download", LoadKind::kDownload},
+                                          {"pass-through", LoadKind::kPassThrough},
+                                          {"shared", LoadKind::kShared},
+                                          {"client", LoadKind::kClient},
+                                          {"blocking", LoadKind::kBlocking},
+                                          {"kernel", LoadKind::kKernel}};
   const auto found = loads->find(text);
   if (found != loads->end()) return found->second;
-  return InvalidParameter(
-      "--load",
-      "unary, batch, session, upload, download, pass-through, shared, client, blocking or kernel",
-      text);
+  return InvalidParameter("--load",
+                          "unary, infer, batch, session, upload, download, pass-through, shared, "
+                          "client, blocking or kernel",
+                          text);
 }
 
 absl::StatusOr<absl::Duration> ParseTime(const char* flag, const std::string& text) {

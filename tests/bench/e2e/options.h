@@ -15,6 +15,7 @@ namespace opserve::bench {
 
 enum class LoadKind {
   kUnary,
+  kInfer,
   kBatch,
   kSession,
   kUpload,

@@ -5,6 +5,7 @@
 #include "core/base/status_macros.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/unknown_field_set.h"
+#include "inference/open_inference.pb.h"
 #include "tests/bench/e2e/echo_protocol.h"
 
 namespace opserve::bench {
@@ -14,6 +15,7 @@ using google::protobuf::io::CodedOutputStream;
 
 constexpr const char* kExecute = "/opserve.v1.OperatorService/Execute";
 constexpr const char* kExecuteBatch = "/opserve.v1.OperatorService/ExecuteBatch";
+constexpr const char* kInfer = "/inference.GRPCInferenceService/ModelInfer";
 constexpr int kCalls = 1;  // ExecuteBatchRequest.calls
 constexpr int kRaw = v1::ExecuteRequest::kRawFieldNumber;
 constexpr size_t kCopiedBytes = 16 << 10;
@@ -30,14 +32,15 @@ void AppendRaw(const Workload& workload, StoredMessage& message) {
   }
 }
 
-// Every raw entry of an answer is the workload's output, and there are `calls` of them.
-absl::Status CheckRawEntries(const Workload& workload, int64_t calls, const std::string& answer) {
+// Every entry of an answer's field `raw` is the workload's output, and there are `calls` of them.
+absl::Status CheckRawEntries(const Workload& workload, int64_t calls, int raw,
+                             const std::string& answer) {
   google::protobuf::UnknownFieldSet fields;
   if (!fields.ParseFromString(answer)) return absl::InternalError("an answer that is no message");
   int64_t entries = 0;
   for (int i = 0; i < fields.field_count(); ++i) {
     const google::protobuf::UnknownField& field = fields.field(i);
-    if (field.number() != kRaw) continue;
+    if (field.number() != raw) continue;
     ++entries;
     if (field.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
       return absl::InternalError("an answer whose raw is not bytes");
@@ -61,7 +64,7 @@ void Finish(const Workload& workload, int64_t calls, Peer peer, UnaryTask& task)
   task.output_bytes = calls * workload.output_bytes();
   if (peer == Peer::kOpserve) {
     task.check = [&workload, calls](const std::string& answer) {
-      return CheckRawEntries(workload, calls, answer);
+      return CheckRawEntries(workload, calls, kRaw, answer);
     };
     return;
   }
@@ -116,6 +119,12 @@ void StoredMessage::Append(std::string_view bytes) {
   }
 }
 
+void StoredMessage::AppendCopy(std::string_view bytes) {
+  (tail_.empty() ? head_ : copies_.emplace_back()).append(bytes);
+  if (!tail_.empty()) tail_.emplace_back(copies_.back());
+  copying_ = false;
+}
+
 void StoredMessage::MakeEcho(int64_t answer_bytes) {
   WriteEchoHeader({.answer_bytes = static_cast<uint64_t>(answer_bytes), .answers = 1}, head_);
 }
@@ -127,6 +136,33 @@ void FillExecuteTask(const Workload& workload, Peer peer, UnaryTask& task) {
   task.message.Append(header);
   AppendRaw(workload, task.message);
   Finish(workload, 1, peer, task);
+}
+
+void FillInferTask(const Workload& workload, UnaryTask& task) {
+  task.method = kInfer;
+  inference::ModelInferRequest request;
+  request.set_model_name(workload.call.op());
+  for (const v1::Attribute& attribute : workload.call.attributes()) {
+    inference::InferParameter& parameter = (*request.mutable_parameters())[attribute.name()];
+    if (attribute.has_int_value()) {
+      parameter.set_int64_param(attribute.int_value());
+    } else {
+      parameter.set_double_param(attribute.float_value());
+    }
+  }
+  for (const v1::Tensor& input : workload.call.inputs()) {
+    inference::ModelInferRequest::InferInputTensor& tensor = *request.add_inputs();
+    tensor.set_name(input.name());
+    tensor.set_datatype("FP32");
+    *tensor.mutable_shape() = input.shape();
+  }
+  for (const std::string& input : workload.inputs) request.add_raw_input_contents(input);
+  task.message.AppendCopy(request.SerializeAsString());
+  Finish(workload, 1, Peer::kOpserve, task);
+  task.check = [&workload](const std::string& answer) {
+    return CheckRawEntries(workload, 1,
+                           inference::ModelInferResponse::kRawOutputContentsFieldNumber, answer);
+  };
 }
 
 void FillBatchTask(const Workload& workload, int64_t calls, Peer peer, UnaryTask& task) {

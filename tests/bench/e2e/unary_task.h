@@ -33,6 +33,7 @@ class StoredMessage {
 
   // Small bytes are copied, large ones only pointed to.
   void Append(std::string_view bytes);
+  void AppendCopy(std::string_view bytes);
   void MakeEcho(int64_t answer_bytes);
   Message Get() const { return {head_, tail_}; }
   size_t size_bytes() const { return Get().size_bytes(); }
@@ -59,6 +60,8 @@ struct UnaryTask {
 
 // Execute. The workload must outlive the task. An echo moves as many bytes each way.
 void FillExecuteTask(const Workload& workload, Peer peer, UnaryTask& task);
+// The same call as ModelInfer of the Open Inference Protocol. For opserve alone.
+void FillInferTask(const Workload& workload, UnaryTask& task);
 // ExecuteBatch of `calls` such calls.
 void FillBatchTask(const Workload& workload, int64_t calls, Peer peer, UnaryTask& task);
 
