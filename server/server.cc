@@ -371,13 +371,15 @@ class GrpcServer final : public Server {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerConfig& config) try {
-  OPSERVE_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine,
-                           Engine::Create({.devices = config.devices,
-                                           .ascend_library_paths = config.ascend_library_paths,
-                                           .memory_limit_bytes = config.memory_limit_bytes,
-                                           .client_share = config.clients.share,
-                                           .admission = config.admission,
-                                           .max_call_time = CallTimeOf(config.clients)}));
+  OPSERVE_ASSIGN_OR_RETURN(
+      std::unique_ptr<Engine> engine,
+      Engine::Create({.devices = config.devices,
+                      .ascend_library_paths = config.ascend_library_paths,
+                      .memory_limit_bytes = config.memory_limit_bytes,
+                      .client_share = config.clients.share,
+                      .admission = config.admission,
+                      .calls = {.max_time = CallTimeOf(config.clients),
+                                .max_program_steps = config.clients.max_program_steps}}));
   OPSERVE_ASSIGN_OR_RETURN(const ConnectionLimits limits, LimitsOf(config));
   auto server = std::make_unique<GrpcServer>(std::move(engine), config, limits);
   OPSERVE_RETURN_IF_ERROR(server->Serve(config));

@@ -85,23 +85,22 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(const EngineOptions& opti
   OPSERVE_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Device>> devices, MakeDevices(options));
   AdmissionLimits admission = options.admission;
   admission.client_share = options.client_share;
-  return Create(std::move(devices), *options.clock, admission, options.max_call_time);
+  return Create(std::move(devices), *options.clock, admission, options.calls);
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(std::vector<std::unique_ptr<Device>> devices,
                                                        const Clock& clock,
                                                        const AdmissionLimits& admission,
-                                                       absl::Duration max_call_time) {
+                                                       const CallLimits& calls) {
   if (devices.empty()) return MissingParameter("devices", "at least one device");
-  if (max_call_time <= absl::ZeroDuration()) {
-    return InvalidParameter("max_call_time", "> 0", absl::FormatDuration(max_call_time));
-  }
-  return std::unique_ptr<Engine>(new Engine(std::move(devices), admission, max_call_time, clock));
+  if (calls.max_time <= absl::ZeroDuration())
+    return InvalidParameter("max_call_time", "> 0", absl::FormatDuration(calls.max_time));
+  return std::unique_ptr<Engine>(new Engine(std::move(devices), admission, calls, clock));
 }
 
 Engine::Engine(std::vector<std::unique_ptr<Device>> devices, const AdmissionLimits& admission,
-               absl::Duration max_call_time, const Clock& clock)
-    : max_call_time_(max_call_time), counters_(clock), devices_(std::move(devices)) {
+               const CallLimits& calls, const Clock& clock)
+    : call_limits_(calls), counters_(clock), devices_(std::move(devices)) {
   for (const std::unique_ptr<Device>& device : devices_) {
     const int64_t memory = device->memory().stats().limit_bytes;
     AdmissionLimits limits = admission;
@@ -130,16 +129,22 @@ absl::StatusOr<Device*> Engine::FindDevice(std::string_view name) const {
 
 absl::StatusOr<Plan> Engine::MakePlan(const NamedCall& call) const {
   absl::StatusOr<Plan> plan = PlanOf(call);
-  if (!plan.ok() || plan->cost.time <= max_call_time_) return plan;
-  return MakeError({.reason = ErrorReason::kResourceLimit,
-                    .op = std::string(plan->call.op->name),
-                    .parameter = "max_call_time",
-                    .want = absl::StrCat("a call that takes at most ",
-                                         absl::FormatDuration(max_call_time_), " by estimate"),
-                    .got = absl::StrCat("one of ", absl::FormatDuration(plan->cost.time))});
+  if (!plan.ok() || plan->cost.time <= call_limits_.max_time) return plan;
+  return MakeError(
+      {.reason = ErrorReason::kResourceLimit,
+       .op = std::string(plan->call.op->name),
+       .parameter = "max_call_time",
+       .want = absl::StrCat("a call that takes at most ",
+                            absl::FormatDuration(call_limits_.max_time), " by estimate"),
+       .got = absl::StrCat("one of ", absl::FormatDuration(plan->cost.time))});
 }
 
 absl::StatusOr<Plan> Engine::PlanOf(const NamedCall& call) const {
+  if (const Program* const program = AsProgram(*call.op); program != nullptr) {
+    const absl::Status status = CheckProgramCount(
+        "steps", program->steps().size(), static_cast<size_t>(call_limits_.max_program_steps));
+    if (!status.ok()) return WithOperator(status, kProgramName);
+  }
   const absl::StatusOr<Device*> device = FindDevice(call.device);
   if (!device.ok()) return WithOperator(device.status(), call.op->name);
   OPSERVE_ASSIGN_OR_RETURN(BoundCall bound, BindCall(call, (*device)->info().profile));

@@ -22,15 +22,15 @@ class Engine {
   // Of these devices, at least one. `clock` must outlive the engine.
   static absl::StatusOr<std::unique_ptr<Engine>> Create(
       std::vector<std::unique_ptr<Device>> devices, const Clock& clock,
-      const AdmissionLimits& admission = {},
-      absl::Duration max_call_time = absl::InfiniteDuration());
+      const AdmissionLimits& admission = {}, const CallLimits& calls = {});
   // Waits for the calls that were submitted.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
   // Phase one. Errors: NOT_FOUND device, UNIMPLEMENTED by the profile, 161001, 161002;
-  // RESOURCE_EXHAUSTED `max_call_time` for one that takes longer than calls may. Pure.
+  // RESOURCE_EXHAUSTED `max_call_time` for one that takes longer than calls may, `steps` for a
+  // program of more than programs may have. Pure.
   absl::StatusOr<Plan> MakePlan(const NamedCall& call) const;
 
   // Phase one of a call that RunPiece runs, with the inputs that are `chunked` (schema order)
@@ -81,7 +81,7 @@ class Engine {
 
   std::span<const std::unique_ptr<Device>> devices() const { return devices_; }
   int64_t memory_limit_bytes() const { return memory_limit_bytes_; }
-  absl::Duration max_call_time() const { return max_call_time_; }
+  const CallLimits& call_limits() const { return call_limits_; }
   // What deadlines are compared with.
   const Clock& clock() const { return counters_.clock; }
 
@@ -94,14 +94,14 @@ class Engine {
   struct Post;
 
   Engine(std::vector<std::unique_ptr<Device>> devices, const AdmissionLimits& admission,
-         absl::Duration max_call_time, const Clock& clock);
+         const CallLimits& calls, const Clock& clock);
   // Phase one, however long the call takes.
   absl::StatusOr<Plan> PlanOf(const NamedCall& call) const;
   Post& PostOf(const Device& device);
   // Counts refusals.
   absl::StatusOr<Admission::Place> Admit(Post& post, const Admission::Demand& demand);
 
-  const absl::Duration max_call_time_;
+  const CallLimits call_limits_;
   int64_t memory_limit_bytes_ = 0;
   EngineCounters counters_;
   // The devices come after what their workers use.

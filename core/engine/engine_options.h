@@ -1,6 +1,7 @@
 // What an engine is made of.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -8,8 +9,17 @@
 #include "core/base/clock.h"
 #include "core/engine/device_spec.h"
 #include "core/engine/load/admission.h"
+#include "core/program/program.h"
 
 namespace opserve {
+
+// What a call may be.
+struct CallLimits {
+  // What it may take by estimate (Plan::cost), unless it runs in pieces.
+  absl::Duration max_time = absl::InfiniteDuration();
+  // Of a program, and of all programs of a batch together. At most kMaxProgramSteps.
+  int64_t max_program_steps = kMaxProgramSteps;
+};
 
 struct EngineOptions {
   std::vector<DeviceSpec> devices = {DeviceSpec()};
@@ -23,8 +33,7 @@ struct EngineOptions {
   // What one client may have of a device's memory, calls and bytes in flight; see SharedLimit.
   double client_share = 1;
   AdmissionLimits admission;  // of each device
-  // What a call may take by estimate (Plan::cost), unless it runs in pieces.
-  absl::Duration max_call_time = absl::InfiniteDuration();
+  CallLimits calls;
   const Clock* clock = &Clock::Real();
 };
 

@@ -67,7 +67,8 @@ absl::Status BatchRun::Read(ScannedMessage message, std::shared_ptr<const void> 
   OPSERVE_RETURN_IF_ERROR(room_.Divide(request_.calls.size(), max_message_bytes));
   for (const DistinctCall& distinct : request_.distinct)
     program_steps_ += static_cast<size_t>(distinct.call->program().steps_size());
-  OPSERVE_RETURN_IF_ERROR(CheckProgramCount("steps", program_steps_, kMaxProgramSteps));
+  OPSERVE_RETURN_IF_ERROR(CheckProgramCount(
+      "steps", program_steps_, static_cast<size_t>(engine_.call_limits().max_program_steps)));
   results_.resize(request_.calls.size());
   shared_.resize(request_.distinct.size(), nullptr);
   unfinished_.store(results_.size() + 1, std::memory_order_relaxed);

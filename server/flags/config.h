@@ -29,6 +29,7 @@ struct ClientConfig {
   int64_t max_inflated_bytes = 0;  // of a compressed request; 0: such are refused
   absl::Duration answer_timeout = absl::Seconds(30);
   absl::Duration max_call_time = absl::Seconds(60);
+  int64_t max_program_steps = kMaxProgramSteps;
   int64_t host_memory_limit_bytes = int64_t{1} << 30;
   int64_t process_memory_limit_bytes = 0;
   bool reflection = true;

@@ -28,6 +28,7 @@ constexpr Bounds kMessageSize = {.least = 4096, .most = std::numeric_limits<int3
 constexpr Bounds kWindowSize = {.least = int64_t{1} << 20, .most = int64_t{1} << 30};
 constexpr Bounds kCount = {.least = 1, .most = int64_t{1} << 32};
 constexpr Bounds kCountOrNone = {.least = 0, .most = kCount.most};
+constexpr Bounds kProgramSteps = {.least = 1, .most = int64_t{kMaxProgramSteps}};
 constexpr Bounds kCalls = {.least = 1, .most = 1 << 24};
 constexpr Bounds kStreams = {.least = 1, .most = 1 << 20};
 
@@ -290,6 +291,9 @@ void AddClientFlags(FlagSet& flags, ClientConfig& config) {
       "MiB of the answer. 0: no limit. For sessions see --session-stall-timeout.");
   flags.AddTime("--max-call-time", config.max_call_time, ParseTimeout,
                 "Refuse calls whose estimated time on one thread is longer. 0: no limit.");
+  flags.AddCount("--max-program-steps", config.max_program_steps, kProgramSteps,
+                 "Refuse programs of more steps, and batches whose programs have more together.\n"
+                 "Clients learn it from GetServerInfo. 1 to 4096.");
   flags.AddDerivedSize(
       "--host-memory-limit", config.host_memory_limit_bytes, kSize,
       "Host memory of all clients together: objects and commands of sessions, requests that\n"

@@ -302,7 +302,7 @@ NamedCall RepeatedSum(int64_t elements) {
 
 TEST(MaxCallTimeTest, LongerCallsAreNotPlanned) {
   EngineOptions options;
-  options.max_call_time = absl::Seconds(60);
+  options.calls.max_time = absl::Seconds(60);
   const std::unique_ptr<Engine> engine = *Engine::Create(options);
   EXPECT_THAT(engine->MakePlan(RepeatedSum(int64_t{1} << 30)), testing::IsOk());
   const absl::Status status = engine->MakePlan(RepeatedSum(int64_t{1} << 45)).status();
@@ -329,7 +329,7 @@ TEST(EngineCreateTest, RefusesWhatCannotWork) {
   options.memory_limit_bytes = 0;
   EXPECT_FALSE(Engine::Create(options).ok());
   options = EngineOptions();
-  options.max_call_time = absl::ZeroDuration();
+  options.calls.max_time = absl::ZeroDuration();
   EXPECT_FALSE(Engine::Create(options).ok());
 }
 

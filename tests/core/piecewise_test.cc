@@ -289,7 +289,7 @@ TEST(PiecewiseCallsTest, ACallIsCountedOnce) {
 // A call that no memory holds, and that takes too long for a call in one piece.
 TEST(PiecewiseCallsTest, HugeCallsNeedNoHugeMemory) {
   EngineOptions options;
-  options.max_call_time = absl::Seconds(1);
+  options.calls.max_time = absl::Seconds(1);
   const std::unique_ptr<Engine> engine = *Engine::Create(options);
   NamedCall call;
   call.op = *FindOperator("Hardshrink");

@@ -178,12 +178,14 @@ class OperatorService final : public OperatorMethods<v1::OperatorService::Servic
     response.set_max_batch_calls(kMaxBatchCalls);
     response.set_max_session_commands(CommandReader::kMaxCommands);
     response.set_max_name_bytes(kMaxNameBytes);
-    response.set_max_program_steps(kMaxProgramSteps);
+    response.set_max_program_steps(
+        static_cast<int32_t>(calls().engine.call_limits().max_program_steps));
     response.set_max_attribute_elements(kMaxAttributeTensorElements);
     response.set_max_values_bytes(kMaxValuesBytes);
     response.set_max_inflated_bytes(calls().max_inflated_bytes);
-    if (calls().engine.max_call_time() < absl::InfiniteDuration())
-      response.set_max_call_time_ns(absl::ToInt64Nanoseconds(calls().engine.max_call_time()));
+    const absl::Duration max_time = calls().engine.call_limits().max_time;
+    if (max_time < absl::InfiniteDuration())
+      response.set_max_call_time_ns(absl::ToInt64Nanoseconds(max_time));
   }
 
   absl::Status AnswerDevices(const grpc::ByteBuffer& request_bytes,

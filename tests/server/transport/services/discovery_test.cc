@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "core/op/op_table.h"
 #include "tests/server/pending_call.h"
 #include "tests/server/requests.h"
@@ -29,6 +30,7 @@ class ServerLimitsTest : public ServerTest {
  protected:
   ServerLimitsTest() {
     config_.clients.max_call_time = absl::Seconds(7);
+    config_.clients.max_program_steps = 5;
     config_.clients.max_inflated_bytes = 1 << 20;
   }
 };
@@ -43,12 +45,42 @@ TEST_F(ServerLimitsTest, ServerInfoTellsEveryOne) {
   EXPECT_EQ(info.max_batch_calls(), 4096);
   EXPECT_EQ(info.max_session_commands(), 16384);
   EXPECT_EQ(info.max_name_bytes(), 256);
+  EXPECT_EQ(info.max_program_steps(), 5);
   EXPECT_EQ(info.max_attribute_elements(), 65536);
   EXPECT_EQ(info.max_values_bytes(), 4 << 20);
   EXPECT_EQ(info.max_inflated_bytes(), 1 << 20);
   EXPECT_EQ(info.max_call_time_ns(), 7000000000);
   ASSERT_EQ(info.features_size(), 1);
   EXPECT_EQ(info.features(0), "compression");
+}
+
+TEST_F(ServerLimitsTest, RefuseProgramsOfMoreSteps) {
+  const auto code_of = [this](int steps) {
+    v1::ExecuteRequest request = SampleRequest();
+    request.clear_raw();
+    v1::Call& call = *request.mutable_call();
+    call.clear_op();
+    call.clear_inputs();
+    call.clear_attributes();
+    for (int i = 0; i < steps; ++i) {
+      v1::Step& step = *call.mutable_program()->add_steps();
+      step.set_name(absl::StrCat("s", i));
+      step.set_op("Relu");
+      v1::Tensor& self = *step.add_inputs();
+      self.set_name("self");
+      self.set_dtype(v1::DATA_TYPE_FLOAT32);
+      self.set_scalar(true);
+      self.mutable_values()->add_floats(1);
+    }
+    v1::ProgramOutput& output = *call.mutable_program()->add_outputs();
+    output.set_name("y");
+    output.set_value("s0");
+    return tcp().Execute(request);
+  };
+  EXPECT_THAT(code_of(5), IsOk());
+  const auto refused = code_of(6);
+  EXPECT_EQ(refused.code, grpc::StatusCode::RESOURCE_EXHAUSTED) << refused.message;
+  EXPECT_EQ(refused.parameter(), "steps");
 }
 
 TEST_F(DiscoveryTest, EveryOperatorHasItsSchema) {
