@@ -27,6 +27,9 @@ scrape_configs:
       - targets: ["localhost:8600"]
 ```
 
+A client whose `Accept` header prefers `application/openmetrics-text`, as Prometheus's does, gets OpenMetrics 1.0 instead, with
+[exemplars](observability.md#from-a-slow-bucket-to-a-trace).
+
 Times are in seconds, sizes in bytes. Counters start at 0 with the server. How many series there are is bounded: operators, devices,
 methods, codes and reasons are the server's own, and no client can add one. An operator has its series from its first call on, a
 status code from the first call that ended with it. The numbers are read one after the other, so a call that is just ending may be in

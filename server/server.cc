@@ -90,6 +90,7 @@ class GrpcServer final : public Server {
     if (!config.tls.is_on() && !config.insecure)
       OPSERVE_RETURN_IF_ERROR(CheckNoneIsOpen(addresses_));
     OPSERVE_RETURN_IF_ERROR(http_.Listen(config));
+    if (!config.http.empty()) counters_.exemplars().Start();
     RehearseThreads(kThreadsOfGrpc, "for gRPC");  // it has none yet
     SetUpGrpc();
     OPSERVE_RETURN_IF_ERROR(StartGrpc(config));

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "core/base/duration_buckets.h"
 #include "core/base/op_error.h"
+#include "server/counters/exemplars.h"
 #include "server/counters/recent_errors.h"
 
 namespace opserve::server {
@@ -112,6 +113,9 @@ class ServerCounters {
   ServerCounts Sum() const;
   // Some of the latest failures.
   const RecentErrors& recent_errors() const { return recent_errors_; }
+  // Some of the traced calls.
+  Exemplars& exemplars() { return exemplars_; }
+  const Exemplars& exemplars() const { return exemplars_; }
 
  private:
   struct Shard;
@@ -122,6 +126,7 @@ class ServerCounters {
   static const ServerCounts kLayout;
   const std::unique_ptr<Shard[]> shards_;
   RecentErrors recent_errors_;
+  Exemplars exemplars_{kNumMethods};
 };
 
 }  // namespace opserve::server

@@ -8,6 +8,7 @@
 #include "server/http/playground/playground.h"
 #include "server/http/views/history.h"
 #include "server/http/views/metrics.h"
+#include "server/http/views/open_metrics.h"
 
 namespace opserve::server {
 namespace {
@@ -34,8 +35,12 @@ class Monitor {
 
   void Tick() { history_.Note(sources_.clock.Now(), sources_.counters, sources_.engine); }
 
-  HttpResponse AnswerMetrics() const {
-    return {.content_type = kMetricsContentType, .body = WriteMetrics(TakeView(sources_, start_))};
+  HttpResponse AnswerMetrics(const HttpRequest& request) const {
+    const ServerView view = TakeView(sources_, start_);
+    const bool is_open = PrefersOpenMetrics(request.accept);
+    return {.content_type = is_open ? kOpenMetricsContentType : kMetricsContentType,
+            .body = is_open ? WriteOpenMetrics(view) : WriteMetrics(view),
+            .headers = {{"Vary", "Accept"}}};
   }
 
   HttpResponse AnswerPage(const HttpRequest& request) const {
@@ -68,7 +73,7 @@ std::vector<HttpRoute> RoutesOf(const ViewSources& sources,
   add("/readyz", Weight::kLight,
       [&readiness = sources.readiness](const HttpRequest&) { return AnswerReady(readiness); });
   add("/metrics", Weight::kHeavy,
-      [monitor](const HttpRequest&) { return monitor->AnswerMetrics(); });
+      [monitor](const HttpRequest& request) { return monitor->AnswerMetrics(request); });
   add("/", Weight::kHeavy,
       [monitor](const HttpRequest& request) { return monitor->AnswerPage(request); });
   add("/playground", Weight::kHeavy,

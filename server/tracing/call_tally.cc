@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "server/codec/status_details.h"
 
 namespace opserve::server {
@@ -44,12 +45,15 @@ void CallTally::Watch() {
 }
 
 void CallTally::HandOver(std::string_view op) {
+  op_ = op;
   if (record_ == nullptr) return;
   record_->op = op;
   record_->phases.handed_over = observer_.clock().Now();
 }
 
 void CallTally::Ran(absl::Duration queued, absl::Duration executed) {
+  queued_ = queued;
+  executed_ = executed;
   if (record_ == nullptr) return;
   record_->phases.queued = queued;
   record_->phases.executed = executed;
@@ -62,12 +66,30 @@ void CallTally::Held(size_t calls, size_t failed_calls) {
 }
 
 void CallTally::Count(const absl::Status& status, size_t response_bytes) {
+  const absl::Time now = Clock::Real().Now();
   counters_.CallEnded(method_, {.code = status.code(),
                                 .request_bytes = request_bytes_,
                                 .response_bytes = response_bytes,
-                                .took = Clock::Real().Now() - start_});
+                                .took = now - start_});
+  if (counters_.exemplars().MayLook(static_cast<size_t>(method_), now - start_, now))
+    KeepExemplars(now);
   if (!status.ok()) counters_.Failed(MethodName(method_), ReasonOf(status), status);
   if (record_ != nullptr || !status.ok()) Report(status, response_bytes);
+}
+
+void CallTally::KeepExemplars(absl::Time now) {
+  const std::optional<TraceContext> trace = record_ != nullptr ? record_->trace : origin_.trace();
+  if (!trace.has_value() || !trace->is_sampled()) return;
+  Exemplars& exemplars = counters_.exemplars();
+  const absl::Time ended_at = absl::Now();
+  const auto keep = [&](TimedPart part, std::string_view of, absl::Duration value) {
+    exemplars.Keep(part, of, {.trace = *trace, .value = value, .time = ended_at});
+  };
+  keep(TimedPart::kRpc, MethodName(method_), now - start_);
+  if (op_.empty()) return;
+  // A call that ran at once did not wait, and one that was refused did not run.
+  if (queued_ > absl::ZeroDuration()) keep(TimedPart::kQueue, op_, queued_);
+  if (executed_ > absl::ZeroDuration()) keep(TimedPart::kExecution, op_, executed_);
 }
 
 void CallTally::Report(const absl::Status& status, size_t response_bytes) {

@@ -51,6 +51,8 @@ class CallTally {
  private:
   void Watch();
   void Report(const absl::Status& status, size_t response_bytes);
+  // Of a call that ended at `now`, if it was traced.
+  void KeepExemplars(absl::Time now);
   CallRecord MakeRecord() const;
 
   ServerCounters& counters_;
@@ -59,6 +61,9 @@ class CallTally {
   const CallOrigin& origin_;
   const size_t request_bytes_;
   const absl::Time start_ = Clock::Real().Now();
+  std::string_view op_;
+  absl::Duration queued_;
+  absl::Duration executed_;
   std::unique_ptr<CallRecord> record_;  // none where nobody watches
 };
 

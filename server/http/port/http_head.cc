@@ -6,6 +6,11 @@
 namespace opserve::server {
 namespace {
 
+MHD_Result OnArgument(void* request, MHD_ValueKind /*kind*/, const char* name, const char* value) {
+  static_cast<HttpRequest*>(request)->arguments.emplace_back(name, value == nullptr ? "" : value);
+  return MHD_YES;
+}
+
 MHD_Result OnHeader(void* head, MHD_ValueKind /*kind*/, const char* name, const char* value) {
   static_cast<HttpHead*>(head)->headers.emplace_back(name, value == nullptr ? "" : value);
   return MHD_YES;
@@ -20,6 +25,16 @@ std::string_view HeaderOf(MHD_Connection* connection, const char* name) {
 
 void ReadHeaders(MHD_Connection* connection, HttpHead& head) {
   ::MHD_get_connection_values(connection, MHD_HEADER_KIND, &OnHeader, &head);
+}
+
+HttpRequest ReadRequest(MHD_Connection* connection) {
+  HttpRequest request;
+  ::MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &OnArgument, &request);
+  HttpHead head;
+  ReadHeaders(connection, head);
+  for (const std::string_view value : head.All("Accept"))
+    request.accept.append(request.accept.empty() ? "" : ",").append(value);
+  return request;
 }
 
 BodySize BodySizeOf(MHD_Connection* connection) {

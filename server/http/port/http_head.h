@@ -16,6 +16,9 @@ std::string_view HeaderOf(MHD_Connection* connection, const char* name);
 // The headers, until the request is over.
 void ReadHeaders(MHD_Connection* connection, HttpHead& head);
 
+// Of one without a body.
+HttpRequest ReadRequest(MHD_Connection* connection);
+
 struct BodySize {
   bool has_body = false;
   bool has_length = false;

@@ -35,6 +35,8 @@ struct HttpResponse {
 struct HttpRequest {
   // Of the query, decoded: any bytes.
   std::vector<std::pair<std::string, std::string>> arguments;
+  // The Accept headers, with commas between them: any bytes.
+  std::string accept;
 
   // The first of that name; empty when there is none.
   std::string_view Argument(std::string_view name) const;

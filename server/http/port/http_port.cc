@@ -358,16 +358,7 @@ class MicroHttpPort final : public HttpPort {
       refusal.headers.emplace_back("Retry-After", "1");
       return refusal;
     }
-    HttpRequest request;
-    ::MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &MicroHttpPort::OnArgument,
-                                &request);
-    return route->answer(request);
-  }
-
-  static MHD_Result OnArgument(void* request, MHD_ValueKind /*kind*/, const char* name,
-                               const char* value) {
-    static_cast<HttpRequest*>(request)->arguments.emplace_back(name, value == nullptr ? "" : value);
-    return MHD_YES;
+    return route->answer(ReadRequest(connection));
   }
 
   const std::vector<Listener> listeners_;

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "server/http/views/open_metrics.h"
+
 namespace opserve::server {
 namespace {
 
@@ -47,6 +49,22 @@ std::vector<ClientMetric::Label> LabelsOf(const Metric& metric,
   return labels;
 }
 
+prometheus::MetricFamily FamilyOf(const Metric& metric, const ServerView& view) {
+  prometheus::MetricFamily family{.name = std::string(metric.name),
+                                  .help = std::string(metric.help),
+                                  .type = TypeOf(metric.type)};
+  MetricSeries series(metric, family);
+  metric.fill(view, series);
+  return family;
+}
+
+const Exemplar* FindExemplar(const Metric& metric, const ExemplarMap& kept,
+                             const ClientMetric& series, size_t bucket) {
+  if (!metric.exemplars.has_value()) return nullptr;
+  const auto found = kept.find({*metric.exemplars, series.label.front().value, bucket});
+  return found == kept.end() ? nullptr : &found->second;
+}
+
 }  // namespace
 
 void MetricSeries::Add(std::initializer_list<std::string_view> labels, double value) {
@@ -63,7 +81,7 @@ void MetricSeries::AddTimes(std::initializer_list<std::string_view> labels,
                             const DurationCounts& counts, absl::Duration sum) {
   ClientMetric metric{.label = LabelsOf(metric_, labels)};
   metric.histogram = MakeHistogram(counts, absl::ToDoubleSeconds(sum), [](size_t i) {
-    return static_cast<double>(kDurationBoundsNs[i]) * 1e-9;
+    return static_cast<double>(kDurationBoundsNs[i]) / 1e9;
   });
   family_.metric.push_back(std::move(metric));
 }
@@ -78,14 +96,22 @@ void MetricSeries::AddSizes(std::span<const int64_t> counts, int64_t sum) {
 std::string WriteMetrics(const ServerView& view) {
   std::vector<prometheus::MetricFamily> families;
   for (const Metric& metric : AllMetrics()) {
-    prometheus::MetricFamily family{.name = std::string(metric.name),
-                                    .help = std::string(metric.help),
-                                    .type = TypeOf(metric.type)};
-    MetricSeries series(metric, family);
-    metric.fill(view, series);
+    prometheus::MetricFamily family = FamilyOf(metric, view);
     if (!family.metric.empty()) families.push_back(std::move(family));
   }
   return prometheus::TextSerializer().Serialize(families);
+}
+
+std::string WriteOpenMetrics(const ServerView& view) {
+  std::string text;
+  for (const Metric& metric : AllMetrics()) {
+    const prometheus::MetricFamily family = FamilyOf(metric, view);
+    if (family.metric.empty()) continue;
+    AppendOpenMetrics(family, text, [&](const ClientMetric& series, size_t bucket) {
+      return FindExemplar(metric, view.exemplars, series, bucket);
+    });
+  }
+  return text.append(kOpenMetricsEnd);
 }
 
 }  // namespace opserve::server

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,6 +52,8 @@ struct Metric {
   std::vector<std::string_view> labels;
   std::string_view help;  // what it counts, without a full stop
   std::function<void(const ServerView& view, MetricSeries& series)> fill;
+  // Whose exemplars its buckets have. The one label is of what they are kept.
+  std::optional<TimedPart> exemplars = {};
 };
 
 // Every metric there is. How many series it has is bounded by operators, devices, methods, codes
@@ -60,5 +63,10 @@ std::span<const Metric> AllMetrics();
 // In Prometheus's text format, version 0.0.4.
 std::string WriteMetrics(const ServerView& view);
 inline constexpr std::string_view kMetricsContentType = "text/plain; version=0.0.4; charset=utf-8";
+
+// The same in the OpenMetrics text format, with exemplars.
+std::string WriteOpenMetrics(const ServerView& view);
+inline constexpr std::string_view kOpenMetricsContentType =
+    "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 }  // namespace opserve::server

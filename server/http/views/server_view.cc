@@ -60,7 +60,8 @@ ServerView TakeView(const ViewSources& sources, absl::Time start) {
                   .plans = sources.plans.stats(),
                   .host_memory_bytes = sources.host_memory.used_bytes(),
                   .host_memory_limit_bytes = sources.host_memory.limit_bytes(),
-                  .errors = sources.counters.recent_errors().Latest()};
+                  .errors = sources.counters.recent_errors().Latest(),
+                  .exemplars = sources.counters.exemplars().Kept()};
   for (const std::unique_ptr<Device>& device : sources.engine.devices())
     view.devices.push_back(ViewDevice(*device));
   if (sources.regions != nullptr) view.shared_memory = sources.regions->stats();

@@ -63,6 +63,7 @@ struct ServerView {
   std::optional<RegionTable::Stats> shared_memory;
   std::optional<NamedRegionTable::Stats> registered_memory;
   std::vector<RecentError> errors;  // the newest first
+  ExemplarMap exemplars;
 };
 
 // The numbers are read one after the other, each by itself right. Any thread.

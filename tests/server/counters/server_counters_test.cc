@@ -101,6 +101,50 @@ TEST(RecentErrorsTest, NotesSomeOfTheLatest) {
   EXPECT_EQ(latest.back().what, "Execute");
 }
 
+constexpr size_t kMethod = 2;
+
+TEST(ExemplarsTest, CallsAreLookedAtOnceItIsOn) {
+  Exemplars exemplars(4);
+  const absl::Time now = absl::FromUnixSeconds(1000);
+  EXPECT_FALSE(exemplars.MayLook(kMethod, absl::Microseconds(3), now));
+  exemplars.Start();
+  EXPECT_TRUE(exemplars.MayLook(kMethod, absl::Microseconds(3), now));
+}
+
+TEST(ExemplarsTest, LooksAreBoundedInEachBucketByItself) {
+  Exemplars exemplars(4);
+  exemplars.Start();
+  const absl::Time now = absl::FromUnixSeconds(1000);
+  const auto looks = [&](absl::Duration took, absl::Time at) {
+    int64_t count = 0;
+    for (int i = 0; i < 10'000; ++i) count += exemplars.MayLook(kMethod, took, at) ? 1 : 0;
+    return count;
+  };
+  EXPECT_EQ(looks(absl::Microseconds(3), now), Exemplars::kLooksAtOnce);
+  EXPECT_EQ(looks(absl::Seconds(3), now), Exemplars::kLooksAtOnce) << "slow calls have their own";
+  EXPECT_EQ(looks(absl::Microseconds(3), now + absl::Milliseconds(10)),
+            Exemplars::kLooksPerSecond / 100);
+  EXPECT_EQ(looks(absl::Microseconds(3), now + absl::Hours(1)), Exemplars::kLooksAtOnce);
+}
+
+TEST(ExemplarsTest, TheLatestOfEachBucketIsKept) {
+  Exemplars exemplars(4);
+  const auto keep = [&](TimedPart part, std::string_view of, absl::Duration value, uint8_t id) {
+    Exemplar exemplar{.value = value};
+    exemplar.trace.trace_id[0] = id;
+    exemplars.Keep(part, of, exemplar);
+  };
+  keep(TimedPart::kRpc, "Execute", absl::Microseconds(3), 1);
+  keep(TimedPart::kRpc, "Execute", absl::Microseconds(4), 2);
+  keep(TimedPart::kRpc, "Execute", absl::Microseconds(6), 3);
+  keep(TimedPart::kQueue, "L1Loss", absl::Microseconds(3), 4);
+  const ExemplarMap kept = exemplars.Kept();
+  EXPECT_EQ(kept.size(), 3U);
+  EXPECT_EQ(kept.at({TimedPart::kRpc, "Execute", 2}).trace.trace_id[0], 2);
+  EXPECT_EQ(kept.at({TimedPart::kRpc, "Execute", 2}).value, absl::Microseconds(4));
+  EXPECT_EQ(kept.at({TimedPart::kQueue, "L1Loss", 2}).trace.trace_id[0], 4);
+}
+
 TEST(ServerCountersTest, NothingIsLostAmongThreads) {
   constexpr int kThreads = 20;  // more than there are shards
   constexpr int kCalls = 10000;

@@ -16,8 +16,8 @@ using ::testing::Not;
 class MonitorTest : public ServerTest {
  protected:
   MonitorTest() { config_.http = "127.0.0.1:0"; }
-  HttpAnswer Ask(std::string_view request) {
-    return HttpAsk(PortOfAddress(server().http_address()), request);
+  HttpAnswer Ask(std::string_view request, std::string_view headers = {}) {
+    return HttpAsk(PortOfAddress(server().http_address()), request, headers);
   }
 };
 
@@ -50,6 +50,16 @@ TEST_F(MonitorTest, MetricsHaveTheCallsThatWereMade) {
   EXPECT_THAT(metrics.body,
               HasSubstr("opserve_call_execution_seconds_count{operator=\"" + op + "\"} 2\n"));
   EXPECT_THAT(metrics.body, HasSubstr("opserve_plan_cache_lookups_total{result=\"hit\"} 1\n"));
+}
+
+TEST_F(MonitorTest, MetricsAreOpenMetricsForWhoAsks) {
+  const HttpAnswer metrics =
+      Ask("GET /metrics", "Accept: text/plain;q=0.5\r\nAccept: application/openmetrics-text\r\n");
+  EXPECT_THAT(
+      metrics.head,
+      HasSubstr("Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n"));
+  EXPECT_THAT(metrics.body, HasSubstr("# TYPE opserve_rpcs counter\n"));
+  EXPECT_THAT(metrics.body, ::testing::EndsWith("\n# EOF\n"));
 }
 
 // What clients send must not become a series, nor markup.

@@ -12,6 +12,7 @@
 #include "server/http/views/html.h"
 #include "server/http/views/metrics.h"
 #include "server/http/views/number_text.h"
+#include "server/http/views/open_metrics.h"
 #include "server/http/views/page.h"
 #include "tests/support/run.h"
 
@@ -78,6 +79,93 @@ TEST(MetricsTest, ANameIsNeverMoreThanAName) {
   view.devices[0].info.name = "a\"} 1\nopserve_ready 1\n\\";
   const std::string text = WriteMetrics(view);
   EXPECT_THAT(text, HasSubstr(R"(opserve_device_up{device="a\"} 1\nopserve_ready 1\n\\"} 1)"));
+}
+
+Exemplar SampleExemplar(absl::Duration value) {
+  const auto trace = ParseTraceParent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+  return {.trace = trace.value(),
+          .value = value,
+          .time = absl::FromUnixSeconds(1000) + absl::Milliseconds(7)};
+}
+
+TEST(OpenMetricsTest, FamiliesHaveTheirTypesAndUnits) {
+  const std::string text = WriteOpenMetrics(BusyView());
+  EXPECT_THAT(text, HasSubstr("# TYPE opserve_rpcs counter\n# HELP opserve_rpcs Unary calls"));
+  EXPECT_THAT(text, HasSubstr("\nopserve_rpcs_total{method=\"Execute\",code=\"OK\"} 5\n"));
+  EXPECT_THAT(text, HasSubstr("# TYPE opserve_rpc_request_bytes counter\n"
+                              "# UNIT opserve_rpc_request_bytes bytes\n"));
+  EXPECT_THAT(text, HasSubstr("# TYPE opserve_uptime_seconds gauge\n"
+                              "# UNIT opserve_uptime_seconds seconds\n"));
+  EXPECT_THAT(text, HasSubstr("\nopserve_uptime_seconds 300\n"));
+  EXPECT_THAT(text, HasSubstr("# TYPE opserve_build info\n"));
+  EXPECT_THAT(text, HasSubstr("\nopserve_build_info{version=\"" OPSERVE_VERSION "\"} 1\n"));
+  EXPECT_TRUE(absl::EndsWith(text, "\n# EOF\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\n\n"))) << "the format has no empty lines";
+}
+
+// As OpenMetrics asks for: names of samples must tell families apart.
+TEST(OpenMetricsTest, NoFamilyHasTheNameOfAnother) {
+  std::set<std::string> families;
+  for (const std::string line : absl::StrSplit(WriteOpenMetrics(BusyView()), '\n')) {
+    if (absl::StartsWith(line, "# TYPE "))
+      EXPECT_TRUE(families.insert(line.substr(7, line.find(' ', 7) - 7)).second) << line;
+  }
+  EXPECT_GT(families.size(), 40U);
+}
+
+TEST(OpenMetricsTest, BoundsAreNumbersWithAPointOrAnExponent) {
+  const std::string text = WriteOpenMetrics(BusyView());
+  const std::string bucket = "\nopserve_rpc_duration_seconds_bucket{method=\"Execute\",le=\"";
+  for (const char* bound : {"1e-06", "5e-05", "0.0001", "0.005", "1.0", "50.0", "+Inf"})
+    EXPECT_THAT(text, HasSubstr(bucket + bound + "\"} "));
+  EXPECT_THAT(text, HasSubstr(bucket + "+Inf\"} 7\nopserve_rpc_duration_seconds_count{"));
+  EXPECT_THAT(text, HasSubstr("\nopserve_rpc_duration_seconds_sum{method=\"Execute\"} 0.0025\n"));
+  EXPECT_THAT(text, HasSubstr("\nopserve_batch_size_calls_bucket{le=\"8.0\"} 4\n"));
+}
+
+TEST(OpenMetricsTest, ATracedCallIsAtItsBucket) {
+  ServerView view = BusyView();
+  view.exemplars[{TimedPart::kRpc, "Execute", 3}] = SampleExemplar(absl::Nanoseconds(7500));
+  Exemplar begun_here = SampleExemplar(absl::Microseconds(2));
+  begun_here.trace.parent_id = {};
+  view.exemplars[{TimedPart::kExecution, "L1Loss", 1}] = begun_here;
+  view.exemplars[{TimedPart::kQueue, "L1Loss", 24}] = SampleExemplar(absl::Seconds(60));
+  const std::string text = WriteOpenMetrics(view);
+  EXPECT_THAT(text, HasSubstr("_duration_seconds_bucket{method=\"Execute\",le=\"1e-05\"} 6 # "
+                              "{trace_id=\"4bf92f3577b34da6a3ce929d0e0e4736\","
+                              "span_id=\"00f067aa0ba902b7\"} 7.5e-06 1000.007\n"));
+  EXPECT_THAT(text, HasSubstr("_execution_seconds_bucket{operator=\"L1Loss\",le=\"2e-06\"} 9 # "
+                              "{trace_id=\"4bf92f3577b34da6a3ce929d0e0e4736\"} 2e-06 1000.007\n"));
+  EXPECT_THAT(text, HasSubstr("_queue_seconds_bucket{operator=\"L1Loss\",le=\"+Inf\"} 0 # "));
+  size_t exemplars = 0;
+  for (size_t at = text.find(" # "); at != std::string::npos; at = text.find(" # ", at + 1))
+    ++exemplars;
+  EXPECT_EQ(exemplars, 3U);
+  EXPECT_THAT(WriteMetrics(view), Not(HasSubstr("trace_id"))) << "the older format has none";
+}
+
+TEST(OpenMetricsTest, ANameIsNeverMoreThanAName) {
+  ServerView view = BusyView();
+  view.devices[0].info.name = "a\"} 1\nopserve_ready 1\n\\";
+  EXPECT_THAT(WriteOpenMetrics(view),
+              HasSubstr(R"(opserve_device_up{device="a\"} 1\nopserve_ready 1\n\\"} 1)"));
+}
+
+TEST(OpenMetricsTest, IsForClientsThatPreferIt) {
+  // Prometheus's own.
+  EXPECT_TRUE(PrefersOpenMetrics(
+      "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;"
+      "q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"));
+  for (const char* accept :
+       {"application/openmetrics-text", "Application/OpenMetrics-Text ; charset=utf-8; q=0.2",
+        "text/plain;q=0.1, application/openmetrics-text; version=\"1.0.0\"; q=0.1"})
+    EXPECT_TRUE(PrefersOpenMetrics(accept)) << accept;
+  for (const char* accept :
+       {"", "*/*", "text/html,*/*;q=0.8", "text/plain;version=0.0.4",
+        "application/openmetrics-text;q=0", "application/openmetrics-text;q=nan",
+        "application/openmetrics-text;q=0.5,text/plain", "application/openmetrics-text;version=2.0",
+        "application/openmetrics-textual", ",;,=;q=,\xff"})
+    EXPECT_FALSE(PrefersOpenMetrics(accept)) << accept;
 }
 
 TEST(HtmlTextTest, NothingIsMarkup) {
