@@ -78,6 +78,7 @@ class GrpcServer final : public Server {
         watches_(limits, config),
         stream_ender_(executing_),
         engine_(std::move(engine)),
+        open_streams_(*engine_),
         slow_calls_file_(config.tracing.slow_calls_file) {}
   ~GrpcServer() override { Shutdown(absl::ZeroDuration()); }
 
@@ -232,6 +233,7 @@ class GrpcServer final : public Server {
                                      .max_inflated_bytes = config.clients.max_inflated_bytes,
                                      .executing = &executing_,
                                      .plans = &plans_,
+                                     .open_streams = &open_streams_,
                                      .counters = &counters_,
                                      .observer = &observer_,
                                      .connections = &watches_.connections(),
@@ -263,6 +265,7 @@ class GrpcServer final : public Server {
                                  .counters = counters_,
                                  .connections = watches_.connections(),
                                  .plans = plans_,
+                                 .open_streams = open_streams_,
                                  .host_memory = *watches_.host_memory(),
                                  .regions = regions_.get(),
                                  .named_regions = named_regions_.get(),
@@ -356,6 +359,7 @@ class GrpcServer final : public Server {
   std::vector<std::unique_ptr<grpc::Service>> reflection_;  // none where it is not wanted
   std::unique_ptr<Engine> engine_;
   PlanCache plans_;
+  OpenStreams open_streams_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> plain_acceptor_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> tls_acceptor_;  // of TLS
   std::unique_ptr<grpc::Server> server_;

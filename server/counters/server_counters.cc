@@ -89,6 +89,8 @@ void ServerCounters::AnswersLeft(size_t answers, size_t bytes) {
   Add(kLayout.session_response_bytes, static_cast<int64_t>(bytes));
 }
 
+void ServerCounters::CommandBegan() { Add(kLayout.session_commands_begun, 1); }
+void ServerCounters::CommandEnded() { Add(kLayout.session_commands_ended, 1); }
 void ServerCounters::CommandFailed() { Add(kLayout.session_failed_commands, 1); }
 
 ServerCounts::Ended ServerCounts::ended() const {

@@ -69,6 +69,8 @@ struct ServerCounts {
   int64_t sessions_closed = 0;
   int64_t sessions_refused = 0;
   int64_t session_commands = 0;
+  int64_t session_commands_begun = 0;
+  int64_t session_commands_ended = 0;
   int64_t session_answers = 0;
   int64_t session_failed_commands = 0;
   int64_t session_request_bytes = 0;
@@ -106,6 +108,9 @@ class ServerCounters {
   void SessionRefused();
   // Those of one message.
   void CommandsCame(size_t commands, size_t bytes);
+  // One of them was taken; and has been answered, or has no answer.
+  void CommandBegan();
+  void CommandEnded();
   void AnswersLeft(size_t answers, size_t bytes);
   void CommandFailed();
 

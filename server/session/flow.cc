@@ -167,6 +167,7 @@ bool Flow::BeginCommand(int64_t max) {
   MutexLock lock(mutex_);
   if (commands_ >= max) return false;
   ++commands_;
+  counters_.CommandBegan();
   return true;
 }
 
@@ -185,6 +186,7 @@ void Flow::EndCommand(std::optional<Answer> answer, int64_t released_bytes, uint
   {
     MutexLock lock(mutex_);
     --commands_;
+    counters_.CommandEnded();
     if (cancellable != 0) under_way_.Remove(cancellable);
     AddHeld(-released_bytes);
     if (answer.has_value() && !closed_) {

@@ -16,6 +16,7 @@
 #include "core/base/mutex.h"
 #include "core/device/memory_pool.h"
 #include "opserve/v1/session.pb.h"
+#include "server/counters/server_counters.h"
 #include "server/session/host_memory.h"
 #include "server/session/under_way.h"
 
@@ -33,9 +34,9 @@ struct Answer {
 class Flow {
  public:
   // Reading stops above `window_bytes` of uploads, or of answers, and while the client has no host
-  // memory left.
-  Flow(int64_t window_bytes, std::shared_ptr<SessionMemory> memory)
-      : window_bytes_(window_bytes), memory_(std::move(memory)) {}
+  // memory left. Commands are counted in `counters`, which must outlive it.
+  Flow(int64_t window_bytes, std::shared_ptr<SessionMemory> memory, ServerCounters& counters)
+      : window_bytes_(window_bytes), memory_(std::move(memory)), counters_(counters) {}
 
   // The session's memory, to which uploads and answers are charged while they wait.
   const std::shared_ptr<SessionMemory>& memory() const { return memory_; }
@@ -107,6 +108,7 @@ class Flow {
 
   const int64_t window_bytes_;
   const std::shared_ptr<SessionMemory> memory_;
+  ServerCounters& counters_;
   mutable Mutex mutex_;
   std::shared_ptr<const absl::AnyInvocable<void() const>> wake_ ABSL_GUARDED_BY(mutex_);
   std::deque<Answer> answers_ ABSL_GUARDED_BY(mutex_);

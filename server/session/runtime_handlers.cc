@@ -85,17 +85,18 @@ absl::Status Handle(SessionState& state, const v1::DestroyContextCommand& comman
 
 absl::Status Handle(SessionState& state, const v1::CreateStreamCommand& command, Taken& taken) {
   return Create(state, state.streams, command.stream(), taken,
-                [&]() -> absl::StatusOr<Owned<Stream>> {
+                [&]() -> absl::StatusOr<OwnedStream> {
                   OPSERVE_ASSIGN_OR_RETURN(const Stream::OnFailure on_failure,
                                            DecodeOnFailure(command.on_failure()));
                   OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<Context> * context,
                                            state.contexts.Find(command.context()));
-                  return Owned<Stream>{command.context(), (*context)->CreateStream(on_failure)};
+                  return OwnedStream{{command.context(), (*context)->CreateStream(on_failure)},
+                                     state.open_streams.Take((*context)->device())};
                 });
 }
 
 absl::Status Handle(SessionState& state, const v1::DestroyStreamCommand& command, Taken& taken) {
-  const absl::StatusOr<Owned<Stream>*> stream = state.streams.Find(command.stream());
+  const absl::StatusOr<OwnedStream*> stream = state.streams.Find(command.stream());
   if (stream.ok()) {
     OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<Context> * context,
                              state.contexts.Find((*stream)->context));

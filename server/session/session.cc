@@ -118,9 +118,9 @@ absl::Status Dispatch(SessionState& state, const Entry& entry, Taken& taken, boo
 
 }  // namespace
 
-Session::Session(Engine& engine, PlanCache& plans, const Clock& clock, const SessionLimits& limits,
-                 std::shared_ptr<Flow> flow)
-    : flow_(flow), state_(engine, plans, clock, limits, std::move(flow)) {
+Session::Session(Engine& engine, PlanCache& plans, OpenStreams& open_streams, const Clock& clock,
+                 const SessionLimits& limits, std::shared_ptr<Flow> flow)
+    : flow_(flow), state_(engine, plans, open_streams, clock, limits, std::move(flow)) {
   flow_->Send(InfoAnswer(limits));
 }
 

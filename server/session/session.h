@@ -15,10 +15,10 @@ namespace opserve::server {
 
 class Session {
  public:
-  // `engine` and `clock` must outlive the session and the work that it leaves behind, `plans` the
-  // session. The first answer is SessionInfo.
-  Session(Engine& engine, PlanCache& plans, const Clock& clock, const SessionLimits& limits,
-          std::shared_ptr<Flow> flow);
+  // `engine` and `clock` must outlive the session and the work that it leaves behind, `plans` and
+  // `open_streams` the session. The first answer is SessionInfo.
+  Session(Engine& engine, PlanCache& plans, OpenStreams& open_streams, const Clock& clock,
+          const SessionLimits& limits, std::shared_ptr<Flow> flow);
   ~Session() { Close(); }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;

@@ -55,10 +55,12 @@ int64_t Command::held_bytes() const {
   return kCommandBytes + bytes + spare_bytes;
 }
 
-SessionState::SessionState(Engine& the_engine, PlanCache& the_plans, const Clock& the_clock,
-                           const SessionLimits& the_limits, std::shared_ptr<Flow> the_flow)
+SessionState::SessionState(Engine& the_engine, PlanCache& the_plans, OpenStreams& the_open_streams,
+                           const Clock& the_clock, const SessionLimits& the_limits,
+                           std::shared_ptr<Flow> the_flow)
     : engine(the_engine),
       plans(the_plans),
+      open_streams(the_open_streams),
       clock(the_clock),
       limits(the_limits),
       flow(std::move(the_flow)),

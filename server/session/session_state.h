@@ -22,6 +22,7 @@
 #include "server/session/chunked_call.h"
 #include "server/session/flow.h"
 #include "server/session/object_table.h"
+#include "server/session/open_streams.h"
 #include "server/session/session_limits.h"
 #include "server/session/ticket.h"
 
@@ -59,9 +60,14 @@ struct Owned {
   HostShare memory = {};  // besides what every handle takes
 };
 
+struct OwnedStream : Owned<Stream> {
+  OpenStreams::Place place;
+};
+
 struct SessionState {
-  SessionState(Engine& the_engine, PlanCache& the_plans, const Clock& the_clock,
-               const SessionLimits& the_limits, std::shared_ptr<Flow> the_flow);
+  SessionState(Engine& the_engine, PlanCache& the_plans, OpenStreams& the_open_streams,
+               const Clock& the_clock, const SessionLimits& the_limits,
+               std::shared_ptr<Flow> the_flow);
 
   // RESOURCE_EXHAUSTED naming `kind` when there is no room for one more object; else there is.
   absl::Status CheckHandles(std::string_view kind);
@@ -73,6 +79,7 @@ struct SessionState {
 
   Engine& engine;
   PlanCache& plans;  // of inline calls
+  OpenStreams& open_streams;
   const Clock& clock;
   const SessionLimits limits;
   const std::shared_ptr<Flow> flow;
@@ -83,7 +90,7 @@ struct SessionState {
   const std::shared_ptr<MemoryPool> staging;
 
   ObjectTable<std::shared_ptr<Context>> contexts{"context"};
-  ObjectTable<Owned<Stream>> streams{"stream"};
+  ObjectTable<OwnedStream> streams{"stream"};
   ObjectTable<Owned<Event>> events{"event"};
   ObjectTable<Owned<DeviceBuffer>> buffers{"buffer"};
   ObjectTable<Owned<Executor>> executors{"executor"};

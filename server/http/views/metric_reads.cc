@@ -90,6 +90,11 @@ void AddLookups(View view, Series series) {
   series.Add({"miss"}, view.plans.misses);
 }
 
+int64_t CommandsInFlight(View view) {
+  return std::max<int64_t>(view.counts.session_commands_begun - view.counts.session_commands_ended,
+                           0);
+}
+
 int64_t OpenSessions(View view) {
   return std::max<int64_t>(view.counts.sessions_opened - view.counts.sessions_closed, 0);
 }

@@ -88,5 +88,6 @@ void AddLeases(View view, Series series);
 void AddLookups(View view, Series series);
 
 int64_t OpenSessions(View view);
+int64_t CommandsInFlight(View view);
 
 }  // namespace opserve::server::metric

@@ -37,11 +37,12 @@ ProcessView ViewProcess() {
           .open_descriptors = NumDescriptors()};
 }
 
-DeviceView ViewDevice(Device& device) {
+DeviceView ViewDevice(Device& device, int64_t open_streams) {
   const absl::Status health = device.health();
   return {.info = device.info(),
           .lost = std::string(ToStd(health.message())),
-          .memory = device.memory().stats()};
+          .memory = device.memory().stats(),
+          .open_streams = open_streams};
 }
 
 }  // namespace
@@ -62,8 +63,9 @@ ServerView TakeView(const ViewSources& sources, absl::Time start) {
                   .host_memory_limit_bytes = sources.host_memory.limit_bytes(),
                   .errors = sources.counters.recent_errors().Latest(),
                   .exemplars = sources.counters.exemplars().Kept()};
-  for (const std::unique_ptr<Device>& device : sources.engine.devices())
-    view.devices.push_back(ViewDevice(*device));
+  const auto devices = sources.engine.devices();
+  for (size_t i = 0; i < devices.size(); ++i)
+    view.devices.push_back(ViewDevice(*devices[i], sources.open_streams.on(i)));
   if (sources.regions != nullptr) view.shared_memory = sources.regions->stats();
   if (sources.named_regions != nullptr) view.registered_memory = sources.named_regions->stats();
   return view;

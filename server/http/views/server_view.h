@@ -15,6 +15,7 @@
 #include "server/counters/server_counters.h"
 #include "server/http/views/readiness.h"
 #include "server/session/host_memory.h"
+#include "server/session/open_streams.h"
 #include "server/shared_memory/named_region_table.h"
 #include "server/shared_memory/region_table.h"
 
@@ -26,6 +27,7 @@ struct ViewSources {
   const ServerCounters& counters;
   const ConnectionTable& connections;
   const PlanCache& plans;
+  const OpenStreams& open_streams;
   const HostMemory& host_memory;
   const RegionTable* regions = nullptr;             // none where shared memory is not allowed
   const NamedRegionTable* named_regions = nullptr;  // likewise, of the Open Inference Protocol
@@ -44,6 +46,7 @@ struct DeviceView {
   DeviceInfo info;
   std::string lost;  // why; empty while it works
   MemoryPool::Stats memory;
+  int64_t open_streams = 0;
 };
 
 struct ServerView {

@@ -63,8 +63,10 @@ SessionCall::SessionCall(Engine& engine, const SessionServiceOptions& options, S
       flow_(std::make_shared<Flow>(
           options.limits.window_bytes,
           std::make_shared<SessionMemory>(options.host_memory, owner_.client,
-                                          options.limits.host_memory_bytes))),
-      session_(engine, *options.plans, *options.clock, options.limits, flow_),
+                                          options.limits.host_memory_bytes),
+          *options.counters)),
+      session_(engine, *options.plans, *options.open_streams, *options.clock, options.limits,
+               flow_),
       record_(RecordOf(kSessionMethod, context)),
       idle_since_(options.clock->Now()) {
   options_.counters->SessionOpened();

@@ -14,6 +14,7 @@
 #include "server/connections/connection_table.h"
 #include "server/counters/server_counters.h"
 #include "server/session/host_memory.h"
+#include "server/session/open_streams.h"
 #include "server/session/session_limits.h"
 #include "server/tracing/call_observer.h"
 #include "server/transport/unary/gate.h"
@@ -31,6 +32,7 @@ struct SessionServiceOptions {
   std::atomic<int64_t>* executing = nullptr;
   // These must outlive the service, too.
   PlanCache* plans = nullptr;
+  OpenStreams* open_streams = nullptr;
   ServerCounters* counters = nullptr;
   CallObserver* observer = nullptr;
   ConnectionTable* connections = nullptr;

@@ -35,6 +35,9 @@ TEST(ServerCountersTest, EachCountsOneThing) {
   counters.SessionClosed();
   counters.SessionRefused();
   counters.CommandsCame(1, 10);
+  counters.CommandBegan();
+  counters.CommandBegan();
+  counters.CommandEnded();
   counters.AnswersLeft(1, 20);
   counters.CommandFailed();
   const ServerCounts counts = counters.Sum();
@@ -55,6 +58,8 @@ TEST(ServerCountersTest, EachCountsOneThing) {
   EXPECT_EQ(counts.sessions_closed, 1);
   EXPECT_EQ(counts.sessions_refused, 1);
   EXPECT_EQ(counts.session_commands, 1);
+  EXPECT_EQ(counts.session_commands_begun, 2);
+  EXPECT_EQ(counts.session_commands_ended, 1);
   EXPECT_EQ(counts.session_answers, 1);
   EXPECT_EQ(counts.session_failed_commands, 1);
   EXPECT_EQ(counts.session_request_bytes, 10);

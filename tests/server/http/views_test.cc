@@ -39,7 +39,9 @@ ServerView BusyView() {
   op.ended[13] = 1;
   op.executed[1] = 9;
   view.engine.operators = {op};
-  view.devices = {{.info = {.name = "cpu:0", .description = "2 threads"}}};
+  view.counts.session_commands_begun = 7;
+  view.counts.session_commands_ended = 4;
+  view.devices = {{.info = {.name = "cpu:0", .description = "2 threads"}, .open_streams = 3}};
   return view;
 }
 
@@ -52,6 +54,8 @@ TEST(MetricsTest, CountsByMethodAndCode) {
   EXPECT_THAT(text, HasSubstr("opserve_rpcs_in_flight{method=\"Execute\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("opserve_calls_total{operator=\"L1Loss\",code=\"INTERNAL\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("opserve_device_up{device=\"cpu:0\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("opserve_session_streams{device=\"cpu:0\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("opserve_session_commands_in_flight 3\n"));
 }
 
 TEST(MetricsTest, HistogramsAreCumulative) {

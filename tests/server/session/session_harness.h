@@ -97,6 +97,11 @@ class SessionHarness {
   server::Flow& flow() { return *flow_; }
   // Of this session alone.
   server::HostMemory& host_memory() { return *host_memory_; }
+  const server::OpenStreams& open_streams() const { return open_streams_; }
+  int64_t commands_in_flight() const {
+    const server::ServerCounts counts = counters_.Sum();
+    return counts.session_commands_begun - counts.session_commands_ended;
+  }
 
   // Ends the session: the devices' pools are empty then, no host memory is taken, and nothing holds
   // on to its flow. Waits for what still runs.
@@ -109,6 +114,8 @@ class SessionHarness {
 
   Engine& engine_;
   server::PlanCache plans_;
+  server::ServerCounters counters_;
+  server::OpenStreams open_streams_;
   const std::shared_ptr<Bell> bell_;
   const std::shared_ptr<server::HostMemory> host_memory_;
   std::shared_ptr<server::Flow> flow_;

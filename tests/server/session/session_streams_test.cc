@@ -45,6 +45,34 @@ TEST_F(SessionStreamsTest, TwoStreamsOverlap) {
   EXPECT_THAT(session().Await(held), IsOk());
 }
 
+TEST_F(SessionStreamsTest, StreamsAndWhatWaitsOnThemAreCounted) {
+  EXPECT_EQ(session().open_streams().on(0), 2);
+  EXPECT_EQ(session().commands_in_flight(), 0);
+  const uint64_t held = HeldFill(1);
+  const uint64_t behind = Fill(1, 'b');
+  EXPECT_EQ(session().commands_in_flight(), 2);
+  device().Release(Work::kFill);
+  EXPECT_THAT(session().Await(held), IsOk());
+  EXPECT_THAT(session().Await(behind), IsOk());
+  EXPECT_EQ(session().commands_in_flight(), 0);
+  session().Refuse("create_stream { stream: 2 context: 1 }", kInUse, "stream");
+  EXPECT_EQ(session().open_streams().on(0), 2);
+  session().Do("destroy_stream { stream: 2 }");
+  EXPECT_EQ(session().open_streams().on(0), 1);
+  session().Do("destroy_context { context: 1 }");
+  EXPECT_EQ(session().open_streams().on(0), 0) << "with their context";
+}
+
+TEST_F(SessionStreamsTest, StreamsOfASessionThatIsCutAreClosed) {
+  HeldFill(1);
+  Fill(1, 'b');
+  session().Cut();
+  EXPECT_EQ(session().open_streams().on(0), 0);
+  device().Release(Work::kFill);
+  session().ExpectNothingLeft();
+  EXPECT_EQ(session().commands_in_flight(), 0);
+}
+
 TEST_F(SessionStreamsTest, BothStreamsRunAtOneTime) {
   device().Hold(Work::kFill);
   const uint64_t one = Fill(1, 'a');
