@@ -47,6 +47,8 @@ void AddBenchFlags(CLI::App& bench, BenchArguments& arguments) {
             setting.help)
         ->type_name(setting.type);
   }
+  bench.add_flag("--no-ceiling", arguments.no_ceiling,
+                 "do not find out, in a second more, what this program reaches without a server");
   bench.add_option("--title", arguments.title, "of the report")->type_name("TEXT");
   bench.add_flag("--csv", arguments.csv, "print a line for each level, for programs");
   bench.add_option("--save", arguments.save, "write the report as JSON to a file, too")

@@ -22,6 +22,7 @@ struct BenchArguments {
   std::string save;
   std::vector<std::string> compare;
   bool csv = false;
+  bool no_ceiling = false;
 };
 
 // Adds the flags to the command `bench`, which must live as long as `arguments`. What `run` has as

@@ -1,10 +1,5 @@
 // `opserve bench`.
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
-#include <csignal>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,12 +9,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "client/cli/commands/bench_terminal.h"
 #include "client/cli/commands/bench_work.h"
 #include "client/cli/commands/call_texts.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/connecting.h"
 #include "client/cli/files/files.h"
 #include "client/cli/output/report.h"
+#include "client/loadtest/calls/ceiling.h"
 #include "client/loadtest/calls/prepared_load.h"
 #include "client/loadtest/figures/arrivals.h"
 #include "client/loadtest/load/measure.h"
@@ -42,35 +39,6 @@ using loadtest::Scenario;
 using loadtest::Settings;
 
 constexpr size_t kMaxFileBytes = size_t{256} << 20;
-
-// Ctrl-C asks for the end; the second one is the system's.
-class Interrupt {
- public:
-  Interrupt() {
-    struct sigaction action = {};
-    action.sa_handler = [](int) { asked_ = true; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
-  }
-  const std::atomic<bool>& asked() const { return asked_; }
-
- private:
-  static inline std::atomic<bool> asked_ = false;
-  static_assert(std::atomic<bool>::is_always_lock_free);
-};
-
-// A line on standard error that the next one replaces, where that is a terminal.
-class LiveLine {
- public:
-  void Show(const std::string& text) const {
-    if (shown_) std::fputs(("\r\x1b[K" + text).c_str(), stderr);
-  }
-  void Clear() const { Show(""); }
-
- private:
-  const bool shown_ = isatty(STDERR_FILENO) != 0;
-};
 
 absl::StatusOr<std::string> ReadText(const std::string& path, size_t max_bytes) {
   OPSERVE_ASSIGN_OR_RETURN(
@@ -196,6 +164,7 @@ class Bench {
     OPSERVE_ASSIGN_OR_RETURN(load_, loadtest::PreparedLoad::Prepare(std::move(works), Options()));
     Describe(info);
     absl::Status status = settings_.goal.has_value() ? Search(levels) : MeasureAll(levels);
+    if (status.ok() && !arguments_.bench.no_ceiling) MeasureCeiling();
     live_.Clear();
     OPSERVE_RETURN_IF_ERROR(status);
     return std::move(report_);
@@ -280,6 +249,23 @@ class Bench {
       OPSERVE_RETURN_IF_ERROR(MeasureLevel(level));
     }
     return absl::OkStatus();
+  }
+
+  // What this program can do, where it may have been at its limit.
+  void MeasureCeiling() {
+    LevelReport* level = loadtest::FindLimitedLevel(report_);
+    if (level == nullptr || interrupt_.asked()) return;
+    constexpr int kManyOnEach = 64;
+    const int many =
+        kManyOnEach * settings_.connections * static_cast<int>(scenario_.targets.size());
+    live_.Show("this program's own ceiling");
+    const absl::StatusOr<double> ceiling = loadtest::MeasureCeiling(
+        *load_,
+        {.in_flight = level->is_open ? many : static_cast<int>(level->load),
+         .warm_up = std::min(settings_.warm_up, absl::Milliseconds(200)),
+         .duration = std::min(settings_.duration, absl::Seconds(1))},
+        interrupt_.asked());
+    loadtest::NoteCeiling(ceiling, *level, report_);
   }
 
   bool MeetsGoal(const LevelReport& level) const {

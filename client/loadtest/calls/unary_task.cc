@@ -1,8 +1,10 @@
 #include "client/loadtest/calls/unary_task.h"
 
+#include <atomic>
 #include <span>
 #include <utility>
 
+#include "absl/base/call_once.h"
 #include "absl/strings/str_cat.h"
 #include "client/cpp/wire/asked_outputs.h"
 #include "client/cpp/wire/messages.h"
@@ -66,11 +68,18 @@ class CallTask : public UnaryTask {
     outcome.answer_bytes = static_cast<int64_t>(answer.size_bytes());
     if (!Scan(answer.bytes(), outcome)) {
       outcome.status = NotAnAnswer();
-    } else if (sampling_.Next()) {
+      return outcome;
+    }
+    if (outcome.failed_calls == 0) absl::call_once(has_kept_, [&] { Keep(answer); });
+    if (sampling_.Next()) {
       outcome.checked_calls = calls_ - outcome.failed_calls;
       outcome.status = Check(answer.bytes());
     }
     return outcome;
+  }
+
+  const std::string* first_answer() const override {
+    return has_first_.load(std::memory_order_acquire) ? &first_answer_ : nullptr;
   }
 
  protected:
@@ -82,12 +91,20 @@ class CallTask : public UnaryTask {
   const Expected& expected() const { return expected_; }
 
  private:
+  void Keep(const Answer& answer) const {
+    first_answer_ = answer.Prefix(answer.size_bytes());
+    has_first_.store(true, std::memory_order_release);
+  }
+
   const std::string method_;
   const StoredRequest request_;
   const int64_t calls_;
   const client::AskedOutputs asked_;
   const Expected& expected_;
   Sampling& sampling_;
+  mutable absl::once_flag has_kept_;
+  mutable std::string first_answer_;  // once `has_first_` is true
+  mutable std::atomic<bool> has_first_ = false;
 };
 
 class ExecuteTask final : public CallTask {

@@ -24,6 +24,8 @@ class UnaryTask {
   // Its bytes live as long as the task.
   virtual Message message() const = 0;
   virtual Outcome Read(const absl::Status& status, const Answer& answer) const = 0;
+  // A copy of the first answer that was OK and read; nullptr before there is one.
+  virtual const std::string* first_answer() const { return nullptr; }
 };
 
 using UnaryTasks = std::vector<std::shared_ptr<const UnaryTask>>;

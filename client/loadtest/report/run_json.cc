@@ -139,6 +139,12 @@ std::string ReportJson(const RunReport& report) {
                      {"highest", report.search->highest},
                      {"level", report.search->level}};
   }
+  if (report.ceiling.has_value()) {
+    run["ceiling"] = {{"level", report.ceiling->level},
+                      {"calls_per_second", report.ceiling->calls_per_second},
+                      {"share", report.ceiling->share},
+                      {"near", report.ceiling->is_near()}};
+  }
   return Dump(run);
 }
 

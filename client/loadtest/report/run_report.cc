@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/loadtest/report/texts.h"
 
 namespace opserve::loadtest {
 namespace {
@@ -97,6 +99,41 @@ LevelReport MakeLevelReport(Measurement& measurement, const std::vector<std::str
   }
   AddWarnings(report, facts.cpus, report.warnings);
   return report;
+}
+
+LevelReport* FindLimitedLevel(RunReport& report) {
+  constexpr double kKeptUp = 0.9;
+  LevelReport* most = nullptr;
+  for (LevelReport& level : report.levels) {
+    const bool kept_up = level.is_open && level.unsent_calls == 0 &&
+                         level.calls_per_second >= kKeptUp * level.load;
+    if (kept_up || level.served_calls == 0) continue;
+    if (most == nullptr || level.calls_per_second > most->calls_per_second) most = &level;
+  }
+  return most;
+}
+
+void NoteCeiling(const absl::StatusOr<double>& calls_per_second, LevelReport& level,
+                 RunReport& report) {
+  if (absl::IsUnimplemented(calls_per_second.status()) ||
+      absl::IsCancelled(calls_per_second.status())) {
+    return;
+  }
+  if (!calls_per_second.ok() || *calls_per_second <= 0) {
+    level.warnings.push_back(absl::StrCat("what this program can do itself is not known: ",
+                                          calls_per_second.ok()
+                                              ? "the server that does nothing served no call"
+                                              : calls_per_second.status().message()));
+    return;
+  }
+  const CeilingReport& ceiling =
+      report.ceiling.emplace(CeilingReport{.level = level.name,
+                                           .calls_per_second = *calls_per_second,
+                                           .share = level.calls_per_second / *calls_per_second});
+  if (!ceiling.is_near()) return;
+  level.warnings.push_back(absl::StrCat(
+      "this program reaches only ", ShortCount(ceiling.calls_per_second),
+      " calls/s against a server that does nothing: a faster server would hardly look faster"));
 }
 
 }  // namespace opserve::loadtest

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/loadtest/figures/failures.h"
 #include "client/loadtest/figures/histogram.h"
@@ -71,6 +72,16 @@ struct SearchReport {
   std::string level;   // its name
 };
 
+// What the load reached at one level, and what it reaches against a server that does nothing.
+struct CeilingReport {
+  std::string level;  // its name
+  double calls_per_second = 0;
+  double share = 0;  // the level's part of that
+
+  // Whether a faster server would hardly look faster.
+  bool is_near() const { return share >= 0.8; }
+};
+
 struct RunReport {
   std::string title;
   std::string version;  // of this program
@@ -84,6 +95,7 @@ struct RunReport {
   int64_t prepared_calls = 0;  // made before the first level
   std::vector<LevelReport> levels;
   std::optional<SearchReport> search;
+  std::optional<CeilingReport> ceiling;
 };
 
 LatencyReport MakeLatencyReport(const Histogram& histogram);
@@ -94,5 +106,14 @@ struct LevelFacts {
 // `names` of the entries of the mix.
 LevelReport MakeLevelReport(Measurement& measurement, const std::vector<std::string>& names,
                             const MeasureOptions& options, const LevelFacts& facts);
+
+// The level of the most calls a second, of those that show what can be reached: closed loops, and
+// open ones that fell behind. nullptr where there is none.
+LevelReport* FindLimitedLevel(RunReport& report);
+
+// Notes what this program reaches, or why that is not known, of a level that FindLimitedLevel found;
+// with a warning where that is near, or not known for a reason of this machine's.
+void NoteCeiling(const absl::StatusOr<double>& calls_per_second, LevelReport& level,
+                 RunReport& report);
 
 }  // namespace opserve::loadtest

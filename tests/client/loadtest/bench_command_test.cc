@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -173,6 +174,50 @@ TEST_F(BenchTest, AStallShowsInAnOpenLoop) {
   EXPECT_GE(level["latency_us"]["max"], 900'000);
   EXPECT_GE(level["latency_us"]["p99"], 600'000) << "a third of the calls were due in the stall";
   EXPECT_NEAR(level["served"].get<double>(), 600, 150) << "all of them were sent";
+}
+
+// The server hears nothing of it: TotalsAreThoseOfTheServer would count it.
+TEST_F(BenchTest, ItsOwnCeilingIsMeasured) {
+  for (const std::string mode : {"unary", "batch", "shared"}) {
+    const json report = Report(Words{"L1Loss", "--shape", "8", "--mode", mode, "--batch", "5",
+                                     "--concurrency", "1,4", "--connections", "2"} +
+                               kShort);
+    const json& ceiling = report["ceiling"];
+    ASSERT_TRUE(ceiling.is_object()) << mode << report["levels"];
+    EXPECT_GT(ceiling["calls_per_second"], 0) << mode;
+    EXPECT_EQ(ceiling["near"], ceiling["share"] >= 0.8) << mode;
+    double most = 0;
+    for (const json& level : report["levels"])
+      most = std::max(most, level["calls_per_second"].get<double>());
+    EXPECT_NEAR(ceiling["share"].get<double>(),
+                most / ceiling["calls_per_second"].get<double>(), 1e-6);
+  }
+}
+
+// Of the mix each entry has an answer of its own.
+TEST_F(BenchTest, TheCeilingIsThatOfTheWholeMix) {
+  const std::string file = Write("mix.yaml", R"yaml(
+concurrency: 4
+warm-up: 50ms
+duration: 300ms
+check: 1
+operators:
+  - {op: L1Loss, shape: 16}
+  - {op: Relu, shape: 16}
+)yaml");
+  const json report = Report({"--scenario", file});
+  EXPECT_EQ(report["levels"][0]["failed"], 0) << report["levels"][0]["failures"];
+  EXPECT_TRUE(report["ceiling"].is_object()) << report["levels"][0]["warnings"];
+}
+
+TEST_F(BenchTest, TheCeilingIsMeasuredWhereItMayHaveBeenReached) {
+  const auto has_ceiling = [](const Words& words) {
+    return Report(Words{"L1Loss", "--shape", "8"} + kShort + words).contains("ceiling");
+  };
+  EXPECT_FALSE(has_ceiling({"--concurrency", "2", "--no-ceiling"}));
+  EXPECT_FALSE(has_ceiling({"--rate", "50", "--arrivals", "even"})) << "it kept its rate";
+  EXPECT_TRUE(has_ceiling({"--rate", "200000", "--max-outstanding", "4"})) << "it did not";
+  EXPECT_FALSE(has_ceiling({"--concurrency", "2", "--mode", "session"})) << "there is none";
 }
 
 TEST_F(BenchTest, CtrlCEndsALoadAndReports) {

@@ -66,6 +66,54 @@ TEST(ReportTest, JsonReadsBack) {
   EXPECT_EQ(in_buckets, 100);
 }
 
+TEST(CeilingTest, IsAskedForWhereTheLoadMayHaveBeenLimited) {
+  RunReport run = SampleRun();
+  LevelReport* limited = FindLimitedLevel(run);
+  ASSERT_NE(limited, nullptr);
+  run.levels[1].calls_per_second *= 2;
+  EXPECT_EQ(FindLimitedLevel(run), &run.levels[1]) << "the most calls a second";
+  for (LevelReport& level : run.levels) {
+    level.is_open = true;
+    level.load = level.calls_per_second;
+  }
+  EXPECT_EQ(FindLimitedLevel(run), nullptr) << "open loops that kept their rates";
+  run.levels[0].load *= 1.2;
+  EXPECT_EQ(FindLimitedLevel(run), &run.levels[0]) << "one that fell behind";
+  run.levels[0].served_calls = 0;
+  run.levels[1].unsent_calls = 1;
+  EXPECT_EQ(FindLimitedLevel(run), &run.levels[1]) << "one that could not send all";
+}
+
+TEST(CeilingTest, IsToldWhereItIsNear) {
+  RunReport run = SampleRun();  // 100 calls a second
+  NoteCeiling(126, run.levels[0], run);
+  EXPECT_EQ(run.levels[0].warnings.size(), 0U);
+  const json far = json::parse(ReportJson(run), nullptr, false)["ceiling"];
+  EXPECT_EQ(far["calls_per_second"], 126);
+  EXPECT_EQ(far["near"], false);
+  NoteCeiling(125, run.levels[0], run);
+  const json near = json::parse(ReportJson(run), nullptr, false)["ceiling"];
+  EXPECT_EQ(near["level"], "1");
+  EXPECT_EQ(near["share"], 0.8);
+  EXPECT_EQ(near["near"], true);
+  const std::string table = ReportTable(run);
+  EXPECT_NE(table.find("1: this program reaches only 125 calls/s against a server that does"),
+            std::string::npos)
+      << table;
+}
+
+TEST(CeilingTest, OneThatIsNotKnownIsSaidUnlessThereCanBeNone) {
+  RunReport run = SampleRun();
+  NoteCeiling(absl::UnimplementedError("of sessions"), run.levels[0], run);
+  NoteCeiling(absl::CancelledError("Ctrl-C"), run.levels[0], run);
+  EXPECT_EQ(run.levels[0].warnings.size(), 0U);
+  NoteCeiling(absl::UnavailableError("no port"), run.levels[0], run);
+  ASSERT_EQ(run.levels[0].warnings.size(), 1U);
+  EXPECT_EQ(run.levels[0].warnings[0], "what this program can do itself is not known: no port");
+  EXPECT_FALSE(run.ceiling.has_value());
+  EXPECT_FALSE(json::parse(ReportJson(run), nullptr, false).contains("ceiling"));
+}
+
 TEST(ReportTest, CsvHasALineALevel) {
   const std::string csv = ReportCsv(SampleRun());
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 3);
