@@ -30,8 +30,8 @@ struct Exemplar {
 // By histogram, the method or operator that it is of, and the bucket.
 using ExemplarMap = std::map<std::tuple<TimedPart, std::string_view, size_t>, Exemplar>;
 
-// Keeps the latest traced call of each bucket. Thread-safe. Takes up to 150 bytes for each bucket of
-// each method and operator.
+// Keeps the latest traced call of each bucket. Thread-safe. Takes up to 150 bytes for each bucket
+// of each method and operator.
 class Exemplars {
  public:
   // A call costs a look at its metadata. Of the calls that end in one bucket so many are looked at

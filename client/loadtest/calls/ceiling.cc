@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/loadtest/calls/session_echo.h"
+#include "client/loadtest/calls/session_lane.h"
 #include "client/loadtest/load/measure.h"
 #include "client/loadtest/transport/echo_server.h"
 #include "core/base/status_macros.h"
@@ -39,20 +41,25 @@ EchoServer::Socket SocketOf(const std::vector<std::string>& targets) {
   return all_unix ? EchoServer::Socket::kUnix : EchoServer::Socket::kTcp;
 }
 
-absl::StatusOr<std::unique_ptr<EchoServer>> StartEcho(const PreparedLoad& load) {
-  if (load.options().mode == Mode::kSession)
-    return absl::UnimplementedError("sessions are not echoed");
-  std::vector<std::string> answers;
+absl::StatusOr<EchoServer::Answers> AnswersOf(const PreparedLoad& load) {
+  EchoServer::Answers answers;
+  if (load.options().mode == Mode::kSession) {
+    const auto echo = std::make_shared<SessionEcho>(load.expected(),
+                                                    std::unique_ptr<Mix>(new Mix(load.MakeMix())));
+    answers.stream_method = kSessionMethod;
+    answers.stream = [echo](std::string_view message) { return echo->Answer(message); };
+  }
   for (size_t i = 0; i < load.tasks().size(); ++i) {
     const std::string* answer = load.tasks()[i]->first_answer();
     if (answer == nullptr)
       return absl::FailedPreconditionError(absl::StrCat("no answer to ", load.works()[i].name));
-    answers.push_back(*answer);
+    answers.unary.push_back(*answer);
   }
-  return EchoServer::Start(std::move(answers), SocketOf(load.options().targets));
+  return answers;
 }
 
-absl::StatusOr<Lanes> ConnectTo(const EchoServer& server, const PreparedLoad& load) {
+absl::StatusOr<Lanes> ConnectTo(const EchoServer& server, const PreparedLoad& load,
+                                absl::Duration lifetime, Sampling& none) {
   UnaryTasks tasks;
   for (size_t i = 0; i < load.tasks().size(); ++i)
     tasks.push_back(std::make_shared<EchoTask>(load.tasks()[i], EchoServer::MethodOf(i)));
@@ -64,7 +71,10 @@ absl::StatusOr<Lanes> ConnectTo(const EchoServer& server, const PreparedLoad& lo
   for (size_t i = 0; i < static_cast<size_t>(options.connections) * options.targets.size(); ++i) {
     OPSERVE_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection,
                              Connect(server.target(), options.patience, connect));
-    lanes.push_back(MakeUnaryLane(std::move(connection), tasks));
+    lanes.push_back(
+        options.mode == Mode::kSession
+            ? MakeSessionLane(std::move(connection), load.works(), load.expected(), none, lifetime)
+            : MakeUnaryLane(std::move(connection), tasks));
   }
   return lanes;
 }
@@ -73,15 +83,20 @@ absl::StatusOr<Lanes> ConnectTo(const EchoServer& server, const PreparedLoad& lo
 
 absl::StatusOr<double> MeasureCeiling(const PreparedLoad& load, const CeilingOptions& options,
                                       const std::atomic<bool>& stop) {
-  OPSERVE_ASSIGN_OR_RETURN(const std::unique_ptr<EchoServer> server, StartEcho(load));
-  OPSERVE_ASSIGN_OR_RETURN(const Lanes lanes, ConnectTo(*server, load));
+  OPSERVE_ASSIGN_OR_RETURN(EchoServer::Answers answers, AnswersOf(load));
+  OPSERVE_ASSIGN_OR_RETURN(const std::unique_ptr<EchoServer> server,
+                           EchoServer::Start(std::move(answers), SocketOf(load.options().targets)));
+  Sampling none(0);
+  constexpr absl::Duration kSpare = absl::Seconds(30);
+  OPSERVE_ASSIGN_OR_RETURN(
+      const Lanes lanes,
+      ConnectTo(*server, load, options.warm_up + options.duration + kSpare, none));
   Mix mix = load.MakeMix();
   const Level level{.name = "ceiling", .in_flight = options.in_flight};
-  Measurement measurement = Measure(lanes, mix, level,
-                                    {.warm_up = options.warm_up,
-                                     .duration = options.duration,
-                                     .window = options.duration},
-                                    [](const Level&, const Window&) {}, stop);
+  Measurement measurement = Measure(
+      lanes, mix, level,
+      {.warm_up = options.warm_up, .duration = options.duration, .window = options.duration},
+      [](const Level&, const Window&) {}, stop);
   if (stop) return absl::CancelledError("it was interrupted");
   measurement.recorder->Merged();
   return measurement.recorder->ServedPerSecond();

@@ -17,8 +17,7 @@ struct CeilingOptions {
 
 // Sends the load's messages, over as many connections, to an EchoServer that answers as the targets
 // did: the calls a second that were served. Once the load has been measured, as it needs an answer
-// of each entry: FAILED_PRECONDITION before, UNIMPLEMENTED for Mode::kSession. Ends early once
-// `stop` is true.
+// of each entry (FAILED_PRECONDITION). CANCELLED once `stop` is true.
 absl::StatusOr<double> MeasureCeiling(const PreparedLoad& load, const CeilingOptions& options,
                                       const std::atomic<bool>& stop);
 

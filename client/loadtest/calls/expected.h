@@ -28,6 +28,8 @@ class Expected {
   absl::Status CheckOutput(size_t index, std::string_view name,
                            std::span<const std::byte> bytes) const;
   size_t outputs() const { return outputs_.size(); }
+  const std::string& name(size_t index) const { return outputs_[index].first; }
+  std::span<const std::byte> bytes(size_t index) const { return outputs_[index].second; }
 
  private:
   std::vector<std::pair<std::string, std::vector<std::byte>>> outputs_;

@@ -46,7 +46,9 @@ class PreparedLoad {
   Mix MakeMix() const;
 
   const std::vector<Work>& works() const { return works_; }
-  // The messages of each work, but of Mode::kSession.
+  // The first answer to each.
+  const std::vector<Expected>& expected() const { return expected_; }
+  // The messages of each, but of Mode::kSession.
   const UnaryTasks& tasks() const { return tasks_; }
   const LoadOptions& options() const { return options_; }
   int64_t calls_made() const { return calls_made_; }  // by Prepare

@@ -18,7 +18,6 @@
 namespace opserve::loadtest {
 namespace {
 
-constexpr const char* kSession = "/opserve.v1.SessionService/Session";
 // Of a message of several commands.
 constexpr size_t kGroupBytes = size_t{64} << 10;
 constexpr uint32_t kGroupEntries = 512;
@@ -51,7 +50,9 @@ class SessionLane final : public Lane, public StreamHandler {
     stream_.reset();  // waits for OnEnd
   }
 
-  void Open(absl::Duration lifetime) { stream_ = connection_->Open(kSession, lifetime, *this); }
+  void Open(absl::Duration lifetime) {
+    stream_ = connection_->Open(kSessionMethod, lifetime, *this);
+  }
 
   void Send(size_t work, absl::Duration timeout, LaneDone done) override {
     Waiting next{work, timeout, std::move(done)};

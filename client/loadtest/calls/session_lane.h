@@ -12,6 +12,8 @@
 
 namespace opserve::loadtest {
 
+inline constexpr const char* kSessionMethod = "/opserve.v1.SessionService/Session";
+
 // Each message of the loop is an Execute command without a stream; those that wait go together. The
 // session lives for `lifetime` at most. `works`, what is expected of each, and `sampling` outlive
 // it.

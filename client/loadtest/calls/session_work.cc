@@ -2,36 +2,14 @@
 
 #include <span>
 
-#include "google/protobuf/io/coded_stream.h"
+#include "client/loadtest/calls/wire_fields.h"
 #include "opserve/v1/session.pb.h"
 
 namespace opserve::loadtest {
 namespace {
 
-using google::protobuf::io::CodedOutputStream;
-
 // Inputs of at most so many bytes are copied into messages of several commands.
 constexpr size_t kMaxCopiedBytes = 16 << 10;
-
-void AppendVarintField(int number, uint64_t value, std::string& bytes) {
-  uint8_t field[20];
-  uint8_t* end = CodedOutputStream::WriteTagToArray(static_cast<uint32_t>(number) << 3, field);
-  end = CodedOutputStream::WriteVarint64ToArray(value, end);
-  bytes.append(reinterpret_cast<const char*>(field), static_cast<size_t>(end - field));
-}
-
-// The tag and the length of a field of bytes.
-void AppendFieldStart(int number, size_t length, std::string& bytes) {
-  uint8_t start[20];
-  uint8_t* end = CodedOutputStream::WriteTagToArray(static_cast<uint32_t>(number) << 3 | 2, start);
-  end = CodedOutputStream::WriteVarint64ToArray(length, end);
-  bytes.append(reinterpret_cast<const char*>(start), static_cast<size_t>(end - start));
-}
-
-void AppendField(int number, std::string_view content, std::string& bytes) {
-  AppendFieldStart(number, content.size(), bytes);
-  bytes.append(content);
-}
 
 std::string_view TextOf(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

@@ -111,8 +111,8 @@ LevelReport MakeLevelReport(Measurement& measurement, const std::vector<std::str
 // open ones that fell behind. nullptr where there is none.
 LevelReport* FindLimitedLevel(RunReport& report);
 
-// Notes what this program reaches, or why that is not known, of a level that FindLimitedLevel found;
-// with a warning where that is near, or not known for a reason of this machine's.
+// Notes what this program reaches, of a level that FindLimitedLevel found: with a warning where the
+// level is near that, or where it is not known. Nothing of a CANCELLED one.
 void NoteCeiling(const absl::StatusOr<double>& calls_per_second, LevelReport& level,
                  RunReport& report);
 

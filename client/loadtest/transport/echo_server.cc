@@ -7,6 +7,10 @@
 #include <utility>
 
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/codegen/server_callback_handlers.h>
+#include <grpcpp/impl/rpc_service_method.h>
+#include <grpcpp/impl/service_type.h>
+#include <grpcpp/support/byte_buffer.h>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
@@ -16,31 +20,73 @@ namespace {
 
 using grpc::ByteBuffer;
 
+using StreamAnswer = std::function<std::string(std::string_view message)>;
+
+// One message after the other.
+class EchoStream final : public grpc::ServerBidiReactor<ByteBuffer, ByteBuffer> {
+ public:
+  explicit EchoStream(const StreamAnswer& answer) : answer_(answer) { StartRead(&in_); }
+
+ private:
+  void OnReadDone(bool ok) override {
+    grpc::Slice message;
+    if (!ok || !in_.DumpToSingleSlice(&message).ok()) return Finish(grpc::Status::OK);
+    in_.Clear();
+    const grpc::Slice bytes(
+        answer_({reinterpret_cast<const char*>(message.begin()), message.size()}));
+    out_ = ByteBuffer(&bytes, 1);
+    StartWrite(&out_);
+  }
+  void OnWriteDone(bool ok) override {
+    if (!ok) return Finish(grpc::Status::OK);
+    StartRead(&in_);
+  }
+  void OnDone() override { delete this; }
+
+  const StreamAnswer& answer_;
+  ByteBuffer in_;
+  ByteBuffer out_;
+};
+
 class EchoService final : public grpc::Service {
  public:
-  explicit EchoService(std::vector<std::string> answers) : answers_(std::move(answers)) {
+  explicit EchoService(EchoServer::Answers answers) : answers_(std::move(answers)) {
     // gRPC keeps pointers to the names.
-    for (size_t i = 0; i < answers_.size(); ++i) names_.push_back(EchoServer::MethodOf(i));
-    for (size_t i = 0; i < answers_.size(); ++i) {
-      const std::string& answer = answers_[i];
-      const grpc::Slice bytes(answer.data(), answer.size(), grpc::Slice::STATIC_SLICE);
-      AddMethod(new grpc::internal::RpcServiceMethod(
-          names_[i].c_str(), grpc::internal::RpcMethod::NORMAL_RPC, nullptr));
-      const auto start = [bytes](grpc::CallbackServerContext* context,
-                                 const ByteBuffer* /*request*/, ByteBuffer* response) {
-        *response = ByteBuffer(&bytes, 1);
-        grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-        reactor->Finish(grpc::Status::OK);
-        return reactor;
-      };
-      MarkMethodRawCallback(
-          static_cast<int>(i),
-          new grpc::internal::CallbackUnaryHandler<ByteBuffer, ByteBuffer>(start));
-    }
+    for (size_t i = 0; i < answers_.unary.size(); ++i) names_.push_back(EchoServer::MethodOf(i));
+    for (size_t i = 0; i < answers_.unary.size(); ++i) AddUnary(i);
+    if (!answers_.stream_method.empty()) AddStream();
   }
 
  private:
-  const std::vector<std::string> answers_;
+  using RpcMethod = grpc::internal::RpcMethod;
+
+  void AddUnary(size_t index) {
+    const std::string& answer = answers_.unary[index];
+    const grpc::Slice bytes(answer.data(), answer.size(), grpc::Slice::STATIC_SLICE);
+    const auto start = [bytes](grpc::CallbackServerContext* context, const ByteBuffer* /*request*/,
+                               ByteBuffer* response) {
+      *response = ByteBuffer(&bytes, 1);
+      grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+      reactor->Finish(grpc::Status::OK);
+      return reactor;
+    };
+    AddMethod(new grpc::internal::RpcServiceMethod(names_[index].c_str(), RpcMethod::NORMAL_RPC,
+                                                   nullptr));
+    MarkMethodRawCallback(static_cast<int>(index),
+                          new grpc::internal::CallbackUnaryHandler<ByteBuffer, ByteBuffer>(start));
+  }
+
+  void AddStream() {
+    const auto start = [this](grpc::CallbackServerContext* /*context*/) {
+      return new EchoStream(answers_.stream);
+    };
+    AddMethod(new grpc::internal::RpcServiceMethod(answers_.stream_method.c_str(),
+                                                   RpcMethod::BIDI_STREAMING, nullptr));
+    MarkMethodRawCallback(static_cast<int>(answers_.unary.size()),
+                          new grpc::internal::CallbackBidiHandler<ByteBuffer, ByteBuffer>(start));
+  }
+
+  const EchoServer::Answers answers_;
   std::vector<std::string> names_;
 };
 
@@ -57,7 +103,8 @@ class OwnFolder {
 
   absl::Status Make() {
     std::error_code error;
-    std::string path = (std::filesystem::temp_directory_path(error) / "opserve-bench-XXXXXX").string();
+    std::string path =
+        (std::filesystem::temp_directory_path(error) / "opserve-bench-XXXXXX").string();
     if (error || ::mkdtemp(path.data()) == nullptr)
       return absl::UnavailableError(absl::StrCat("cannot make the folder ", path));
     path_ = path;
@@ -71,7 +118,7 @@ class OwnFolder {
 
 class GrpcEchoServer final : public EchoServer {
  public:
-  explicit GrpcEchoServer(std::vector<std::string> answers) : service_(std::move(answers)) {}
+  explicit GrpcEchoServer(Answers answers) : service_(std::move(answers)) {}
   ~GrpcEchoServer() override {
     if (server_ == nullptr) return;
     server_->Shutdown(std::chrono::system_clock::now());
@@ -107,8 +154,7 @@ class GrpcEchoServer final : public EchoServer {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<EchoServer>> EchoServer::Start(std::vector<std::string> answers,
-                                                              Socket socket) {
+absl::StatusOr<std::unique_ptr<EchoServer>> EchoServer::Start(Answers answers, Socket socket) {
   auto server = std::make_unique<GrpcEchoServer>(std::move(answers));
   OPSERVE_RETURN_IF_ERROR(server->Listen(socket));
   return server;

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,10 +18,15 @@ class EchoServer {
  public:
   enum class Socket : uint8_t { kTcp, kUnix };
 
-  // Answers each call of MethodOf(i) with answers[i], whatever the request is. Listens on
-  // 127.0.0.1, or in a folder that only this user can enter.
-  static absl::StatusOr<std::unique_ptr<EchoServer>> Start(std::vector<std::string> answers,
-                                                           Socket socket);
+  struct Answers {
+    std::vector<std::string> unary;  // to each call of MethodOf(i), whatever the request is
+    // Of a method of streams: to each message, from any thread.
+    std::string stream_method;
+    std::function<std::string(std::string_view message)> stream;
+  };
+
+  // Listens on 127.0.0.1, or in a folder that only this user can enter.
+  static absl::StatusOr<std::unique_ptr<EchoServer>> Start(Answers answers, Socket socket);
   virtual ~EchoServer() = default;
 
   static std::string MethodOf(size_t answer);

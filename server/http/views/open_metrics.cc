@@ -90,9 +90,8 @@ void AppendHistogram(const std::string& name, const ClientMetric& series, std::s
   const ClientMetric::Histogram& histogram = series.histogram;
   for (size_t i = 0; i < histogram.bucket.size(); ++i) {
     const ClientMetric::Bucket& bucket = histogram.bucket[i];
-    absl::StrAppend(&text, name, "_bucket",
-                    LabelsText(series.label, BoundText(bucket.upper_bound)), " ",
-                    bucket.cumulative_count);
+    absl::StrAppend(&text, name, "_bucket", LabelsText(series.label, BoundText(bucket.upper_bound)),
+                    " ", bucket.cumulative_count);
     if (const Exemplar* exemplar = exemplar_of(series, i)) text.append(ExemplarText(*exemplar));
     text.append("\n");
   }
@@ -151,9 +150,9 @@ void AppendOpenMetrics(const MetricFamily& family, std::string& text, ExemplarOf
     if (family.type == MetricType::Histogram) {
       AppendHistogram(family.name, series, text, exemplar_of);
     } else {
-      AppendSample(
-          family.name, LabelsText(series.label, ""),
-          family.type == MetricType::Counter ? series.counter.value : series.gauge.value, text);
+      AppendSample(family.name, LabelsText(series.label, ""),
+                   family.type == MetricType::Counter ? series.counter.value : series.gauge.value,
+                   text);
     }
   }
 }

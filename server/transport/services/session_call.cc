@@ -60,11 +60,11 @@ SessionCall::SessionCall(Engine& engine, const SessionServiceOptions& options, S
       options_(options),
       owner_(std::move(owner)),
       context_(context),
-      flow_(std::make_shared<Flow>(
-          options.limits.window_bytes,
-          std::make_shared<SessionMemory>(options.host_memory, owner_.client,
-                                          options.limits.host_memory_bytes),
-          *options.counters)),
+      flow_(
+          std::make_shared<Flow>(options.limits.window_bytes,
+                                 std::make_shared<SessionMemory>(options.host_memory, owner_.client,
+                                                                 options.limits.host_memory_bytes),
+                                 *options.counters)),
       session_(engine, *options.plans, *options.open_streams, *options.clock, options.limits,
                flow_),
       record_(RecordOf(kSessionMethod, context)),

@@ -116,11 +116,10 @@ SessionHarness::SessionHarness(Engine& engine, const server::SessionLimits& limi
       open_streams_(engine),
       bell_(std::make_shared<Bell>()),
       host_memory_(std::make_shared<server::HostMemory>(kHostBytes, 1, clock)),
-      flow_(std::make_shared<server::Flow>(
-          limits.window_bytes,
-          std::make_shared<server::SessionMemory>(host_memory_, ClientId(1),
-                                                  limits.host_memory_bytes),
-          counters_)),
+      flow_(std::make_shared<server::Flow>(limits.window_bytes,
+                                           std::make_shared<server::SessionMemory>(
+                                               host_memory_, ClientId(1), limits.host_memory_bytes),
+                                           counters_)),
       session_(
           std::make_unique<server::Session>(engine, plans_, open_streams_, clock, limits, flow_)) {
   using Wake = absl::AnyInvocable<void() const>;
