@@ -40,7 +40,7 @@ MAY_INCLUDE = {
     "server/shared_memory": ["core/base", "proto", "server/codec"],
     "server/calls": BELOW_SERVER
     + ["proto", "server/codec", "server/counters", "server/open_inference", "server/shared_memory"],
-    "server/session": BELOW_SERVER + ["proto", "server/calls", "server/codec"],
+    "server/session": BELOW_SERVER + ["proto", "server/calls", "server/codec", "server/counters"],
     "server/rest": BELOW_SERVER + ["proto", "server/calls", "server/codec", "server/open_inference"],
     "server/transport/messages": ["core/base", "server/codec", "server/session"],
     "server/transport/unary": BELOW_SERVER

@@ -27,7 +27,7 @@ import running_server  # noqa: E402
 ALERTS = ROOT / "deploy" / "dashboards" / "alerts.yml"
 DASHBOARD = ROOT / "deploy" / "dashboards" / "opserve.json"
 SKIPPED = 77
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 TRACE_ID, SPAN_ID = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 # Prometheus's own.
 NOT_OURS = {"up"}
