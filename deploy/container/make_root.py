@@ -5,7 +5,7 @@ Usage: make_root.py INSTALLED FOLDER
 
 INSTALLED  what `cmake --install build/release --prefix INSTALLED --component runtime --strip` made
 FOLDER     becomes the root: the two programs, the shared libraries that they load, certificates of public authorities,
-           a user without rights, the licences of all that, and a list of it (SBOM). No shell, no other program.
+           an unprivileged user, the licences of all parts, and a list of them (SBOM). No shell, no other program.
 
 The list is /usr/share/opserve/sbom.spdx.json (SPDX 2.3); scanners find the same packages in /var/lib/dpkg/status.d.
 """
