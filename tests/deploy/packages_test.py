@@ -3,11 +3,9 @@
 Usage: packages_test.py BUILD      a build folder that has all that is installed (scripts/test --all: build/release)
 
 Equal bytes both times, lintian without errors, files where Debian wants them, and a server out of its package that
-answers the command out of its own. With OPSERVE_PACKAGES_ROOT=debootstrap, as root and with the network, also:
-installed with apt into a fresh Debian, upgraded, removed and purged there.
+answers the command out of its own. packages_debian_test.py installs them.
 """
 
-import contextlib
 import hashlib
 import os
 import pathlib
@@ -216,88 +214,6 @@ def check_acl(root, work):
             expect(printed == ACL_PRINTED, f"OPSERVE_TARGET={target}: want {ACL_PRINTED!r}, got {printed!r}")
 
 
-# ---- in a Debian of its own
-
-
-def in_root(root, *command, **options):
-    return run(
-        "chroot",
-        root,
-        "/usr/bin/env",
-        "-i",
-        "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
-        "DEBIAN_FRONTEND=noninteractive",
-        "LC_ALL=C",
-        *command,
-        **options,
-    )
-
-
-@contextlib.contextmanager
-def debian():
-    if os.geteuid() != 0 or not shutil.which("debootstrap"):
-        toolchains.lacking("debootstrap, or root to run it")
-    with tempfile.TemporaryDirectory(prefix="opserve-debian-") as folder:
-        root = pathlib.Path(folder)
-        run("debootstrap", "--variant=minbase", "bookworm", root, timeout=900)
-        if pathlib.Path("/etc/apt/apt.conf.d").is_dir():  # proxies and such of this machine
-            shutil.copytree("/etc/apt/apt.conf.d", root / "etc/apt/apt.conf.d", dirs_exist_ok=True)
-        yield root
-
-
-def apt(root, *arguments):
-    return in_root(root, "apt-get", "--yes", "--no-install-recommends", *arguments, timeout=600)
-
-
-def check_installed(root):
-    expect("opserve" in in_root(root, "getent", "passwd", "opserve"), "the service's user was not made")
-    wants = root / "etc/systemd/system/multi-user.target.wants/opserve.service"
-    expect(wants.is_symlink(), "the service is not enabled")
-    answer = in_root(
-        root,
-        "sh",
-        "-c",
-        (
-            "opserve-server --listen unix:/tmp/grpc --port-file /tmp/address & server=$!; "
-            "while ! [ -e /tmp/address ]; do sleep 0.05; kill -0 $server; done; "
-            "opserve info --target unix:/tmp/grpc; kill $server; wait $server"
-        ),
-    )
-    expect("version" in answer, f"want the server to tell its version, got:\n{answer}")
-    compiled = in_root(root, "ls", "/usr/include/opserve/client.h")
-    expect("client.h" in compiled, compiled)
-
-
-def check_debian(packages):
-    """A life: installed, the administrator's changes kept in an upgrade, removed, purged."""
-    with debian() as root:
-        for package in packages.values():
-            shutil.copy(package, root / "tmp")
-        files = [f"/tmp/{package.name}" for package in packages.values()]
-        apt(root, "update")
-        apt(root, "install", *files)
-        check_installed(root)
-        conffile = root / "etc/default/opserve"
-        with open(conffile, "a", encoding="utf-8") as file:
-            file.write("# kept\n")
-        apt(root, "install", "--reinstall", "-o", "Dpkg::Options::=--force-confold", *files)
-        expect("# kept" in conffile.read_text(encoding="utf-8"), "an upgrade overwrote /etc/default/opserve")
-        apt(root, "remove", "opserve-server")
-        expect(
-            conffile.exists() and not (root / "usr/bin/opserve-server").exists(),
-            "remove: want the conffile left, and no program",
-        )
-        apt(root, "purge", "opserve-server")
-        left = [
-            str(path)
-            for folder in ("etc", "var/lib/systemd")
-            for path in (root / folder).rglob("*opserve*")
-            if "apt" not in path.parts and "group" not in path.name
-        ]
-        expect(not left, f"purge left {left}")
-        print("installed, upgraded, removed and purged in a fresh Debian")
-
-
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     for tool in ("dpkg-deb", "cpack", "dpkg-shlibdeps", "lintian"):
@@ -316,10 +232,6 @@ def main():
         check_acl(root, work)
         for name, package in packages.items():
             print(f"{name}: {package.stat().st_size / 1e6:.1f} MB")
-        if os.environ.get("OPSERVE_PACKAGES_ROOT") == "debootstrap":
-            check_debian(packages)
-        else:
-            print("not tried, as it takes minutes: a fresh Debian (OPSERVE_PACKAGES_ROOT=debootstrap)")
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ NOT_FOLLOWED = {
     ("deploy/README.md", "kubectl"): "needs a cluster; tests/deploy holds the files to Kubernetes' definitions",
     ("deploy/README.md", "systemctl"): "would install a service; tests/deploy/systemd_test.py holds the unit",
     ("deploy/README.md", "everyone"): "needs an engine; tests/container tries the profile of system calls",
-    ("docs/packages.md", "everyone"): "installs packages; tests/deploy/packages_test.py does that in a fresh Debian",
+    ("docs/packages.md", "everyone"): "installs packages; tests/deploy/packages_debian_test.py does that in a fresh Debian",
     ("docs/packages.md", "systemctl"): "needs systemd; tests/deploy/systemd_test.py holds the unit",
     ("deploy/proxy/README.md", "haproxy"): "writes below /etc; tests/deploy starts the configuration",
 }
