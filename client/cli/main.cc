@@ -9,6 +9,7 @@
 #include "client/cli/files/files.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/report.h"
+#include "client/cli/tutorial/tutorial.h"
 #include "core/base/standard_files.h"
 #include "google/protobuf/stubs/logging.h"
 
@@ -32,7 +33,8 @@ int Main(int argc, const char* const* argv) {
   if (const auto* mistake = std::get_if<Mistake>(&parsed))
     return Report(mistake->status, mistake->format);
   const auto& arguments = std::get<Arguments>(parsed);
-  return Report(RunCommand(arguments), arguments.format);
+  const bool is_tutorial = arguments.command == Command::kTutorial;
+  return Report(is_tutorial ? RunTutorial(arguments) : RunCommand(arguments), arguments.format);
 }
 
 }  // namespace

@@ -85,7 +85,8 @@ MAY_INCLUDE = {
     + ["client/cli/files", "client/cli/formats", "client/cli/output", "client/cpp/include", "client/cpp/values"]
     + ["client/loadtest/calls", "client/loadtest/figures", "client/loadtest/load", "client/loadtest/report"]
     + ["client/loadtest/scenario"],
-    "client/cli": ["core/base", "client/cli/commands", "client/cli/files", "client/cli/output"],
+    "client/cli/tutorial": ["core/base", "client/cli/commands", "client/cli/files", "client/cli/output"],
+    "client/cli": ["core/base", "client/cli/commands", "client/cli/files", "client/cli/output", "client/cli/tutorial"],
     "client/loadtest/figures": ["core/base"],
     "client/loadtest/transport": ["core/base", "client/cpp/include", "client/cpp/transport", "client/cpp/wire"],
     "client/loadtest/load": ["core/base", "client/loadtest/figures"],

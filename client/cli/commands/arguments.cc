@@ -90,7 +90,7 @@ std::string Explain(const CLI::App& app, const CLI::ParseError& error) {
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     commands.push_back(command->get_name());
   if (words.empty())
-    return absl::StrCat("want a command: ", absl::StrJoin(commands, ", "), "; see opserve --help");
+    return absl::StrCat("want a command: ", absl::StrJoin(commands, ", "), "; see opserve --help, or try opserve tutorial");
   return Unexpected("command", words.front(), commands);
 }
 

@@ -23,13 +23,15 @@ enum class Command : uint8_t {
   kShow,
   kStats,
   kBench,
-  kCompletion
+  kCompletion,
+  kTutorial
 };
 enum class OutputFormat : uint8_t { kText, kJson };
 enum class Route : uint8_t { kOneMessage, kSession };
 enum class Elements : uint8_t { kShortened, kAll };
 enum class Report : uint8_t { kOutputs, kExecutionToo };
 enum class Drawing : uint8_t { kNone, kDot };
+enum class Asking : uint8_t { kAsk, kGoOnByItself };
 
 // "name=text".
 struct NamedText {
@@ -71,9 +73,10 @@ struct Arguments {
   Elements elements = Elements::kShortened;
   Route route = Route::kOneMessage;
   Report report = Report::kOutputs;
-  absl::Duration watch;      // stats: time between looks; zero = one look
-  int64_t count = 0;         // stats: looks; 0 = until interrupted
-  bool all_methods = false;  // stats: also those that were never called
+  absl::Duration watch;          // stats: time between looks; zero = one look
+  int64_t count = 0;             // stats: looks; 0 = until interrupted
+  bool all_methods = false;      // stats: also those that were never called
+  Asking asking = Asking::kAsk;  // tutorial
   BenchArguments bench;
 };
 

@@ -13,7 +13,7 @@ Exit status:
   3  the server cannot be reached, or --timeout passed
 
 Errors are one line on standard error (a JSON object with --json).
-`opserve ops NAME` describes an operator, `opserve COMMAND --help` a command.)";
+`opserve ops NAME` describes an operator, `opserve COMMAND --help` a command, and `opserve tutorial` shows them at work.)";
 
 constexpr char kValues[] = R"(
 VALUE is one of
@@ -57,6 +57,11 @@ Names of operators, inputs, attributes and devices are those of the server that 
   bash   source <(opserve completion bash)              in ~/.bashrc
   zsh    source <(opserve completion zsh)               in ~/.zshrc, behind compinit
   fish   opserve completion fish | source               in ~/.config/fish/config.fish)";
+
+constexpr char kTutorialFooter[] = R"(
+Shows each command and what it is for; Enter runs the command, q ends the tutorial. The server is opserve-server, from
+the folder of this program or from PATH, on a unix socket in a folder for temporary files. Both are gone at the end.
+With --target the tutorial uses the server that you name.)";
 
 constexpr double kShortestWatchSeconds = 0.01;
 constexpr double kLongestWatchSeconds = 86400;
@@ -194,6 +199,21 @@ void AddStats(CLI::App& command, CommandWords& words) {
   command.footer("\nWith --watch, --timeout bounds each look; --json prints an object a line.");
 }
 
+void AddCompletion(CLI::App& command, CommandWords& words) {
+  command.add_option("SHELL", words.arguments.shell, "bash, zsh or fish")
+      ->type_name("")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  command.footer(kCompletionFooter);
+}
+
+void AddTutorial(CLI::App& command, CommandWords& words) {
+  command.add_flag_callback(
+      "-y,--yes", [&words] { words.arguments.asking = Asking::kGoOnByItself; },
+      "run all commands without waiting for Enter");
+  command.footer(kTutorialFooter);
+}
+
 void AddCommands(CLI::App& app, CommandWords& words) {
   const auto add = [&](const char* name, const char* help, Command command) {
     CLI::App* added = app.add_subcommand(name, help)->fallthrough();
@@ -225,13 +245,12 @@ void AddCommands(CLI::App& app, CommandWords& words) {
   CLI::App* bench = add("bench", "Load a server and report how it does", Command::kBench);
   AddCallOptions(*bench, words);
   AddBenchFlags(*bench, words.arguments.bench);
-  CLI::App* completion = add("completion", "Print what lets a shell complete this command's words",
-                             Command::kCompletion);
-  completion->add_option("SHELL", words.arguments.shell, "bash, zsh or fish")
-      ->type_name("")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  completion->footer(kCompletionFooter);
+  AddCompletion(*add("completion", "Print what lets a shell complete this command's words",
+                     Command::kCompletion),
+                words);
+  AddTutorial(*add("tutorial", "Show the commands at work, step by step",
+                   Command::kTutorial),
+              words);
   app.require_subcommand(1);
 }
 

@@ -115,6 +115,7 @@ absl::Status RunRemotely(const Arguments& arguments) {
       return Stats(arguments, remote.client());
     case Command::kBench:
     case Command::kCompletion:
+    case Command::kTutorial:
       break;
   }
   return absl::InternalError("unknown command");

@@ -22,8 +22,8 @@ class Remote {
   std::string traceparent_;
 };
 
-// Does what `arguments` say; the result is on standard output. Errors are those that ExitCodeOf
-// knows.
+// Does what `arguments` say, of all commands but `tutorial`, which is made of them; the result is
+// on standard output. Errors are those that ExitCodeOf knows.
 absl::Status RunCommand(const Arguments& arguments);
 
 // `plan` and `run`.
