@@ -6,16 +6,16 @@
 set(OPSERVE_DEB_MAINTAINER "opserve maintainers <opserve@example.org>" CACHE STRING "Who makes these packages: Name <address>")
 set(debian_dir ${PROJECT_SOURCE_DIR}/deploy/debian)
 
-# A file of deploy/debian as the package holds it: by gzip, without the time.
-function(opserve_debian_changelog)
+# opserve_debian_gzip(FILE NAME): the file as packages hold it, package/NAME of the build: by gzip, without the time.
+function(opserve_debian_gzip file name)
   find_program(OPSERVE_GZIP gzip)
   if(NOT OPSERVE_GZIP)
     return()
   endif()
-  execute_process(COMMAND ${OPSERVE_GZIP} -9 -n -c ${debian_dir}/changelog
-    OUTPUT_FILE ${PROJECT_BINARY_DIR}/package/changelog.Debian.gz
+  execute_process(COMMAND ${OPSERVE_GZIP} -9 -n -c ${file}
+    OUTPUT_FILE ${PROJECT_BINARY_DIR}/package/${name}
     COMMAND_ERROR_IS_FATAL ANY)
-  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${debian_dir}/changelog)
+  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
 endfunction()
 
 # opserve_debian_package(GROUP NAME COMPONENTS component... DEPENDS package... DESCRIPTION text...)
@@ -51,6 +51,15 @@ install(DIRECTORY deploy DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT deb-doc E
   PATTERN container EXCLUDE)
 install(FILES CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT deb-doc EXCLUDE_FROM_ALL)
 
+# install_manual(PAGE SECTION COMPONENT)
+function(install_manual page section component)
+  opserve_debian_gzip(${PROJECT_SOURCE_DIR}/docs/man/${page}.${section} ${page}.${section}.gz)
+  install(FILES ${PROJECT_BINARY_DIR}/package/${page}.${section}.gz
+    DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section} COMPONENT ${component} EXCLUDE_FROM_ALL)
+endfunction()
+install_manual(opserve-server 8 deb-server)
+install_manual(opserve 1 deb-client)
+
 file(READ deploy/systemd/opserve.service unit)
 string(REPLACE /usr/local/bin/ /usr/bin/ unit "${unit}")
 file(CONFIGURE OUTPUT package/opserve.service CONTENT "${unit}" @ONLY)
@@ -60,7 +69,7 @@ install(FILES ${PROJECT_BINARY_DIR}/package/opserve.service
 install(FILES ${debian_dir}/opserve.default
   DESTINATION /etc/default RENAME opserve COMPONENT deb-server EXCLUDE_FROM_ALL)
 
-opserve_debian_changelog()
+opserve_debian_gzip(${debian_dir}/changelog changelog.Debian.gz)
 set(CPACK_COMPONENTS_ALL)
 opserve_debian_package(server opserve-server
   DEPENDS adduser "init-system-helpers (>= 1.54~)"

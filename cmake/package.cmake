@@ -1,5 +1,5 @@
 # What `cmake --install build/<preset>` puts where, below --prefix. Components:
-#   runtime        bin/opserve-server, bin/opserve and its scenarios, the licence
+#   runtime        bin/opserve-server, bin/opserve and its scenarios, their manual pages, the licence
 #   development    the C++ client: headers, static libraries, find_package(opserve), opserve-client.pc; the .proto files
 #   documentation  the pages and the sample of the C++ client
 # and acl, the C interface: package_acl.cmake.
@@ -16,6 +16,8 @@ install(DIRECTORY client/loadtest/scenarios
   DESTINATION ${CMAKE_INSTALL_DATADIR}/opserve
   COMPONENT runtime
   FILES_MATCHING PATTERN *.yaml)
+install(FILES docs/man/opserve.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime)
+install(FILES docs/man/opserve-server.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8 COMPONENT runtime)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 
 # The public headers of the client, and those of core that they include, by paths from the repository's root: in a folder of

@@ -32,8 +32,17 @@ PACKAGES = [
 ]
 # Of each package, files that it must hold.
 WANTED = {
-    "opserve-server": ["usr/bin/opserve-server", "lib/systemd/system/opserve.service", "etc/default/opserve"],
-    "opserve-client": ["usr/bin/opserve", "usr/share/opserve/scenarios/tiny_calls.yaml"],
+    "opserve-server": [
+        "usr/bin/opserve-server",
+        "usr/share/man/man8/opserve-server.8.gz",
+        "lib/systemd/system/opserve.service",
+        "etc/default/opserve",
+    ],
+    "opserve-client": [
+        "usr/bin/opserve",
+        "usr/share/man/man1/opserve.1.gz",
+        "usr/share/opserve/scenarios/tiny_calls.yaml",
+    ],
     "libopserve-dev": [
         "usr/include/opserve/client.h",
         "usr/lib/libopserve_client.a",

@@ -27,7 +27,7 @@ PROGRAMS = {
 }
 COMPONENTS = {
     "runtime": ["bin/opserve", "bin/opserve-server", "share/doc/opserve/LICENSE",
-                "share/opserve/scenarios/tiny_calls.yaml"],
+                "share/opserve/scenarios/tiny_calls.yaml", "share/man/man1/opserve.1", "share/man/man8/opserve-server.8"],
     "development": ["include/opserve/client.h", "lib*/libopserve_client.a", "lib*/pkgconfig/opserve-client.pc",
                     "lib*/cmake/opserve/opserve-config.cmake", "share/opserve/proto/opserve/v1/types.proto",
                     "share/opserve/proto/google/rpc/status.proto"],
