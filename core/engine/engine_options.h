@@ -1,4 +1,4 @@
-// What an engine is made of.
+// The options of an engine.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,14 @@ struct CallLimits {
 
 struct EngineOptions {
   std::vector<DeviceSpec> devices = {DeviceSpec()};
-  // What specs may be of.
+  // The backends that the specs may name.
   std::span<const Backend* const> backends = AllBackends();
   // Folders with the vendor's libraries for NPUs, or single libraries of operators; see
   // ascend::AclLibrary::Open.
   std::vector<std::string> ascend_library_paths = {};
   // Bound on tensors and workspaces, over all devices in equal parts.
   int64_t memory_limit_bytes = int64_t{1} << 30;
-  // What one client may have of a device's memory, calls and bytes in flight; see SharedLimit.
+  // The part of a device's memory, calls and bytes in flight for one client; see SharedLimit.
   double client_share = 1;
   AdmissionLimits admission;  // of each device
   CallLimits calls;

@@ -20,21 +20,21 @@ struct ExecutedOutput {
   bool made = false;    // by the execution; else the caller's memory
 };
 
-// Made by Executor::Begin. Movable; not thread-safe. Holds on to all the memory that it uses, but
-// not to the context: when that is gone, Run fails with CANCELLED.
+// Made by Executor::Begin. Movable; not thread-safe. Owns a reference to all memory that it uses,
+// but not to the context: once the context is gone, Run fails with CANCELLED.
 class Execution {
  public:
   Execution(Execution&&) noexcept;
   Execution& operator=(Execution&&) noexcept;
   ~Execution();
 
-  // To be called once, on a worker, in the stream's turn. Leases the outputs that it makes and,
-  // where none was given, the workspace, from the context (RESOURCE_EXHAUSTED), as well as what the
-  // kernel keeps for itself; runs the kernel. Returns when the outputs are written. Errors name the
+  // Call it once, on a worker, in the stream's turn. Leases memory from the context
+  // (RESOURCE_EXHAUSTED): the outputs that it makes, the workspace if none was given, and control
+  // memory. Then runs the kernel, and returns when the outputs are written. Errors name the
   // operator.
   absl::Status Run();
-  // The same, while `goes_on` says OK: it is asked before the work begins and between its chunks,
-  // by any thread. Its error stops the execution, which fails with it.
+  // The same, while `goes_on` returns OK. It is called before the work begins and between its
+  // chunks, on any thread. Its first error stops the execution, and Run returns that error.
   absl::Status Run(absl::FunctionRef<absl::Status()> goes_on);
 
   // After Run, once: all outputs in schema order, with their memory. None after a failure.
@@ -43,7 +43,7 @@ class Execution {
  private:
   friend class Executor;
 
-  // What an executor and its executions know in common.
+  // What an executor and its executions share.
   struct Shared {
     Shared(Plan planned, Engine& planner) : plan(std::move(planned)), engine(planner) {}
 

@@ -14,7 +14,7 @@ struct StorageView {
   int64_t offset_bytes = 0;
 };
 
-// Of each tensor of a call, in schema order; none for one that is not given, made, or not wanted.
+// For each tensor in schema order; none for one that is not given, not wanted, or made by the call.
 struct CallViews {
   std::vector<StorageView> inputs;
   std::vector<StorageView> outputs;

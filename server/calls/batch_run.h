@@ -21,8 +21,8 @@
 
 namespace opserve::server {
 
-// Divides the answer among the results. Each may take what an error takes; what is left goes to
-// those that ask first.
+// Divides the bytes of the answer among the results. Each result has room for an error; the rest
+// goes to the results that ask first.
 class AnswerRoom {
  public:
   // 161002 naming `calls` for more than an answer of errors can hold.
@@ -39,7 +39,7 @@ class AnswerRoom {
   size_t values_left_ = kMaxValuesBytes;
 };
 
-// Read, then Run, each once. It must live until `done` was called.
+// Call Read and then Run, each once. The object must live until `done` was called.
 class BatchRun {
  public:
   // `regions` may be nullptr: there is no shared memory. Calls are charged to `client`.
@@ -55,23 +55,23 @@ class BatchRun {
   absl::Status Read(ScannedMessage message, std::shared_ptr<const void> owner,
                     int64_t max_message_bytes);
 
-  // About what the calls take besides the request's bytes, until they are answered: parsed, their
-  // plans, and errors where they fail.
+  // An estimate of the host memory that the calls take until they are answered, without the
+  // bytes of the request: parsed messages, plans, and errors of calls that fail.
   size_t host_bytes() const;
 
-  // A few small calls run on this thread, many as a CallGroup on the workers of the first one's
-  // device; large ones on their device's workers. `done` is called with the answer when all are
-  // over, on this thread or on a worker; with an error when the group was refused or expired before
-  // any of its calls had begun, and once Cancel was called.
+  // Runs a few small calls on this thread, many small calls as a CallGroup on the workers of the
+  // first call's device, and large calls on the workers of their devices. `done` is called once, on
+  // this thread or on a worker: with the answer when all calls are over, or with an error if the
+  // group was refused or expired before any call began, or Cancel was called.
   void Run(absl::AnyInvocable<void(absl::StatusOr<WrittenMessage>)> done);
 
-  // In `done`: how long the batch waited, and ran from its first call's start until now; its calls,
-  // and those of them that failed, where it has an answer.
+  // For use in `done`: how long the batch waited, and how long it ran, from the start of its first
+  // call until now; and, if there is an answer, the number of calls and of calls that failed.
   CallTimes times() const;
   size_t calls() const { return calls_; }
   size_t failed_calls() const { return failed_calls_; }
 
-  // Drops what has not begun. Any thread.
+  // Drops the calls that have not begun. Any thread.
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
 
  private:

@@ -34,13 +34,13 @@ absl::StatusOr<LocalUser> RequireLocalUser(std::optional<uid_t> user, ClientId t
 // Of one request; does nothing for a request that has no such tensors. Not thread-safe.
 class InferRegions {
  public:
-  // Takes what says where they are out of `call`, a request as SplitInferHeader leaves it, and
-  // looks the regions up. Without a `table` (nullptr) it is left for DecodeInferRequest to refuse.
+  // Removes the parameters that name regions from `call`, a request as SplitInferHeader leaves it,
+  // and finds the regions. Without a `table` (nullptr) DecodeInferRequest refuses the parameters.
   // Errors: SeparateShared's, `ask`'s, 161002 naming the tensor for a region that the client has
   // not or that is too short, and for more bytes of inputs than any machine has.
   absl::Status Find(const NamedRegionTable* table, AskLocalUser ask, std::string& call);
 
-  // What ReadInputs will take.
+  // The bytes that ReadInputs will copy.
   size_t input_bytes() const { return input_bytes_; }
   // Puts the inputs among the raw entries of those that came in the message. They stay until Clear.
   // Errors: 161002 naming raw_input_contents for more or fewer of those, or the tensor; the pool's.
@@ -56,7 +56,7 @@ class InferRegions {
   // Leaves them empty. 161002 naming the output.
   absl::Status WriteOutputs(const PlannedCall& planned, Outputs& outputs) const;
 
-  // Lets go of the inputs.
+  // Frees the inputs.
   void Clear() { inputs_.clear(); }
 
  private:

@@ -16,12 +16,12 @@
 
 namespace opserve::server {
 
-// The calls that were used last, by the bytes of their message without `raw` (or whatever else says
-// all of a call) and the number of raw entries: equal bytes are equal calls, so a hit is what
-// planning anew would give. Thread-safe.
+// The calls that were used last. The key is the message without `raw`, or other bytes that describe
+// the call completely, and the number of raw entries. Equal keys are equal calls, so a hit is what
+// planning again would give. Thread-safe.
 class PlanCache {
  public:
-  // About as many bytes, and keys no longer than that.
+  // The size of the cache, about, and the longest keys of calls and of programs.
   static constexpr size_t kMaxBytes = size_t{4} << 20;
   static constexpr size_t kMaxKeyBytes = 2048;
   static constexpr size_t kMaxProgramKeyBytes = size_t{64} << 10;
@@ -29,8 +29,8 @@ class PlanCache {
   // nullptr when there is none.
   std::shared_ptr<const PlannedCall> Find(std::string_view header, size_t raw_entries);
 
-  // Keeps it, and lets the oldest go where there is no room. Calls that cannot be shared or are
-  // long are not kept, nor such as brought values, which may be much larger than their message.
+  // Keeps the plan, and drops the oldest ones if there is no room. Not kept are calls that cannot
+  // be shared, long keys, and calls with values, which may be much larger than their message.
   void Put(std::string header, size_t raw_entries, std::shared_ptr<const PlannedCall> planned);
 
   struct Stats {

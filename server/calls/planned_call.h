@@ -1,4 +1,4 @@
-// What calls share that differ in nothing but their raw bytes: their plan and the form of their
+// What all calls have in common that differ only in their raw bytes: the plan, and the form of the
 // answer.
 #pragma once
 
@@ -47,9 +47,9 @@ class PlannedCall {
   // The storages of the tensors that came with values; they follow the raw entries.
   std::span<const Fragments> values() const { return values_; }
 
-  // Makes `shot` a call of it that brings `raw`: with the plan and all that it reads and writes in
-  // memory which it does not own. The caller fills in the client and the callbacks. `regions`
-  // and `held` as AddSharedStorages', whose errors it has.
+  // Fills `shot` with this plan, `raw`, and the storages that the call has in shared memory. The
+  // caller fills in the client and the callbacks. `regions` and `held` are those of
+  // AddSharedStorages, and so are the errors.
   absl::Status Assemble(std::vector<Fragments> raw, const RegionTable* regions, OneShot& shot,
                         HeldRegions& held) const;
 

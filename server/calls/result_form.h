@@ -1,4 +1,4 @@
-// How the results of one call look on the wire: worked out once for all calls with the same plan.
+// How the results of a call look on the wire, computed once for all calls with the same plan.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ struct ResultOptions {
 class ResultForm {
  public:
   ResultForm() = default;
-  // `call` is planned, of `sharing` where that has outputs in shared memory, or else nullptr. Both
-  // must outlive this.
+  // `call` is a planned call. `sharing` is its message if that has outputs in shared memory, else
+  // nullptr. Both must outlive this.
   ResultForm(const OpCall& call, const v1::Call* sharing, ResultOptions options);
 
   // Whether outputs are raw entries of the message; else they are values of their tensors.

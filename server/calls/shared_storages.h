@@ -12,11 +12,11 @@
 
 namespace opserve::server {
 
-// What keeps them.
+// Keeps the regions mapped.
 using HeldRegions = std::vector<std::shared_ptr<const SharedRegion>>;
 
-// Puts the inputs behind the storages that `shot` has already, and where the outputs go; what is in
-// `held` must stay until the call has ended. `call` is one that DecodeCall accepted.
+// Appends the shared inputs to the storages of `shot`, and sets where its shared outputs go. `held`
+// must be kept until the call has ended. `call` is one that DecodeCall accepted.
 // `regions` may be nullptr: there is no shared memory. Errors name the operator and the tensor:
 // SHARED_MEMORY_DISABLED; 161002 for an unknown region, a view that is not inside it or not aligned
 // to its elements (of an output without a dtype, the engine checks that).

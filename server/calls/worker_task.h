@@ -1,4 +1,4 @@
-// What would keep a thread of the network too long.
+// Work that would block a network thread for too long.
 #pragma once
 
 #include "absl/functional/any_invocable.h"

@@ -30,7 +30,7 @@ struct OwnedBytes {
 // Which inputs come in chunks, in schema order.
 using ChunkedInputs = absl::InlinedVector<bool, 4>;
 
-// Fed by one thread at a time; the pieces run on the device's workers, in order.
+// One thread at a time may call it. The pieces run on the device's workers, in order.
 class ChunkedCall {
  public:
   struct Limits {
@@ -38,8 +38,8 @@ class ChunkedCall {
     int64_t piece_bytes = 0;  // of the largest tensor
   };
 
-  // What the client declared. `storages` are those of the inputs that came whole, `owner` keeps
-  // their bytes; `share` is the memory that the call may hold while it waits.
+  // What the client declared. `storages` are those of the inputs that came whole, and `owner` keeps
+  // their bytes. `share` is the device memory that the call may hold while it waits for chunks.
   struct Declared {
     Plan plan;
     ChunkedInputs chunked;
@@ -50,34 +50,34 @@ class ChunkedCall {
     HostShare chunks;  // likewise of the host's memory
     HostShare memory;  // of the plan
 
-    // Puts each whole input into one piece: every piece of the output reads all of it.
+    // Makes each whole input contiguous, because every piece of the output reads all of it.
     absl::Status GatherWholeInputs();
   };
 
-  // Of a plan of `engine`'s MakePiecewisePlan. Answers go through `ticket`, which it ends.
+  // `declared.plan` is of Engine::MakePiecewisePlan. Answers go through `ticket`, which this ends.
   ChunkedCall(Declared declared, const Limits& limits, std::shared_ptr<Ticket> ticket,
               Engine& engine, const Clock& clock);
   ChunkedCall(const ChunkedCall&) = delete;
   ChunkedCall& operator=(const ChunkedCall&) = delete;
 
-  // The next bytes of `input`: the one entry of `raw`. An error has ended the call, now or earlier.
+  // Takes the next bytes of `input`. After an error the call has ended, now or earlier.
   absl::Status Feed(std::string_view input, absl::StatusOr<Fragments> bytes,
                     std::shared_ptr<const void> owner);
-  // No more will come: an error when something is missing, which has ended the call.
+  // The client sends no more. If bytes are missing, the call ends with the error that this returns.
   absl::Status EndOfInput();
-  // Pieces that wait are dropped.
+  // Drops the pieces that have not begun.
   void Abandon() { stream_->Abandon(); }
-  // Ends it with CANCELLED, unless it has ended.
+  // Ends the call with CANCELLED, unless it has ended.
   void Cancel();
 
-  // Every piece is on its way; they run to their end without this object.
+  // Whether every piece was handed to the workers. They need this object no longer.
   bool is_complete() const { return issued_ == total_; }
 
-  // What such a call may have to hold: its whole inputs, and chunks that wait for others.
+  // The most bytes that such a call holds: its whole inputs, and chunks that wait for other inputs.
   static int64_t HeldBytes(const Declared& declared, int64_t max_skew_bytes);
 
  private:
-  // What pieces use on the workers.
+  // What the pieces use on the workers; they share it.
   struct Shared {
     Engine& engine;
     Plan plan;

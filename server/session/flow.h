@@ -1,6 +1,6 @@
-// What is on its way in and out of one session: answers that wait to be sent, uploads that wait to
-// be used, commands that are not over. It knows how much of each there is, so the transport knows
-// when to read and the senders when to make more.
+// What is on its way in and out of one session: answers not sent yet, uploads not used yet, and
+// commands not finished yet. It counts each of them, in bytes or commands. From that the transport
+// knows when to read, and the senders know when to produce more.
 #pragma once
 
 #include <atomic>
@@ -33,8 +33,8 @@ struct Answer {
 // Thread-safe. No callback is called with a lock held.
 class Flow {
  public:
-  // Reading stops above `window_bytes` of uploads, or of answers, and while the client has no host
-  // memory left. Commands are counted in `counters`, which must outlive it.
+  // MayRead is false while uploads or answers take more than `window_bytes`, and while the client
+  // has no host memory left. Commands are counted in `counters`, which must outlive the flow.
   Flow(int64_t window_bytes, std::shared_ptr<SessionMemory> memory, ServerCounters& counters)
       : window_bytes_(window_bytes), memory_(std::move(memory)), counters_(counters) {}
 
@@ -43,53 +43,53 @@ class Flow {
 
   // ---- for the transport ----
 
-  // `wake` is called, on whatever thread, when there may be something to send, room to read, or an
-  // end. Before anything else.
+  // Must be the first call. `wake` is called, on any thread, when there may be something to send or
+  // room to read, or when the session may have ended.
   void Attach(std::shared_ptr<const absl::AnyInvocable<void() const>> wake);
 
-  // The next answers to send: one, and those behind it while all together have no more than
-  // `max_bytes`. Sent(their number and size) when the transport has taken them.
+  // The next answers to send: at least one, and more while their sum is at most `max_bytes`. Call
+  // Sent, with their number and size, when the transport has taken them.
   std::vector<Answer> Next(int64_t max_bytes);
   void Sent(size_t answers, int64_t bytes);
-  // Next has one.
+  // Whether Next would return an answer.
   bool HasAnswer() const;
   bool MayRead() const;
-  // No command is under way and every answer was sent.
+  // Whether no command is under way and every answer was sent.
   bool IsIdle() const;
   // Answers that are not sent yet.
   int64_t unsent_bytes() const;
-  // Now and then: looks again whether there is room, which others may have made.
+  // Checks again whether there is room, as other sessions may have made some. Call it now and then.
   void LookAgain();
-  // Nothing is sent any more; who waits for room is told that there will be none. `wake` is let go.
+  // Ends sending: drops all answers, calls `ready(false)` of each Reserve, and releases `wake`.
   void Close();
   bool is_closed() const { return closed_.load(std::memory_order_relaxed); }
 
   // ---- for commands ----
 
   void Send(Answer answer);
-  // As SendReserved, for who holds a lock: Wake must follow without it.
+  // SendReserved for a caller that holds a lock. Call Wake after the lock was released.
   void Post(Answer answer, int64_t reserved);
   void Wake();
 
-  // Calls `ready`, here and now or later, when `bytes` more may be sent: they count as unsent from
-  // then on, and SendReserved sends them. First come, first served. `ready(false)`: the session is
-  // over.
+  // Calls `ready(true)`, in this call or later, when `bytes` more may be sent. From then on they
+  // count as unsent, until SendReserved or Unreserve. Requests are granted in their order.
+  // `ready(false)`: the session is over.
   void Reserve(int64_t bytes, absl::AnyInvocable<void(bool)> ready);
-  // An answer of `reserved` bytes. The difference to its real size is made up for.
+  // Sends an answer for which `reserved` bytes were granted, and corrects the count to its size.
   void SendReserved(Answer answer, int64_t reserved);
   void Unreserve(int64_t bytes);
 
-  // What the session keeps for commands that wait: their uploads above all.
+  // Counts bytes that the session keeps for waiting commands, mostly their uploads.
   void Hold(int64_t bytes);
   void Release(int64_t bytes);
 
-  // False, and nothing done, when `max` commands are under way.
+  // Counts one more command. False, and nothing counted, when `max` commands are under way.
   bool BeginCommand(int64_t max);
-  // From now until it ends Cancel sets `cancelled`. Each id is greater than those before.
+  // Until the command ends, Cancel(id) sets `cancelled`. Each id is greater than those before.
   void MakeCancellable(uint64_t id, std::atomic<bool>& cancelled);
   void Cancel(uint64_t id);
-  // With its last answer, and what was held for it. `cancellable`: its id where MakeCancellable was
-  // called; 0.
+  // Sends the command's last answer and releases what was held for it. `cancellable` is the id that
+  // MakeCancellable was called with, or 0.
   void EndCommand(std::optional<Answer> answer, int64_t released_bytes, uint64_t cancellable);
 
  private:
@@ -99,7 +99,7 @@ class Flow {
   };
 
   bool HasRoom(int64_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Who may go on now; call them without the lock.
+  // The waiters that have room now. Call their `ready` without the lock.
   std::vector<Waiter> TakeReady() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Both count with the session's memory, too.

@@ -1,7 +1,7 @@
-// What each command of a session does. One function a command; the table is in session.cc.
-//
-// An error is the answer. After OK the handler has answered, or has left the ticket with the work
-// that will.
+// What each command of a session does: one function for each; the table is in session.cc. They are
+// called on the thread of Session::Take, one at a time, and must not block.
+// An error becomes the command's answer. After OK the handler has finished the ticket, or has given
+// it to work that will finish it.
 #pragma once
 
 #include "absl/status/status.h"
@@ -46,7 +46,7 @@ absl::Status Handle(SessionState& state, const v1::InputChunkCommand& command, T
 // any of them: call_handlers.cc
 absl::Status Handle(SessionState& state, const v1::CancelCommand& command, Taken& taken);
 
-// An enqueued command's end is the ticket's.
+// A callback for work on a stream that finishes the ticket with the status of the work.
 absl::AnyInvocable<void(absl::Status)> FinishWith(std::shared_ptr<Ticket> ticket);
 
 }  // namespace opserve::server

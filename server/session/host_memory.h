@@ -1,5 +1,5 @@
-// Memory of the host that clients take besides their devices' memory: sessions' objects, commands
-// and uploads that wait, requests that wait to be read, answers that were not taken.
+// Host memory that clients use: objects of sessions, waiting commands and uploads, requests that
+// are not parsed yet, and answers that clients have not read yet. Device memory is not part of it.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +24,17 @@ class HostMemory {
 
   // RESOURCE_EXHAUSTED naming `parameter`.
   absl::Status Take(ClientId client, int64_t bytes, std::string_view parameter);
-  // What cannot be refused any more: it came already. Negative where it is less again.
+  // Counts bytes that are here already, so it cannot refuse them. Negative: fewer again.
   void Add(ClientId client, int64_t bytes);
   void Return(ClientId client, int64_t bytes) { Add(client, -bytes); }
-  // Whether the client has some left.
+  // Whether the client may take more.
   bool HasRoom(ClientId client) const;
 
   int64_t used_bytes() const;
   int64_t limit_bytes() const;
 
-  // Where chunks lie on their way to clients. How much of it is in use is bounded by what its users
-  // take here.
+  // The pool of chunks on their way to clients. It has no bound of its own: its users charge what
+  // they lease to this object.
   const std::shared_ptr<MemoryPool>& staging() const { return staging_; }
 
  private:
@@ -43,7 +43,7 @@ class HostMemory {
   SharedLimit bytes_ ABSL_GUARDED_BY(mutex_);
 };
 
-// What one call takes of it. Returned with the object. Not thread-safe.
+// What one call has taken; the destructor returns it. Not thread-safe.
 class HostCharge {
  public:
   explicit HostCharge(HostMemory& memory) : memory_(memory) {}
@@ -51,7 +51,7 @@ class HostCharge {
   HostCharge(const HostCharge&) = delete;
   HostCharge& operator=(const HostCharge&) = delete;
 
-  // All of the same client. RESOURCE_EXHAUSTED naming `parameter`.
+  // Always for the same client. RESOURCE_EXHAUSTED naming `parameter`.
   absl::Status Add(ClientId client, int64_t bytes, std::string_view parameter);
   void Clear();
 

@@ -15,7 +15,7 @@
 
 namespace opserve::server {
 
-// Holds no thread while it waits for room. It lives as long as it has work.
+// Blocks no thread while it waits for room. It keeps itself alive while it has work.
 class Pump : public std::enable_shared_from_this<Pump> {
  public:
   struct Source {
@@ -24,9 +24,9 @@ class Pump : public std::enable_shared_from_this<Pump> {
     std::shared_ptr<const void> owner;  // keeps the memory
   };
 
-  // Each chunk is an answer of `ticket` that is not the last. `done` is called once, on whatever
-  // thread, with no lock held, when the last byte was taken from the device: or with the failure,
-  // CANCELLED when the session is over, or the ticket's when it is not to go on.
+  // Sends each chunk as an answer of `ticket` before its last one. `done` is called once, on any
+  // thread, with no lock held: with OK when the last byte was read from the device, else with the
+  // failure. That is CANCELLED if the session is over, or what Ticket::CheckGoesOn returned.
   static void Start(Device& device, std::shared_ptr<MemoryPool> staging,
                     std::shared_ptr<Ticket> ticket, std::vector<Source> sources,
                     int64_t chunk_bytes, absl::AnyInvocable<void(absl::Status)> done);

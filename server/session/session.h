@@ -1,5 +1,5 @@
-// One session: takes commands, keeps what they make, answers them. It knows no transport: answers
-// go to a Flow.
+// One session: takes commands, keeps the objects that they make, and answers them. Answers go to a
+// Flow, from which the transport sends them.
 #pragma once
 
 #include <atomic>
@@ -15,27 +15,27 @@ namespace opserve::server {
 
 class Session {
  public:
-  // `engine` and `clock` must outlive the session and the work that it leaves behind, `plans` and
-  // `open_streams` the session. The first answer is SessionInfo.
+  // `engine` and `clock` must outlive the session and the work that it starts; `plans` and
+  // `open_streams` must outlive the session. The first answer is SessionInfo.
   Session(Engine& engine, PlanCache& plans, OpenStreams& open_streams, const Clock& clock,
           const SessionLimits& limits, std::shared_ptr<Flow> flow);
   ~Session() { Close(); }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Does or starts one command; never blocks for long. One thread at a time. The command's own
-  // failure is an answer; an error here ends the session: 161002 for an id that is not greater than
-  // the one before, or no command.
+  // Performs or starts one command, without blocking. One thread at a time. If the command fails,
+  // its answer says so. An error that this returns ends the session: 161002 for an id that is not
+  // greater than the one before, or for a message without a command.
   absl::Status Take(Command command);
 
-  // The client sends no more: calls that still want input fail. The thread of Take.
+  // The client sends no more commands: calls that still need input fail. On the thread of Take.
   void EndOfCommands();
 
   // Tells the client that the server drains. Any thread.
   void AnnounceDrain();
 
-  // Drops what waits and lets go of everything: work that runs ends by itself. Any thread, any
-  // number of times.
+  // Drops waiting work and releases everything. Work that runs continues to its end and releases
+  // its memory then. Any thread, any number of times.
   void Close();
 
  private:

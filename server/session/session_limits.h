@@ -16,9 +16,9 @@ struct SessionLimits {
   int64_t chunk_bytes = int64_t{1} << 20;  // recommended: large streams were fastest with it
   int64_t max_message_bytes = int64_t{256} << 20;
   int64_t host_memory_bytes = int64_t{128} << 20;  // of its objects
-  // How long its client may leave an answer untaken.
+  // The session ends when its client does not read an answer for this long.
   absl::Duration stall_timeout = absl::Seconds(30);
-  // How long it may have nothing under way before it is ended; 0: for ever.
+  // The session ends after this time without any activity. 0: never.
   absl::Duration idle_timeout;
 };
 

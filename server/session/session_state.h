@@ -1,5 +1,5 @@
-// What one session has and may do. Touched only by the thread that takes its commands; what its
-// commands leave running holds on to what it needs.
+// The objects and limits of one session. Only the thread that takes the session's commands uses it.
+// Work that commands leave running keeps a reference to what it needs.
 #pragma once
 
 #include <algorithm>
@@ -33,13 +33,13 @@ struct Command {
   v1::Command header;
   std::vector<Fragments> raw;
   std::shared_ptr<const void> owner;
-  int64_t spare_bytes = 0;  // that `owner` keeps besides
+  int64_t spare_bytes = 0;  // that `owner` keeps in addition to `raw`
 
-  // What it takes while it waits.
+  // The bytes that it takes while it waits.
   int64_t held_bytes() const;
 };
 
-// The last few ids that were put in.
+// The newest ids that were inserted, at most kMax.
 class RecentIds {
  public:
   bool contains(uint64_t id) const { return std::find(ids_.begin(), ids_.end(), id) != ids_.end(); }
@@ -57,7 +57,7 @@ template <typename T>
 struct Owned {
   uint64_t context = 0;
   std::shared_ptr<T> object;
-  HostShare memory = {};  // besides what every handle takes
+  HostShare memory = {};  // in addition to what every handle takes
 };
 
 struct OwnedStream : Owned<Stream> {
@@ -69,11 +69,11 @@ struct SessionState {
                const Clock& the_clock, const SessionLimits& the_limits,
                std::shared_ptr<Flow> the_flow);
 
-  // RESOURCE_EXHAUSTED naming `kind` when there is no room for one more object; else there is.
+  // RESOURCE_EXHAUSTED naming `kind` if one more object would be too many.
   absl::Status CheckHandles(std::string_view kind);
   // Host memory for a plan that the session keeps. RESOURCE_EXHAUSTED naming `kind`.
   absl::StatusOr<HostShare> TakeMemoryFor(const Plan& plan, std::string_view kind);
-  // With all that it owns. 161002 when there is none.
+  // Erases the context and all that it owns. 161002 if there is no such context.
   absl::Status EraseContext(uint64_t context);
   void Clear();
 
@@ -98,28 +98,28 @@ struct SessionState {
   RecentIds failed_calls;  // chunked ones
 
  private:
-  size_t paid_handles_ = 0;  // as many as there ever were at once: their host memory is taken
+  size_t paid_handles_ = 0;  // the most that existed at once; their host memory is charged
 };
 
-// A command in the hands of its handler: an error that the handler returns is the command's answer;
-// otherwise it has finished the ticket, or left it with what will.
+// A command and its ticket, as a handler gets them (handlers.h). `command` may be moved from. It
+// lives until the handler returns.
 struct Taken {
   std::shared_ptr<Ticket> ticket;
   Command& command;
 };
 
-// The one raw entry that the command has. 161002 naming `raw_index` where it names none, `raw`
-// where there are more.
+// The raw entry of a command that has exactly one. 161002 naming `raw_index` for an index that does
+// not exist, and naming `raw` if there are more entries.
 absl::StatusOr<Fragments> RawEntry(const Command& command, uint32_t raw_index);
 
-// A part of a buffer that lies inside it.
+// A range that was checked to lie inside its buffer.
 struct ResolvedRange {
   uint64_t context = 0;
   std::shared_ptr<DeviceBuffer> buffer;
   MemoryRange memory;
 };
 
-// `parameter` is the range's name in errors; row_bytes of 0 with one row becomes
+// `parameter` is the name of the range in errors. A range of one row with row_bytes 0 gets
 // `default_row_bytes`.
 absl::StatusOr<ResolvedRange> ResolveRange(SessionState& state, const v1::BufferRange& range,
                                            std::string_view parameter,

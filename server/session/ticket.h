@@ -1,4 +1,4 @@
-// One command from when it was taken to its last answer.
+// One command, from its arrival to its last answer.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace opserve::server {
 
-// Until when a command may wait for its turn and run.
+// The time by which a command must have finished.
 struct CommandDeadline {
   absl::Time time = absl::InfiniteFuture();
   const Clock* clock =
@@ -24,13 +24,13 @@ struct CommandDeadline {
   bool has_passed() const { return time != absl::InfiniteFuture() && clock->Now() > time; }
 };
 
-// Thread-safe. Shared by whatever works for the command; the first Finish is its last answer. A
-// ticket that goes unfinished finishes as cancelled.
+// Thread-safe. Shared by everything that works for the command. The first Finish sends the last
+// answer, and later ones do nothing. A ticket that is destroyed unfinished ends as cancelled.
 class Ticket {
  public:
   enum class Answers : uint8_t { kAlways, kOnFailure };
 
-  // The command counts in `flow` (BeginCommand) already, its `held_bytes` do not yet.
+  // Flow::BeginCommand has counted the command already; this counts its `held_bytes`.
   Ticket(std::shared_ptr<Flow> flow, uint64_t id, Answers answers, int64_t held_bytes,
          const CommandDeadline& deadline);
   ~Ticket();
@@ -44,30 +44,30 @@ class Ticket {
 
   // From now on Flow::Cancel finds it, unless it has finished.
   void MakeCancellable();
-  // It was cancelled, or the session is over.
+  // Whether the command was cancelled, or the session is over.
   bool is_cancelled() const {
     return cancelled_.load(std::memory_order_relaxed) || flow_->is_closed();
   }
   absl::Time deadline() const { return deadline_.time; }
-  // OK while it is to go on. Otherwise what it fails with, as it is not to begin, or is to stop.
+  // OK while the command should begin or continue; otherwise the status that it must end with.
   absl::Status CheckGoesOn() const;
-  // What it fails with as it was stopped.
+  // The status of a command that was stopped: cancelled, or past its deadline.
   absl::Status Stopped() const;
 
-  // An answer that is not the last: dropped when that was sent. `answer.header` needs neither id
-  // nor `more`.
+  // Sends an answer before the last one; dropped once the last was sent. The id and `more` of
+  // `answer.header` are filled in here.
   void Send(Answer answer);
   void SendReserved(Answer answer, int64_t reserved);
 
   void Finish(const absl::Status& status) { Finish(status, Answer()); }
-  // Of several ends the first counts. `answer` goes with OK only.
+  // Only the first Finish counts. `answer` is sent only if `status` is OK.
   void Finish(const absl::Status& status, Answer answer);
-  // As Finish(status) where `command` is at fault.
+  // As Finish(status), and names `command` as the one that failed.
   void FinishBlaming(const absl::Status& status, uint64_t command);
 
-  // `bytes` more are kept for the command.
+  // Counts `bytes` more that are kept for the command.
   void Hold(int64_t bytes);
-  // Nothing is kept for it any more; Finish does it too.
+  // The command keeps nothing any more. Finish does this, too.
   void ReleaseHeld();
 
  private:

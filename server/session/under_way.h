@@ -8,14 +8,14 @@
 
 namespace opserve::server {
 
-// Finds them by id, without an allocation for each. Takes memory for about twice as many as there
-// are. Not thread-safe.
+// Commands by id, without an allocation for each. The memory is that of about twice as many
+// commands as there are. Not thread-safe.
 class CommandsUnderWay {
  public:
   // `cancelled` must stay until Remove. Each id is greater than those before.
   void Add(uint64_t id, std::atomic<bool>& cancelled);
   void Remove(uint64_t id);
-  // Sets its flag; nothing where it is not there.
+  // Sets the flag of the command; does nothing if the command is not there.
   void Cancel(uint64_t id);
 
  private:

@@ -1,5 +1,5 @@
-// What a device may have under way: bounds on calls, on bytes and on the wait, and refusal at once
-// beyond them.
+// Bounds on the calls of a device: their number, their bytes and their expected wait. A call beyond
+// a bound is refused at once.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,17 @@ struct AdmissionLimits {
   // Of inputs, outputs and workspaces; 0: as much as the device has of memory. A call that is
   // alone is never refused by it.
   int64_t max_bytes = 0;
-  // How long a call may be expected to wait for its turn, besides its own time: who computes long
-  // may wait long.
+  // The longest expected wait of a call, on top of its own time: a call that computes for long may
+  // wait for long.
   absl::Duration max_wait = absl::Milliseconds(500);
-  // What one client may hold of the calls and bytes that others leave; see SharedLimit.
+  // The part of the calls and bytes that one client may hold; see SharedLimit.
   double client_share = 1;
 };
 
-// Thread-safe. Knows how much estimated work waits, whose it is, and from how long calls really
-// waited how good the estimates are. A client waits for its own work, and no more than as long for
-// each other client's, as they have their turns: so what one has brought keeps none of the others
-// out.
+// Thread-safe. Keeps the estimated work that waits, by client, and corrects estimates by how long
+// calls really waited. Clients take turns, so a client waits for its own work, and for each other
+// client at most as long as for its own work. The calls of one client therefore do not shut out
+// the others.
 class Admission {
  public:
   enum class Refusal : uint8_t { kNone, kCalls, kBytes, kWait, kDeadline };
@@ -43,7 +43,7 @@ class Admission {
     absl::Time now;
   };
 
-  // An admitted call; over when the object goes.
+  // An admitted call. The destructor ends it.
   class Place {
    public:
     Place() = default;
@@ -81,8 +81,8 @@ class Admission {
   // the deadline; `refusal` says which. The admission must outlive the place.
   absl::StatusOr<Place> Admit(const Demand& demand, Refusal& refusal);
 
-  // A place for work that waits for its turn elsewhere, on a stream, where it is bounded otherwise:
-  // others wait for it all the same.
+  // A place for work that waits on a stream, where other bounds apply. It is never refused, but it
+  // counts in the expected wait of other calls.
   Place Enter(const Demand& demand);
 
   Load load() const;

@@ -1,4 +1,4 @@
-// Where things lie in one block of memory whose lifetimes overlap in part.
+// Offsets in one block of memory for parts whose lifetimes overlap only partly.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace opserve {
 
-// First fit: what was freed is used again, by whatever fits. Offsets are 64-byte aligned. Sizes may
-// be any numbers: beyond what memory can be, all saturates.
+// First fit: a freed part is used again for a part that fits. Offsets are 64-byte aligned. Any
+// sizes are allowed: sums saturate instead of overflowing.
 class ArenaLayout {
  public:
   size_t Take(size_t bytes);

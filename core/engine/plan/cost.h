@@ -1,5 +1,5 @@
-// What a planned call will take, estimated from its shapes: enough to tell the tiny from the large,
-// and to say how long a queue is.
+// What a planned call will cost, estimated from its shapes: precise enough to tell tiny calls from
+// large ones, and to estimate how long a queue takes.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct Cost {
   absl::Duration time;     // on one thread
 };
 
-// Of numbers that are not negative: their sum, or the most that there is.
+// The sum of numbers that are not negative, or the largest int64 if it is greater.
 int64_t SaturatingSum(std::initializer_list<int64_t> numbers);
 
 Cost EstimateCost(const OpCall& call, size_t scratch_bytes);
 
-// What it takes to copy so many bytes on one thread.
+// The time to copy so many bytes on one thread.
 absl::Duration CopyTime(int64_t bytes);
 // How many of the bytes must be copied so that kernels can read them: all or none.
 int64_t StagedBytes(const Fragments& bytes);

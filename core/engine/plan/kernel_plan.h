@@ -1,4 +1,4 @@
-// What follows from a planned call and a device: the kernel, what it takes, what it costs.
+// What a planned call needs on its device: the kernel, the memory, the cost.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace opserve {
 
-// Fills that in. `made` is the call's operator where that is a program, which the plan keeps.
+// Fills these in. For a call of a program, `made` is its operator, and the plan keeps it alive.
 // UNIMPLEMENTED: the device has no kernel for an operator.
 absl::Status PlanKernel(Plan& plan, std::shared_ptr<const Operator> made = nullptr);
 

@@ -16,7 +16,7 @@ struct Plan {
   OpCall call;
   absl::InlinedVector<int, 3>
       storages;  // of each input in schema order: index into OneShot::storages, or -1
-  // Of each output likewise: index into OneShot::output_storages, or -1 for one that is made.
+  // For each output: index into OneShot::output_storages, or -1 for an output that the call makes.
   absl::InlinedVector<int, 1> output_storages;
   Device* device = nullptr;
   const Kernel* kernel = nullptr;
@@ -29,8 +29,8 @@ struct Plan {
   bool makes_nothing() const;
 };
 
-// A plan that many calls run, as they differ in nothing but their bytes. Never null once it was
-// set; copies share it.
+// A plan that many calls share because they differ only in their bytes. Copies share the plan. Not
+// null once it was set.
 class SharedPlan {
  public:
   SharedPlan() = default;
@@ -47,13 +47,13 @@ class SharedPlan {
 // About what it takes of the host's memory.
 int64_t HostBytes(const Plan& plan);
 
-// Whether Submit runs it on the thread that brings it.
+// Whether Submit runs the call on the calling thread.
 bool RunsInline(const Plan& plan);
 
 // Whether the output is written to memory of the caller's.
 bool IsInPlace(const Plan& plan, size_t output);
 
-// To what the storage must be aligned so that all inputs that look into it are to their elements.
+// The alignment of the storage, in bytes, that aligns the elements of all inputs that use it.
 size_t StorageAlignment(const Plan& plan, size_t storage);
 
 }  // namespace opserve

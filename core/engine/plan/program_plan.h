@@ -1,5 +1,5 @@
-// Phase one of a program: a plan of every step, which steps run together, and where the results
-// that are none of its outputs lie.
+// Phase one of a program: a plan for each step, which steps run together, and where intermediate
+// results lie.
 #pragma once
 
 #include <cstddef>
@@ -47,16 +47,16 @@ class ProgramPlan {
   static absl::StatusOr<std::shared_ptr<const ProgramPlan>> Make(
       std::shared_ptr<const Program> program, const OpCall& call, Device& device);
 
-  // Without the calls of its steps, which the plans of the steps have.
+  // The calls of its steps are in the plans of the steps, not in it.
   const TypedProgram& program() const { return typed_; }
   const std::vector<Step>& steps() const { return steps_; }
   // All steps, in order.
   const std::vector<ProgramStage>& stages() const { return stages_; }
   const std::vector<Constant>& constants() const { return constants_; }
-  // As memory is used again: the most at a time, with the steps' workspaces.
+  // The peak of the intermediate results and the workspaces of steps, as memory is used again.
   size_t workspace_bytes() const { return workspace_bytes_; }
   size_t control_bytes() const { return control_bytes_; }  // the most of any stage
-  // What the results that are no outputs would take if each had memory of its own.
+  // The bytes that the intermediate results would take if each had memory of its own.
   int64_t intermediate_bytes() const { return intermediate_bytes_; }
   const Cost& cost() const { return cost_; }
   // About what it takes of the host's memory.

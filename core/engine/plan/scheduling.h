@@ -1,5 +1,5 @@
-// How long work may keep a thread: by these bounds it runs where it came, or waits for a device's
-// workers and takes turns there.
+// How long work may keep a thread. These bounds decide whether work runs on the thread that brings
+// it, or waits for the workers of a device and takes turns there.
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,11 @@ inline constexpr absl::Duration kInlineTime = absl::Microseconds(20);
 // Up to here it may run between the chunks of others.
 inline constexpr absl::Duration kTinyTime = absl::Microseconds(60);
 
-// Of a small call in a batch besides its own: measured, and of one in a series, estimated from how
-// many instructions fewer it takes.
+// The overhead of a small call in a batch, measured; and of a call in a series, estimated from the
+// instructions that a series saves.
 inline constexpr absl::Duration kBatchedCallTime = absl::Microseconds(1);
 inline constexpr absl::Duration kSerialCallTime = absl::Nanoseconds(300);
-// Up to here a batch runs where it is read: that took about as many instructions.
+// Up to here a batch runs on the thread that read it: reading took about as many instructions.
 inline constexpr absl::Duration kInlineBatchTime = absl::Microseconds(40);
 // Of a group's turn, whatever was estimated.
 inline constexpr std::chrono::microseconds kMaxTurnTime{200};
