@@ -1,4 +1,4 @@
-// Whom work and memory are charged to, so that no client takes what all have to share.
+// The client that work and memory are charged to, so that no client takes everything.
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,8 @@
 
 namespace opserve {
 
-// How often a thread of this process found a lock taken, and how long such threads waited in all:
-// for benchmarks.
+// How often a thread of this process had to wait for a lock, and the sum of these waits: for
+// benchmarks.
 struct LockWaits {
   int64_t count = 0;
   std::chrono::nanoseconds time{0};

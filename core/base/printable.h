@@ -6,9 +6,9 @@
 
 namespace opserve {
 
-// How many bytes at `at` are one character that shows itself and does nothing else: well-formed
-// UTF-8, and neither a control character, a line separator nor one that turns the direction of
-// writing. 0 where there is none. `at` must be inside.
+// The number of bytes of the character at `at`, if a terminal only displays it: well-formed UTF-8,
+// and neither a control character, a line separator, nor one that changes the direction of writing.
+// 0 for anything else. `at` must be inside `text`.
 size_t PrintableAt(std::string_view text, size_t at);
 
 }  // namespace opserve

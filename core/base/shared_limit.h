@@ -1,5 +1,5 @@
-// A bound on what all clients together may hold, of which no client gets so much that others get
-// nothing.
+// A limit for all clients together, divided so that one client alone cannot take all and leave
+// nothing for others.
 #pragma once
 
 #include <cstddef>

@@ -3,9 +3,9 @@
 
 namespace opserve {
 
-// Opens /dev/null for each of them that is closed, so that no file or socket which is opened later
-// takes its number and is then read from, or written to, as standard input or output. Ends the
-// process with status 1 where it cannot.
+// Opens /dev/null for each of them that is closed. Otherwise a file or socket that is opened later
+// could get its number, and would be used as standard input or output. Ends the process with
+// status 1 if that fails.
 void OpenStandardFiles();
 
 }  // namespace opserve

@@ -15,8 +15,8 @@ class ThreadError final : public std::system_error {
   using std::system_error::system_error;
 };
 
-// A thread that runs `body`. Throws ThreadError, with `what` in its text, where there can be none:
-// who makes things that have threads catches it, and says NoThread.
+// A thread that runs `body`. Throws ThreadError, with `what` in its text, if the system refuses the
+// thread. Code that makes objects with threads catches it and returns NoThread.
 template <typename Body>
 std::thread StartThread(const std::string& what, Body body) {
   try {
@@ -26,8 +26,8 @@ std::thread StartThread(const std::string& what, Body body) {
   }
 }
 
-// Starts so many threads and ends them again. Throws ThreadError, with `whose` in its text, where
-// there cannot be so many: for libraries that end the process when they lack one.
+// Starts `count` threads and ends them again. Throws ThreadError, with `whose` in its text, if the
+// system refuses one: a check for libraries that abort the process when they get no thread.
 void RehearseThreads(int count, const std::string& whose);
 
 // RESOURCE_EXHAUSTED with what `error` says, and what bounds threads.

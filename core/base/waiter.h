@@ -17,8 +17,8 @@ class Waiter {
  public:
   // Once.
   void Set(T value) const {
-    // Whoever waits may go, with this waiter, as soon as the lock is free; and it is told when the
-    // lock is free, or else it would wake only to wait for the lock.
+    // The waiting thread may destroy this object as soon as the lock is free, so `state` is copied.
+    // NotifyAll comes after the unlock, or else the thread would wake only to wait for the lock.
     const std::shared_ptr<State> state = state_;
     {
       const MutexLock lock(state->mutex);

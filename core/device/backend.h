@@ -1,5 +1,5 @@
-// A kind of devices, as a value: how a spec of it is read, and how its devices are made. The list
-// of all is core/backends/builtin_backends.inc.
+// A kind of devices, as a value: how to read its specs, and how to make its devices. The list of
+// all backends is core/backends/builtin_backends.inc.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct DeviceText {
   std::vector<std::pair<std::string, std::string>> options;  // behind commas: key and value
 };
 
-// What a device may have.
+// The memory that a device may have.
 struct DeviceLimits {
   int64_t memory_limit_bytes = 0;
   double client_share = 1;  // of it; see SharedLimit
@@ -51,8 +51,8 @@ struct Backend {
   // Fills in `spec`, whose kind is set. Errors (161002) name the part of the text.
   absl::Status (*read)(const DeviceText& text, DeviceSpec& spec);
 
-  // The devices of a spec, one at least. `number` is that of the first among all of the engine's;
-  // `library_paths` say where libraries of vendors may lie.
+  // The devices of a spec, at least one. `number` is the index of the first in the engine's list;
+  // `library_paths` are the folders in which libraries of vendors are searched.
   absl::StatusOr<std::vector<MakeDevice>> (*find)(const DeviceSpec& spec, int number,
                                                   const std::vector<std::string>& library_paths);
 };
@@ -60,7 +60,7 @@ struct Backend {
 // Reads the options that every backend has, threads and profile; refuses others.
 absl::Status ReadCommonOptions(const DeviceText& text, DeviceSpec& spec);
 
-// The error about a part of a text that is not what it should be.
+// The error for a part of a text that is wrong.
 absl::Status BadDeviceText(std::string_view parameter, std::string_view want, std::string_view got);
 
 }  // namespace opserve

@@ -17,8 +17,8 @@
 
 namespace opserve {
 
-// Untyped memory of a device. Shared by whoever names it and by the work that uses it: it is free
-// when the last of them let go. `data` is the device's address, which the host must not follow.
+// Untyped memory of a device, shared by its users and by the work on it, and freed with the last of
+// them. `data` is an address of the device, which the host must not dereference.
 class DeviceBuffer {
  public:
   // `owner` is the context's id.
@@ -39,20 +39,20 @@ class DeviceBuffer {
   const PooledBuffer memory_;
 };
 
-// Thread-safe. The device and the clock must outlive it, and all that it made.
+// Thread-safe. The device and the clock must outlive the context and everything that it made.
 class Context {
  public:
   // Memory and work are charged to `client`.
   Context(Device& device, std::shared_ptr<MemoryBudget> budget, const Clock& clock,
           ClientId client = ClientId::kNone);
-  // Abandons the streams: work that waits is dropped, work that runs ends by itself and lets go of
-  // its memory then.
+  // Abandons the streams: waiting work is dropped; running work continues to its end and frees its
+  // memory then.
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
   Device& device() const { return device_; }
-  // No other context of this process has it, or ever had it; not 0.
+  // Unique in this process, never used again, and not 0.
   uint64_t id() const { return id_; }
   ClientId client() const { return client_; }
   bool Owns(const DeviceBuffer& buffer) const { return buffer.owner() == id_; }
@@ -61,27 +61,27 @@ class Context {
 
   size_t num_streams() const;
   std::shared_ptr<Stream> CreateStream(Stream::OnFailure on_failure);
-  // Drops what waits on it. A stream of another context: 161002 naming `stream`.
+  // Drops the waiting commands of the stream. 161002 naming `stream` if it is another context's.
   absl::Status DestroyStream(const std::shared_ptr<Stream>& stream);
 
   // What a buffer holds at first.
   enum class Contents : uint8_t {
-    kOwn,        // zeros, or what this context left there: for who may read it before it is written
+    kOwn,        // zeros, or what this context left there: the owner may read it at any time
     kUndefined,  // anything, other clients' bytes among it
   };
 
-  // `bytes` >= 0. RESOURCE_EXHAUSTED when the budget (naming `parameter`) or the device has not as
-  // much.
+  // `bytes` >= 0. RESOURCE_EXHAUSTED if the budget (naming `parameter`) or the device does not have
+  // so much.
   absl::StatusOr<std::shared_ptr<DeviceBuffer>> Allocate(int64_t bytes,
                                                          std::string_view parameter = "size_bytes",
                                                          Contents contents = Contents::kOwn);
 
-  // Calls `done` when all that is on its streams now has ended: with the failure of the stream that
-  // was made first, of those that failed.
+  // Calls `done` once all work that is on the streams now has ended: with the failure of the oldest
+  // stream that failed, if any did.
   void Synchronize(absl::AnyInvocable<void(Stream::Failure)> done);
 
-  // What the end does, for who cannot wait for the last to let go of the context: destroys all of
-  // its streams.
+  // Destroys all streams, as the destructor does: for callers that cannot wait until the last
+  // reference to the context is gone.
   void Abandon();
 
  private:
@@ -91,7 +91,7 @@ class Context {
   const Clock& clock_;
   const ClientId client_;
   mutable Mutex mutex_;
-  // In the order in which they were made, and their numbers in it.
+  // By number, which is the order in which they were made.
   std::map<uint64_t, std::shared_ptr<Stream>> streams_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<const Stream*, uint64_t> numbers_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_number_ ABSL_GUARDED_BY(mutex_) = 0;

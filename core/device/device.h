@@ -1,4 +1,4 @@
-// What executes calls: memory, workers and a kernel for each operator that it has.
+// A device: memory, workers, and a kernel for each operator that it can run.
 #pragma once
 
 #include <cstddef>
@@ -25,14 +25,14 @@ struct DeviceInfo {
   int threads = 1;
 };
 
-// What a device says that gains by few launches of much work. Calls are joined end to end as one
-// call on flat tensors.
+// For a device that is faster with few launches of much work. Waiting calls are joined: one call on
+// flat tensors, in which their elements follow each other.
 struct Concatenation {
-  // Whether each element of the outputs of a planned call follows from the inputs' elements at its
-  // place and the attributes, and from nothing else: not from how many there are, as a mean's
-  // gradient does. Asked only of maps (Operator::runs_in_pieces).
+  // Whether each output element of a planned call depends only on the attributes and on the input
+  // elements at its place. The gradient of a mean does not: it depends on the number of elements.
+  // Called only for maps (Operator::runs_in_pieces).
   bool (*is_of_elements)(const OpCall& call) = nullptr;
-  // Of one launch. A call that is larger by itself is not joined.
+  // Limits of one launch. A call above them is not joined.
   size_t max_calls = 1;
   int64_t max_bytes = 0;  // of inputs and outputs
 };
@@ -43,48 +43,48 @@ class Device {
   virtual ~Device() = default;
 
   virtual const DeviceInfo& info() const = 0;
-  // OK, or why it is lost for good (DEVICE_LOST): all that comes fails with that. Any thread, any
-  // time.
+  // OK, or why the device is lost for good (DEVICE_LOST); later work fails with that status. Any
+  // thread, any time.
   virtual absl::Status health() const { return absl::OkStatus(); }
   // nullptr when this device cannot run the operator at all; the profile is checked by PlanCall.
   virtual const Kernel* FindKernel(const Operator& op) const = 0;
-  // Runs a kernel of its own. One that takes more than its arguments has it from the device.
+  // Runs a kernel of this device. A device overrides this if kernels need more than `args`.
   virtual absl::Status Execute(const Kernel& kernel, const KernelArgs& args) {
     return kernel.execute(args);
   }
-  // Whether its kernels heed KernelArgs::range.
+  // Whether its kernels support KernelArgs::range.
   virtual bool runs_ranges() const { return false; }
   virtual WorkerPool& workers() = 0;
-  // nullptr when each call is run by itself. Else lives as long as the device.
+  // nullptr if calls are never joined. Otherwise it lives as long as the device.
   virtual const Concatenation* concatenation() const { return nullptr; }
 
-  // The device's memory. Only the device itself may follow its addresses.
+  // The device's memory. Only the device may dereference its addresses.
   virtual MemoryPool& memory() = 0;
-  // Memory of the host that transfers go from and to quickest (pinned, where that matters).
+  // Host memory with the fastest transfers to and from the device (pinned, if that matters).
   virtual MemoryPool& host_memory() = 0;
-  // Whether kernels take any address of the host for one of the device's, so that one-shot calls
-  // need no transfers: memory() and host_memory() are the same then.
+  // Whether kernels can use host addresses directly, so that one-shot calls need no transfers. Then
+  // memory() and host_memory() are the same pool.
   virtual bool uses_host_memory() const { return false; }
 
-  // Transfers. Each returns when it has happened, or soon after `workers`, which are of workers(),
-  // were stopped: then some of it has. They may be called from any thread. Ranges lie in leases of
-  // memory(), all other bytes in memory of the host. Errors: 361001; an argument that is not as
-  // stated is a defect of the caller's (561103).
+  // Transfers. Each blocks until it is complete, or returns soon after `workers` (of workers())
+  // were stopped; then only a part was transferred. Any thread may call them. Ranges lie in leases
+  // of memory(), all other bytes in host memory. Errors: 361001; 561103 for arguments that are not
+  // as stated here, which is a defect of the caller.
 
   // `from` has exactly the range's bytes.
   virtual absl::Status Upload(const MemoryRange& to, const Fragments& from,
                               const Workers& workers) = 0;
-  // The range's bytes from `offset_bytes` on, as many as `to` has; they lie inside the range.
+  // Fills `to` with the bytes of the range from `offset_bytes` on; they must lie inside the range.
   virtual absl::Status Download(const MemoryRange& from, int64_t offset_bytes,
                                 std::span<std::byte> to, const Workers& workers) = 0;
-  // Ranges of as many bytes in all, whose rows may differ. They do not overlap.
+  // Both ranges have the same number of bytes, perhaps in other rows. They do not overlap.
   virtual absl::Status Copy(const MemoryRange& from, const MemoryRange& to,
                             const Workers& workers) = 0;
-  // Repeats `pattern`, of 1, 2, 4 or 8 bytes; each row is a whole number of them.
+  // Repeats `pattern` of 1, 2, 4 or 8 bytes. The bytes of a row are a multiple of its size.
   virtual absl::Status Fill(const MemoryRange& to, std::span<const std::byte> pattern,
                             const Workers& workers) = 0;
 
-  // The same, to their ends.
+  // The same, and nothing stops them before they are complete.
   absl::Status Upload(const MemoryRange& to, const Fragments& from) {
     return Upload(to, from, Workers(workers()));
   }

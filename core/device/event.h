@@ -12,8 +12,8 @@
 
 namespace opserve {
 
-// One recording of an event: reached once, when all that was on the stream before it has ended,
-// well or badly. Thread-safe.
+// One recording of an event. It is reached once, when everything before it on the stream has ended,
+// with or without an error. Thread-safe.
 class Marker {
  public:
   // Called by the stream, once.
@@ -23,8 +23,8 @@ class Marker {
   // The time of Reach; InfiniteFuture before.
   absl::Time time() const;
 
-  // Calls `callback` once, with no lock held, when the marker is reached: on the thread that
-  // reaches it, or here and now where it was reached before.
+  // Calls `callback` once, with no lock held, when the marker is reached: on the thread that calls
+  // Reach, or in this call if the marker was reached before.
   void OnReached(absl::AnyInvocable<void()> callback);
 
  private:
@@ -33,15 +33,15 @@ class Marker {
   std::vector<absl::AnyInvocable<void()>> callbacks_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Recorded on a stream, and recorded again later if need be: what waits goes by the recording that
-// was the latest when it asked, as in AscendCL. Thread-safe.
+// Recorded on a stream, perhaps more than once. A wait is for the recording that is the latest when
+// the wait begins, as in AscendCL. Thread-safe.
 class Event {
  public:
-  // A new recording, which is on its stream already: what waits for it cannot come before it.
+  // Sets the latest recording. `marker` must be on its stream already, so that no wait precedes it.
   void Publish(std::shared_ptr<Marker> marker);
 
-  // The latest recording. 161002 naming `event` when there is none: what waits would wait for
-  // nothing, or for ever.
+  // The latest recording. 161002 naming `event` if there is none, as a wait for it would have no
+  // end.
   absl::StatusOr<std::shared_ptr<Marker>> Latest() const;
 
   // Whether the latest recording was reached. 161002 as above.

@@ -1,4 +1,4 @@
-// A bound on what one owner (a session, say) may hold of a device's memory.
+// A limit on the device memory of one owner, such as a session.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class MemoryBudget {
     int64_t peak_bytes = 0;
   };
 
-  // A share of a budget; ends with the object. It may outlive its budget.
+  // A part of a budget. The destructor returns it. It may outlive the budget.
   class Share {
    public:
     Share() = default;

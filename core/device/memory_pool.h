@@ -26,24 +26,24 @@ class MemorySource {
   virtual absl::Status Clear(std::byte* data, size_t bytes) = 0;
   // Whether Allocate gives blocks of that size which read as zero.
   virtual bool allocates_zeros(size_t /*bytes*/) const { return false; }
-  // Whether the host may follow its addresses: sanitizers then watch what no lease covers.
+  // Whether the host may dereference its addresses. Sanitizers then poison unleased memory.
   virtual bool is_host_memory() const { return false; }
 
   // The host's memory: large blocks on huge pages where the kernel gives them. Lives forever.
   static MemorySource& Host();
 };
 
-// Whose a lease is.
+// Who uses a lease.
 struct Lessee {
-  // Whom it is charged to.
+  // The client that it is charged to.
   ClientId client = ClientId::kNone;
-  // Whoever may read the lease before it was written, as a number that no other reader has: it
-  // reads as zero then, or as what the same reader left in it. 0: nobody does, and its contents are
-  // undefined at first.
+  // The id of the reader that may read the lease before it was written; no two readers have one id.
+  // Such a lease contains zeros, or what the same reader left there. 0: nobody reads it before it
+  // was written, and its contents are undefined.
   uint64_t reader = 0;
 };
 
-// A lease on pooled memory; ends with the object. It may outlive its pool.
+// A lease of pooled memory. The destructor returns it. It may outlive the pool.
 class PooledBuffer {
  public:
   PooledBuffer() = default;
@@ -79,24 +79,24 @@ class MemoryPool {
     int64_t largest_lease_bytes = 0;
   };
 
-  // used + cached never exceed `limit_bytes`, of which clients have shares (SharedLimit). `source`
+  // used + cached bytes are at most `limit_bytes`, shared among the clients (SharedLimit). `source`
   // and `clock` must outlive the pool and its leases.
   MemoryPool(int64_t limit_bytes, MemorySource& source, const Clock& clock,
              double client_share = 1);
   ~MemoryPool();
 
-  // RESOURCE_EXHAUSTED when `bytes` more would exceed the limit even with nothing cached, or the
-  // client's share, or the source has none.
+  // RESOURCE_EXHAUSTED if `bytes` more would exceed the limit even with an empty cache, or exceed
+  // the client's share, or if the source has no memory.
   absl::StatusOr<PooledBuffer> Acquire(size_t bytes, const Lessee& lessee = {});
 
-  // Gives back to the source what has lain unused for `age`: of each size class, all beyond the
-  // most that was leased at once within that time.
+  // Returns memory to the source that was unused for `age`: in each size class, everything above
+  // the peak of leases during that time.
   void TrimIdle(absl::Duration age);
 
   Stats stats() const;
 
-  // Bytes that a lease of `bytes` takes from the limit: four classes between powers of two, at
-  // least 64.
+  // The bytes that a lease of `bytes` takes from the limit: at least 64; four size classes for each
+  // power of two.
   static size_t SizeClass(size_t bytes);
 
  private:

@@ -6,8 +6,8 @@
 
 namespace opserve {
 
-// `rows` runs of `row_bytes`, `stride_bytes` from one's start to the next's. Its bytes are those of
-// the rows, one after the other. Does not own the memory; `start` is the device's address.
+// `rows` rows of `row_bytes`, each `stride_bytes` after the one before; the bytes of the range are
+// those of its rows in order. Does not own the memory; `start` is a device address.
 struct MemoryRange {
   std::byte* start = nullptr;
   int64_t row_bytes = 0;     // >= 0

@@ -1,8 +1,8 @@
-// A queue of work on a device: in order, asynchronous, beside other streams.
+// A queue of work on a device: in order, asynchronous, and concurrent with other streams.
 //
-// The order is kept here, in software, on the device's workers: a command is a function that
-// returns when what it does has happened, so any device that can be driven by blocking calls has
-// streams. Nothing in a stream blocks a worker while it waits for another stream.
+// The order is kept in software, on the workers of the device. A command is a function that blocks
+// until its work is done, so every device with blocking calls has streams. A stream that waits for
+// another stream blocks no worker.
 #pragma once
 
 #include <atomic>
@@ -22,11 +22,11 @@
 
 namespace opserve {
 
-// Thread-safe. Made by Create, as work that waits holds on to its stream; the workers must outlive
-// it.
+// Thread-safe. Made by Create, because waiting work keeps a reference to its stream. The workers
+// must outlive the stream.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
-  // What becomes of commands behind one that failed, until Synchronize has told of the failure.
+  // What happens to the commands after one that failed, until Synchronize has reported the failure.
   enum class OnFailure : uint8_t {
     kStop,      // they are not run, and fail (STREAM_FAILED) naming the command at fault
     kContinue,  // they run
@@ -35,37 +35,37 @@ class Stream : public std::enable_shared_from_this<Stream> {
   struct Command {
     // For errors to name.
     uint64_t id = 0;
-    // In the stream's turn, on a worker; when it is quick and the stream has nothing to do, on the
-    // thread that brings it.
+    // Called in the stream's turn on a worker, or on the thread of Enqueue if the command is quick
+    // and the stream has nothing else to do.
     absl::AnyInvocable<absl::Status()> run;
-    // Exactly once, on whatever thread, with no lock held: run's status, or why it was not run. It
-    // must not block. May be empty.
+    // Called exactly once, on any thread, with no lock held: with the status of `run`, or why the
+    // command did not run. It must not block. May be empty.
     absl::AnyInvocable<void(absl::Status)> done;
-    bool is_quick = false;  // takes no longer than to hand it to a worker does
+    bool is_quick = false;  // takes no longer than a hand-over to a worker
   };
 
-  // A command that ends later than its turn on a worker: it waits for a network, say, and holds no
-  // worker meanwhile.
+  // A command that ends after its turn on a worker, because it waits for a network, for example. It
+  // blocks no worker while it waits.
   struct AsyncCommand {
     using Finished = absl::AnyInvocable<void(absl::Status)>;
 
     // For errors to name.
     uint64_t id = 0;
-    // On a worker, in the stream's turn. The stream goes on when `finished` was called, once, on
-    // any thread, maybe before `start` returns, and `start` has returned. A `finished` that is
-    // destroyed uncalled fails the command (561103). The workers must outlive it.
+    // Called on a worker, in the stream's turn. `finished` must be called once, on any thread,
+    // perhaps before `start` returns. The stream goes on once both have happened. If `finished` is
+    // destroyed uncalled, the command fails (561103). The workers must outlive it.
     absl::AnyInvocable<void(Finished finished)> start;
-    // As Command::done; on the thread that calls `finished`, perhaps. `start` is destroyed before.
+    // As Command::done, perhaps on the thread of `finished`. `start` was destroyed before.
     absl::AnyInvocable<void(absl::Status)> done;
   };
 
-  // The first failure since the last Synchronize, and whose it was.
+  // The first failure since the last Synchronize, and the id of the command that failed.
   struct Failure {
     absl::Status status;  // OK: none
     uint64_t command = 0;
   };
 
-  // Its turns on the workers are the client's.
+  // The work counts as the client's when the workers take turns.
   static std::shared_ptr<Stream> Create(WorkerPool& workers, const Clock& clock,
                                         OnFailure on_failure, ClientId client = ClientId::kNone);
   Stream(const Stream&) = delete;
@@ -74,25 +74,25 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void Enqueue(Command command);
   void Enqueue(AsyncCommand command);
 
-  // Records `event` behind all that is on the stream.
+  // Records `event` after everything that is on the stream now.
   void Record(Event& event);
 
-  // What comes after waits for the latest recording of `event`. 161002 when there is none. As one
-  // can wait only for what was recorded before, streams cannot wait for each other in a circle.
+  // Later commands wait for the latest recording of `event`; 161002 if there is none. Because only
+  // an earlier recording can be waited for, streams cannot wait for each other in a circle.
   absl::Status WaitFor(const Event& event);
 
-  // Calls `done` when all that is on the stream now has ended, with the failure among it, which is
-  // forgotten then. Like Command::done otherwise.
+  // Calls `done`, as Command::done, when everything that is on the stream now has ended. `done`
+  // gets the first failure, and the stream forgets the failure.
   void Synchronize(absl::AnyInvocable<void(Failure)> done);
 
   WorkerPool& workers() const { return workers_; }
 
-  // Nothing runs and nothing waits; who was told that the last command ended finds it so.
+  // Whether nothing runs and nothing waits. True once the `done` of the last command was called.
   bool IsIdle() const;
 
-  // Drops what waits: its `done`s are told CANCELLED, its markers are reached. The command that
-  // runs, or was started and has not finished, ends by itself; one that takes long asks
-  // is_abandoned now and then. Commands that come later are dropped, too.
+  // Drops waiting and later commands: each `done` gets CANCELLED, and markers count as reached. A
+  // command that runs, or was started and has not finished, continues to its end; a long command
+  // checks is_abandoned now and then.
   void Abandon();
   bool is_abandoned() const { return abandoned_.load(std::memory_order_relaxed); }
 

@@ -1,5 +1,5 @@
-// The two phases as separate steps: a planned call on memory that the caller owns, executed later on
-// a stream, once or many times.
+// The two phases as separate steps: a planned call on memory that the caller owns, executed on a
+// stream later, once or many times.
 #pragma once
 
 #include <optional>

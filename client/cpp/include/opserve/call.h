@@ -23,9 +23,9 @@ namespace opserve::client {
 
 using SharedOutputs = std::vector<std::pair<std::string, SharedTensorView>>;
 
-// An operator by name, with its named tensors and attributes, in any order. `opserve ops NAME` and
-// Client::ListOperators tell what each operator takes. A value; it may be used for several calls,
-// and inputs are views (see TensorView for how long their memory must live).
+// An operator by name, with its named tensors and attributes in any order. `opserve ops NAME` and
+// Client::ListOperators describe each operator. A value: use it for as many calls as you like.
+// Inputs are views; TensorView says how long their memory must live.
 class Call {
  public:
   // `op` without the aclnn prefix: "SmoothL1LossBackward".
@@ -125,7 +125,7 @@ struct ExecuteResult {
   std::vector<NamedTensor> outputs;
   std::optional<Execution> execution;  // of a call that asked for it (Call::ReportExecution)
 
-  // The output called `name`, or nullptr. Which there are is the server's word.
+  // The output called `name`, or nullptr. The server decides which outputs there are.
   const Tensor* Find(std::string_view name) const {
     for (const NamedTensor& output : outputs) {
       if (output.name == name) return &output.tensor;

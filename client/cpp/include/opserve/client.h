@@ -17,20 +17,20 @@
 //
 // Errors. Every failure is an absl::Status with the server's code and message.
 // opserve::GetErrorDetail(status) (core/base/op_error.h) gives its parts: reason, aclnn code,
-// operator, parameter, what was wanted and what came. Failures of the way there have no detail:
+// operator, parameter, what was wanted and what came. Failures of the connection have no detail:
 // UNAVAILABLE (the message names the target), DEADLINE_EXCEEDED, CANCELLED.
 //
-// Servers that mean harm, or are broken. Nothing that a server sends is taken on trust; an answer
-// that is not what the call may have is INTERNAL and says why. A message can be printed: what it
-// has of the server is short and without control characters; other texts (schemas, names) are as
-// they came. What is in a result is the server's word.
-//   Memory: a call takes what its caller asked for (inputs, and outputs of the shapes that the call
-//   has), one answer as it comes (ConnectOptions::max_answer_bytes; where several calls are under
-//   way, up to twice that for each), and 64 MiB. A server that cuts its answer into frames of a few
-//   bytes, or sends frames without an answer as fast as it can, makes the latter two up to four
-//   times as large.
-//   Time: a call ends at its time-out, but see below for memory that it borrows. Without a time-out
-//   it may last for ever.
+// Malicious or broken servers. The client checks everything that a server sends. A wrong answer is
+// INTERNAL, and the message says why. Messages are safe to print: text of the server in them is
+// short and without control characters. Other texts (schemas, names) are as the server sent them.
+// The values of a result cannot be checked.
+//
+//   Memory: a call takes the memory of its inputs and outputs, of one answer as it arrives
+//   (ConnectOptions::max_answer_bytes, or up to twice that for each call while several run), and
+//   64 MiB. A server that splits its answer into frames of a few bytes, or sends empty frames as
+//   fast as it can, can make the latter two up to four times as large.
+//   Time: a call ends at its timeout, but see below for memory that it borrows. Without a timeout
+//   it may never end.
 #pragma once
 
 #include <memory>
@@ -60,10 +60,10 @@ struct SessionOptions;
 
 // An encrypted connection. All texts are PEM.
 struct TlsOptions {
-  // Whose certificates servers must show. Empty: of those that the system trusts.
+  // The CAs that must have signed a server's certificate. Empty: those that the system trusts.
   std::string root_ca = {};
-  // What the client shows of itself to a server that wants it (mutual TLS): its certificate, then
-  // those that lead to the one the server trusts; and its key. Both or none.
+  // The client's own certificate, for servers that ask for it (mutual TLS), followed by its
+  // intermediate certificates; and its key. Both or none.
   std::string certificate = {};
   std::string key = {};
   // The name that the server's certificate must have. Empty: the target's host.
@@ -76,30 +76,30 @@ struct ConnectOptions {
   int64_t max_answer_bytes = int64_t{256} << 20;
   // None: the connection is not encrypted.
   std::optional<TlsOptions> tls = {};
-  // A bearer token, which says who calls, with each call. Not without TLS, except to a unix socket
-  // or this machine. Empty: none.
+  // A bearer token that is sent with each call, and says who calls. It needs TLS, except to a unix
+  // socket or to this machine. Empty: none.
   std::string token = {};
-  // How often a call is tried that no server answers (UNAVAILABLE), or that is refused with word of
-  // when there will be room (ErrorDetail::retry_after), 1 to 100, all within the call's timeout.
-  // Calls keep nothing on a server, so each may be tried again. Between two tries a call waits as
-  // long as the server says, or 100 ms and twice as long each time. Sessions are opened once;
-  // ResidentSession opens them anew.
+  // How often a call is tried, 1 to 100, within its timeout: again if no server answers
+  // (UNAVAILABLE), or if it is refused with a time to try again (ErrorDetail::retry_after). Calls
+  // leave nothing on a server, so this is safe. Between two tries a call waits as long as the
+  // server says, or 100 ms and twice as long each time. Sessions are opened once; ResidentSession
+  // opens them again.
   int tries = 1;
   // Whether calls go to the addresses of the target in turn, to those that can be reached: for
   // "dns:///name:port" where the name has an address for each server, and for
   // "ipv4:10.0.0.1:8500,10.0.0.2:8500". Otherwise all go to the first that can be reached. A
   // session stays with its server.
   bool round_robin = false;
-  // How many connections calls may be spread over, 1 to 64: beyond the first they come by
-  // themselves while more than four calls are under way on each, and go when they were idle for a
-  // minute. The server may allow fewer (--max-connections-per-peer); no call fails for that.
-  // Sessions share the first, and with `round_robin` there is one for each address. Whether more
-  // than one pays depends on the cores that are idle: measure it (docs/performance.md).
+  // The maximum number of connections for calls, 1 to 64. A further connection opens while more
+  // than four calls run on each one, and closes after it was idle for a minute. The server may
+  // allow fewer (--max-connections-per-peer); no call fails for that. Sessions share the first
+  // connection; with `round_robin` there is one for each address. Whether several connections
+  // are faster depends on the idle cores: measure it (docs/performance.md).
   int connections = 1;
-  // How much memory shared with the server Execute and ExecuteAsync may hold, to put tensors of
-  // 64 KiB and more there by themselves: where the target is "unix:path" or this machine, the
-  // server allows it and this process may open its socket (docs/shared_memory.md). What is not used
-  // for ten seconds goes back. 0: none, as with OPSERVE_SHARED_MEMORY=off in the environment.
+  // The most memory that Execute and ExecuteAsync share with the server, for tensors of 64 KiB and
+  // more. They use it if the target is "unix:path" or this machine, the server allows it, and this
+  // process may open its socket (docs/shared_memory.md). Memory that is unused for ten seconds is
+  // returned. 0: none, as with OPSERVE_SHARED_MEMORY=off in the environment.
   int64_t shared_memory_bytes = int64_t{1} << 30;
 };
 
@@ -112,7 +112,7 @@ struct CallOptions {
   std::string traceparent = {};
 };
 
-// A running asynchronous call. Dropping it changes nothing for the call.
+// A running asynchronous call. Destroying the handle does not affect the call.
 class CallHandle {
  public:
   CallHandle() = default;
@@ -126,25 +126,25 @@ class CallHandle {
   std::shared_ptr<RunningCall> running_;
 };
 
-// Called exactly once: on a thread of the transport, or on the calling thread when the call is
-// refused before it is sent. It must not block, so it must not make synchronous calls.
+// Called exactly once: on a thread of the transport, or on the calling thread if the call fails
+// before it is sent. It must not block, and so must not make synchronous calls.
 template <typename T>
 using Done = absl::AnyInvocable<void(absl::StatusOr<T>)>;
 
-// A connection to one server. Cheap to copy (copies share it) and thread-safe: make one and use it
-// from everywhere. Calls that run when the last copy goes end as if it were still there.
+// A connection to one server. Thread-safe, and cheap to copy as copies share it: make one and use
+// it everywhere. Calls that run when the last copy is destroyed continue to their end.
 //
 // A call "has ended" when the function returns, or when `done` is called. Until then the memory of
-// its inputs must stay valid and unchanged. A call that fails ends only after the transport has let
-// go of that memory, which may be later than its deadline while a peer takes no bytes off a full
-// connection; inputs with an owner (TensorView::owner) are never waited for.
+// its inputs must stay valid and unchanged. A call that fails ends only once the transport no
+// longer reads that memory. That may be after its deadline if the peer reads nothing from a full
+// connection. A call never waits so for inputs with an owner (TensorView::owner).
 class Client {
  public:
   // `target`: "host:port", "unix:path" or the name of another of gRPC's resolvers, such as
-  // "dns:///host:port". Does not wait for the server and fails only for what is none of these
-  // (161002), or for options that cannot be. A server that
-  // cannot be reached, or that TLS does not come about with, is UNAVAILABLE at each call, without
-  // waiting; it is tried again at least every two seconds.
+  // "dns:///host:port". Does not wait for the server, and fails only for a target of another form
+  // (161002) or for invalid options. If the server cannot be reached, or the TLS
+  // handshake fails, each call fails with UNAVAILABLE at once; the connection is tried again at
+  // least every two seconds.
   static absl::StatusOr<Client> Connect(std::string_view target,
                                         const ConnectOptions& options = {});
 
@@ -163,31 +163,31 @@ class Client {
   absl::StatusOr<std::vector<Device>> ListDevices(const CallOptions& options = {}) const;
   CallHandle ListDevicesAsync(const CallOptions& options, Done<std::vector<Device>> done) const;
 
-  // Phase one alone: checks the call and tells its workspace and outputs. Sends no data; the views'
-  // storage may be empty.
+  // Phase one alone: checks the call, and returns its workspace and outputs. Sends no data, so the
+  // storage of the views may be empty.
   absl::StatusOr<Plan> GetWorkspaceSize(const Call& call, const CallOptions& options = {}) const;
   CallHandle GetWorkspaceSizeAsync(const Call& call, const CallOptions& options,
                                    Done<Plan> done) const;
 
-  // Both phases. Large inputs go out from the caller's memory without a copy; outputs come back
-  // dense, each copied once, into its own aligned memory. There is one at least, and each that the
-  // call asks for (OutputDType, Output) is as it asks; for all others, which are there and of what
-  // dtype is the server's word: see ExecuteResult::Elements. A request larger than the server takes
-  // is RESOURCE_EXHAUSTED, naming `max_message_bytes`; so is one of 4 GiB or more, which gRPC
-  // cannot carry.
-  // On the server's host large tensors go through shared memory
-  // (ConnectOptions::shared_memory_bytes): inputs are copied there, and outputs of a call that is
-  // like an earlier one stay there as long as their Tensor does. Whatever is refused goes by bytes.
-  // The first such Execute asks the server for it; ExecuteAsync asks meanwhile, and may wait up to
-  // 250 ms for new memory of a server that is slow.
+  // Both phases. Large inputs are sent from the caller's memory without a copy. Outputs are dense,
+  // and each is copied once, into its own aligned memory. A result has at least one output. Outputs
+  // that the call asks for (OutputDType, Output) are checked; the names and dtypes of others are as
+  // the server says: see ExecuteResult::Elements. A request that is too large for the server is
+  // RESOURCE_EXHAUSTED, naming `max_message_bytes`; so is one of 4 GiB or more, the limit of gRPC.
+  //
+  // On the server's host large tensors use shared memory (ConnectOptions::shared_memory_bytes):
+  // inputs are copied into it, and outputs of a call like an earlier one stay in it as long as
+  // their Tensor exists. If the server refuses the memory, the tensors are sent as bytes. The first
+  // such Execute asks the server for the memory. ExecuteAsync asks in the background, and may wait
+  // up to 250 ms for new memory if the server is slow.
   absl::StatusOr<ExecuteResult> Execute(const Call& call, const CallOptions& options = {}) const;
   CallHandle ExecuteAsync(const Call& call, const CallOptions& options,
                           Done<ExecuteResult> done) const;
 
-  // Many calls in one message, each as Execute would run it, with a result or an error of its own:
-  // of hundreds of small calls, each costs a fraction of what it costs alone. Large ones run side
-  // by side. Fails as a whole, with no results, when the way there fails or the server refuses the
-  // batch (161002 naming `calls` for more calls than it takes).
+  // Many calls in one message. Each has its own result or error, as with Execute. With hundreds of
+  // small calls, each costs a fraction of a single call. Large calls run concurrently. The whole
+  // batch fails, without results, if the connection fails or the server refuses the batch (161002
+  // naming `calls` for too many calls).
   absl::StatusOr<BatchResults> ExecuteBatch(std::span<const Call> calls,
                                             const CallOptions& options = {}) const;
   CallHandle ExecuteBatchAsync(std::span<const Call> calls, const CallOptions& options,
@@ -202,7 +202,7 @@ class Client {
   absl::StatusOr<Statistics> GetStatistics(const CallOptions& options = {}) const;
   CallHandle GetStatisticsAsync(const CallOptions& options, Done<Statistics> done) const;
 
-  // Opens a session, see <opserve/session.h>. Waits for the server's first word on it.
+  // Opens a session, see <opserve/session.h>. Waits for the first message of the server.
   absl::StatusOr<Session> OpenSession() const;
   absl::StatusOr<Session> OpenSession(SessionOptions options) const;
 

@@ -20,8 +20,8 @@ class RemoteObject;
 struct DeviceTensor;
 
 // Untyped memory on the device of a context, made by Context::Allocate. Copies share it; it is
-// freed when the last of them goes, counting those in tensors, calls and executors. Work on streams
-// that uses it still ends well. Thread-safe.
+// freed when the last of them is gone, those in tensors, calls and executors included. Work on
+// streams that still uses it is not disturbed. Thread-safe.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;  // no memory
@@ -80,8 +80,8 @@ class DeviceCall {
     inputs_.emplace_back(std::string(name), std::move(tensor));
     return *this;
   }
-  // Where an output is written, in any layout whose elements do not overlap. One that is not said
-  // comes back from Stream::ExecuteAndReceive.
+  // Where an output is written, in any layout whose elements do not overlap. Outputs without a
+  // tensor are returned by Stream::ExecuteAndReceive.
   DeviceCall& Output(std::string_view name, DeviceTensor tensor) {
     outputs_.emplace_back(std::string(name), std::move(tensor));
     return *this;

@@ -1,19 +1,19 @@
-// A session that is opened anew where its server stops or is lost, with what lay on it made again.
+// A session that is opened again if its server stops or is lost, and whose contents are rebuilt.
 //
 //   struct Model { Context context; Stream stream; DeviceTensor weights; };
 //   std::optional<Model> model;
 //   std::vector<float> saved = …;  // of the weights, in this program
 //   auto resident = ResidentSession::Open(*client, [&](Session& session) {
-//     Context context = session.CreateContext();
-//     model.emplace(Model{context, context.CreateStream(), context.NewTensor(DType::kFloat32,
-//     {n})}); return model->stream.Upload(model->weights, TensorView::Of(saved, {n}));
+//     Context c = session.CreateContext();
+//     model.emplace(Model{c, c.CreateStream(), c.NewTensor(DType::kFloat32, {n})});
+//     return model->stream.Upload(model->weights, TensorView::Of(saved, {n}));
 //   });
 //   if (!resident.ok()) return resident.status();
 //   for (…) RETURN_IF_ERROR(resident->Run([&](Session&) { return Step(*model, saved); }));
 //
-// A server keeps nothing of a session that has ended. So the program says how to make what is to
-// lie there (Rebuild), from what it has itself, and gives its work in pieces (Run) of which each
-// can be done again from the last state that the program saved.
+// A server keeps nothing of a session that has ended. So the program says how to rebuild the
+// contents of a session from its own data (Rebuild). It gives its work in pieces (Run), each of
+// which can be repeated from the last state that the program saved.
 #pragma once
 
 #include <cstdint>
@@ -33,43 +33,43 @@
 namespace opserve::client {
 
 struct ReconnectOptions {
-  // How long one Open, Run or Reconnect may look for a server that takes the session, the first
-  // included; beyond it the call fails with what the last try ended with. Between two tries it
-  // waits as long as ConnectOptions::tries has it.
+  // How long one Open, Run or Reconnect may search for a server that takes the session, the first
+  // try included. After that the call fails with the error of the last try. The waits between two
+  // tries are those of ConnectOptions::tries.
   absl::Duration timeout = absl::Minutes(1);
-  // How often Run does its work, the first time included, where session after session ends; 1 or
-  // more. A work that itself ends the server would go on for ever.
+  // How often Run does its work if sessions keep ending, the first time included; at least 1. It is
+  // for work that itself ends the server, which would otherwise repeat without a limit.
   int tries = 10;
-  // The options of each session; the defaults where it is empty. Its time-out counts for each anew.
+  // Makes the options of each session; empty: the defaults. A timeout counts for each session.
   std::function<SessionOptions()> session = {};
 };
 
 // Movable. One thread uses it at a time; its session is as thread-safe as any.
 class ResidentSession {
  public:
-  // Makes on a new session all that is to lie there: contexts, streams, tensors and what is in
-  // them. Called by Open, Run and Reconnect, on their thread. Handles of the session before mean
-  // nothing on this one: let go of them. Where it fails as the session has ended another one is
-  // tried; any other error ends the call.
+  // Makes the contents of a new session: contexts, streams, tensors and their values. Called by
+  // Open, Run and Reconnect, on their thread. Handles of the session before are invalid here, so
+  // replace them. If it fails because the session has ended, another session is tried; any other
+  // error ends the call.
   using Rebuild = absl::AnyInvocable<absl::Status(Session& session)>;
-  // A piece of work, which ends with an error of the session's where the session has ended: so it
-  // waits for what it has begun (Synchronize, Download) before it says OK.
+  // A piece of work. It must fail if the session ends, so it waits for the commands that it has
+  // sent (Synchronize, Download) before it returns OK.
   using Work = absl::FunctionRef<absl::Status(Session& session)>;
 
-  // Opens the first session and builds what is to lie there. 161002 for options that make no sense.
+  // Opens the first session and builds its contents. 161002 for options that make no sense.
   static absl::StatusOr<ResidentSession> Open(Client client, Rebuild rebuild,
                                               ReconnectOptions options = {});
 
-  // Does the work. Where the session ends meanwhile because its server stops or is lost
-  // (UNAVAILABLE), and where its server has said that it is stopping, the session is opened anew,
-  // on whatever server of the target takes it, everything is built, and the work is done again from
-  // its beginning. Any other failure is the work's own and comes back as it is; so does the end of
-  // a session for another reason (its deadline, Cancel, a server that talks nonsense), after which
-  // Reconnect begins anew.
+  // Does the work. If the session ends because its server stops or is lost (UNAVAILABLE), or the
+  // server has said that it is stopping, a new session is opened on any server of the target. Its
+  // contents are built, and the work is done again from its beginning.
+  // Any other failure of the work is returned as it is. So is the end of a session for another
+  // reason: its deadline, Cancel, or a server that breaks the protocol. Call Reconnect to go on
+  // after that.
   absl::Status Run(Work work);
 
-  // Opens another session now, and builds everything there. The one before ends, if it has not
-  // ended.
+  // Opens a new session now and builds its contents. The session before ends, if it has not ended
+  // yet.
   absl::Status Reconnect();
 
   // The session now. After a failure to find a server, the one that has ended.

@@ -15,34 +15,34 @@
 //   RETURN_IF_ERROR(stream.Synchronize());
 //   auto result = stream.Download(gradient);
 //
-// Nothing but what says so waits for the server: commands go out in order, and streams, events,
-// buffers and executors can be used at once.
+// Only functions that say so wait for the server. Commands are sent in order, and new streams,
+// events, buffers and executors can be used at once.
 //
 // Handles (Context, Stream, Event, DeviceBuffer, Executor) are cheap to copy; copies share the
 // object, which is destroyed on the server when the last copy goes. A handle keeps its context.
 // When the session ends, however it ends, the server frees everything. All classes are
 // thread-safe; what one thread sends is done in the order of its calls.
 //
-// Errors. A command that fails changes nothing, and the session goes on. What waits for a command
-// returns its failure. The failure of anything else is told by the next Synchronize of its stream,
-// or of its context, with the command that failed; so is the failure to make an object, and what
-// uses such an object fails, too. When the session ends all waits end with its status: UNAVAILABLE
-// (server gone), DEADLINE_EXCEEDED, CANCELLED; later commands fail with it, or do nothing.
+// Errors. A command that fails changes nothing, and the session continues. A function that waits
+// for a command returns its failure. Other failures, also to make an object, are returned by the
+// next Synchronize of the stream or the context, with the command that failed; commands that use
+// such an object fail, too. When the session ends, all waits return its status: UNAVAILABLE (server
+// gone), DEADLINE_EXCEEDED, CANCELLED. Later commands fail with that status, or do nothing.
 //
-// A server that talks nonsense (an answer that nobody asked for, or of another kind, bytes out of
-// order) ends the session for all: every wait ends at once with INTERNAL, saying what came. Memory
-// is bounded as that of calls: what is downloaded or asked for, ReceiveOptions::max_bytes, and one
-// message as it comes.
+// A server that breaks the protocol (an answer without a command, or of the wrong kind, bytes out
+// of order) ends the session: every wait returns INTERNAL at once, and says what came. The memory
+// is bounded as that of calls: the bytes that are downloaded or asked for,
+// ReceiveOptions::max_bytes, and one message as it arrives.
 //
-// Time-outs and cancellation. A wait that brings results and has a time-out tells the server of it,
-// and cancels the command when it gives up; Stream::WithTimeout sets one for any command,
-// CommandHandle::Cancel drops one. The server looks when the command's turn comes and between the
-// chunks of its work, and the command fails with DEADLINE_EXCEEDED or CANCELLED: on a stream, as
-// any other that fails there. Synchronize and queries only end their own wait.
+// Timeouts and cancellation. A function that returns results sends its timeout to the server, and
+// cancels the command when the timeout passes. Stream::WithTimeout sets a timeout for any command,
+// CommandHandle::Cancel cancels one. The server checks when the turn of the command comes, and
+// between the chunks of its work; the command then fails with DEADLINE_EXCEEDED or CANCELLED, as
+// other commands fail. A timeout of Synchronize or of a query ends only the wait itself.
 //
-// Callbacks run on a thread of the transport, one at a time, or on the calling thread when the
-// session is over. All answers of the session wait for them to return: they must not wait for
-// anything of the session.
+// Callbacks run on a thread of the transport, one at a time, or on the calling thread once the
+// session is over. No answer of the session is processed until they return, so they must not wait
+// for anything of the session.
 #pragma once
 
 #include <cstdint>
@@ -70,10 +70,10 @@ class PendingPlan;
 class SessionChannel;
 
 struct SessionOptions {
-  // From now until the session must have ended. A session without it may wait for ever, where its
-  // waits have no time-outs of their own: a server need not answer.
+  // The longest life of the session, from now. Without it, waits that have no timeout of their own
+  // may never end, because a server need not answer.
   absl::Duration timeout = absl::InfiniteDuration();
-  // From now until the server must have said its first word. Past it OpenSession fails with
+  // The longest wait for the first message of the server. After that OpenSession fails with
   // DEADLINE_EXCEEDED.
   absl::Duration start_timeout = absl::InfiniteDuration();
   // W3C Trace Context: which trace the session belongs to, as the server's log and spans then have
@@ -99,28 +99,28 @@ struct ReceiveOptions {
   // As in Stream::Execute.
   DeviceBuffer workspace;
   int64_t workspace_offset_bytes = 0;
-  // Where the outputs go, when they are not to be gathered: the tensors of the result are then
-  // without bytes.
+  // Receives the bytes of the outputs. With a sink the tensors of the result have no bytes. Empty:
+  // the result has them.
   OutputSink sink;
-  // Without a sink: outputs that are planned to be larger than this, all together, are
-  // RESOURCE_EXHAUSTED, for it is the server that plans them.
+  // Without a sink: the limit of all outputs together, because the server says how large they are.
+  // Larger outputs are RESOURCE_EXHAUSTED.
   int64_t max_bytes = int64_t{4} << 30;
 };
 
-// What becomes of a stream's commands behind one that failed, until Synchronize has told of it.
+// What happens to later commands of a stream after a failure, until Synchronize has returned it.
 enum class OnFailure : uint8_t { kStop, kContinue };
 
 enum class ExecutorUse : uint8_t { kOnce, kRepeatable };
 
-// A command that was sent. Dropping it changes nothing for the command.
+// A command that was sent. Destroying the handle does not affect the command.
 class CommandHandle {
  public:
   CommandHandle() = default;
   CommandHandle(std::shared_ptr<SessionChannel> channel, uint64_t command)
       : channel_(std::move(channel)), command_(command) {}
 
-  // Asks the server to drop the command, which ends with CANCELLED then; it may still succeed.
-  // Nothing once it is over. Does not wait. Any thread, any time.
+  // Asks the server to cancel the command. The command then ends with CANCELLED, or still succeeds.
+  // Has no effect once the command is over. Does not wait. Any thread, any time.
   void Cancel() const;
 
  private:
@@ -159,7 +159,7 @@ class Executor {
   // come of a repeatable executor. Descriptions stay what they were.
   void SetTensors(std::span<const std::pair<std::string, DeviceTensor>> tensors);
   void SetTensor(std::string_view name, const DeviceTensor& tensor);
-  // The same, and returns what the server says to it.
+  // The same, but waits for the server's answer and returns it.
   absl::Status SetTensorsAndWait(std::span<const std::pair<std::string, DeviceTensor>> tensors,
                                  const CallOptions& options = {});
 
@@ -169,7 +169,7 @@ class Executor {
   std::shared_ptr<PendingPlan> plan_;
 };
 
-// A queue of work on a context's device. What is on it runs in order, beside other streams.
+// A queue of work on a context's device. It runs in order, concurrently with other streams.
 //
 // Transfers go in chunks, so tensors may be larger than a message. A tensor that is moved must lie
 // dense or in evenly spaced rows: all others are refused (161002).
@@ -177,14 +177,14 @@ class Stream {
  public:
   explicit Stream(std::shared_ptr<RemoteObject> object) : object_(std::move(object)) {}
 
-  // The same stream. What is sent through this handle fails with DEADLINE_EXCEEDED when it has
-  // waited for its turn and run for longer than `timeout` at the server: each command by itself,
-  // and so each chunk of an upload. Not Record, Synchronize and Query.
+  // A handle of the same stream with a timeout. A command that is sent through it fails with
+  // DEADLINE_EXCEEDED if its wait and its run at the server take longer than `timeout`; of an
+  // upload that holds for each chunk. Record, Synchronize and Query have no such timeout.
   Stream WithTimeout(absl::Duration timeout) const;
 
-  // Writes `from`, dense and of the same dtype and shape, into `to`. Waits until the memory is no
-  // longer read, unless `from` has an owner, and even when the session ends meanwhile; never for
-  // the server. An error is a mistake in the arguments, or that the session is over.
+  // Writes `from`, dense and of the same dtype and shape, into `to`. Unless `from` has an owner, it
+  // waits until its memory is no longer read, even if the session ends meanwhile; it does not wait
+  // for the upload itself. Errors: a mistake in the arguments, or the session is over.
   absl::Status Upload(const DeviceTensor& to, const TensorView& from);
   // The same without a wait: `released` is called once when the memory is no longer read.
   absl::Status UploadAsync(const DeviceTensor& to, const TensorView& from,
@@ -199,7 +199,7 @@ class Stream {
   // The same without a wait: the memory must stay until `done` is called, once.
   CommandHandle DownloadToAsync(const DeviceTensor& from, std::span<std::byte> memory,
                                 absl::AnyInvocable<void(absl::Status)> done);
-  // To a callback, as the bytes come. Where the wait is too long `sink` is not called after it.
+  // Gives the bytes to a callback as they arrive. `sink` is not called after the timeout.
   absl::Status DownloadChunks(const DeviceTensor& from, BytesSink sink,
                               const CallOptions& options = {});
 
@@ -213,7 +213,7 @@ class Stream {
 
   // The event is reached when all that is on the stream now has ended. May be done again.
   void Record(const Event& event);
-  // What comes later runs once the event's latest recording was reached.
+  // Later commands run only after the event's latest recording was reached.
   void Wait(const Event& event);
 
   // Phase two. All outputs of the call must have tensors. Without a workspace the server uses its
@@ -228,11 +228,11 @@ class Stream {
   absl::StatusOr<ExecuteResult> Execute(const Call& call, const CallOptions& options = {});
   CommandHandle ExecuteAsync(const Call& call, Done<ExecuteResult> done);
 
-  // Waits until all that is on the stream now has ended. The first failure since the last
-  // Synchronize; one that this tells too late is left to the next.
+  // Waits until everything that is on the stream now has ended. Returns the first failure since the
+  // last Synchronize. If the timeout passes first, the next Synchronize returns the failure.
   absl::Status Synchronize(const CallOptions& options = {});
-  // The first failure that the server has told of by itself and that no Synchronize was told of;
-  // forgotten then. Asks nobody.
+  // The first failure that the server has reported by itself and no Synchronize has returned, and
+  // forgets it. Sends nothing.
   absl::Status TakeFailure();
   // Whether nothing runs and nothing waits.
   absl::StatusOr<bool> Query(const CallOptions& options = {}) const;
@@ -254,8 +254,8 @@ class Context {
   // Contents are undefined.
   DeviceBuffer Allocate(int64_t size_bytes);
 
-  // The same three for who must know at once whether there is such an object: they wait for the
-  // server, and return the failure to make it.
+  // The same three, but they wait for the server, and return the error if the object could not be
+  // made.
   absl::StatusOr<Stream> CreateStreamAndWait(OnFailure on_failure, const CallOptions& options = {});
   absl::StatusOr<Event> CreateEventAndWait(const CallOptions& options = {});
   absl::StatusOr<DeviceBuffer> AllocateAndWait(int64_t size_bytes, const CallOptions& options = {});
@@ -290,7 +290,7 @@ struct ChunkedOptions {
   OutputSink sink;
 };
 
-// One RPC and all that the server holds for it. Movable; the destructor cancels what is not over.
+// One RPC and everything that the server keeps for it. Movable. The destructor cancels the rest.
 class Session {
  public:
   explicit Session(std::shared_ptr<SessionChannel> channel) : channel_(std::move(channel)) {}
@@ -307,23 +307,23 @@ class Session {
   // On `device` as Client::ListDevices names it; on the server's first when empty.
   Context CreateContext(std::string_view device = "");
 
-  // Both phases at once beside everything else, as Client::Execute but without a call of its own:
-  // hundreds may be under way. A call larger than info().max_message_bytes is RESOURCE_EXHAUSTED.
-  // Memory of inputs without an owner must stay until the call has ended.
+  // Both phases in one command, as Client::Execute but without an RPC of its own, concurrently with
+  // everything else: hundreds may run. A call larger than info().max_message_bytes is
+  // RESOURCE_EXHAUSTED. Memory of inputs without an owner must stay until the call has ended.
   absl::StatusOr<ExecuteResult> Execute(const Call& call, const CallOptions& options = {});
   CommandHandle ExecuteAsync(const Call& call, Done<ExecuteResult> done);
-  // The time-out is the server's to keep: `done` may come later.
+  // Only the server checks the timeout: `done` may be called later.
   CommandHandle ExecuteAsync(const Call& call, const CallOptions& options,
                              Done<ExecuteResult> done);
 
   // An element-wise call of any size, computed chunk by chunk as its inputs are sent: neither side
-  // holds more than a window of it. Inputs that are dense and have the broadcast shape go in
-  // chunks; all others whole. A loss must have reduction none. Waits; inputs without an owner are
-  // waited for as in Upload.
+  // holds more than a window of it. Inputs that are dense and have the broadcast shape are sent in
+  // chunks, all others whole. A loss must have reduction none. Waits for the result, and for inputs
+  // without an owner as Upload does.
   absl::StatusOr<ExecuteResult> ExecuteChunked(const Call& call, ChunkedOptions options = {});
 
-  // Sends nothing more, waits for what was sent to be finished, and ends the session. OK when it
-  // ended well. What is not over at the deadline is cancelled.
+  // Waits until all commands that were sent have finished, and ends the session. OK if it ended
+  // without an error. Commands that are not finished at the deadline are cancelled.
   absl::Status Close(const CallOptions& options = {});
   // Ends the session now. Any thread, any time.
   void Cancel();

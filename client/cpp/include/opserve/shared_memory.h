@@ -27,9 +27,9 @@ namespace opserve::client {
 
 inline constexpr absl::Duration kMemoryPatience = absl::Seconds(30);
 
-// A region, mapped. Cheap to copy: copies, views and results share it, and it is released when the
-// last of them has gone, or when the process ends. Thread-safe, but for the bytes themselves:
-// nobody may write to what a running call reads, nor touch what it writes.
+// A mapped region. Cheap to copy: copies, views and results share it. It is released when the last
+// of them is gone, or when the process ends. Thread-safe, except the bytes themselves: do not write
+// to bytes that a running call reads, and do not touch bytes that it writes.
 class SharedMemory {
  public:
   // Zeros, of a server on this host whose --allow-shared-memory is `socket_path`
@@ -57,7 +57,7 @@ class SharedMemory {
     return View(dtype, std::span<const int64_t>(shape.begin(), shape.size()), offset_bytes);
   }
 
-  // What SharedView.region names it by (proto/opserve/v1/types.proto).
+  // Its name in SharedView.region (proto/opserve/v1/types.proto).
   const std::string& id() const;
 
  private:

@@ -87,8 +87,8 @@ struct TensorView {
   // The storage that the view looks into. It must stay valid and unchanged until the call has ended
   // (see Client), unless `owner` keeps it.
   std::span<const std::byte> storage;
-  // Optional: what keeps `storage` alive. The call holds it for as long as the transport may read
-  // the bytes, and then never waits for the transport to let go of them.
+  // Optional: keeps `storage` alive. The call holds it as long as the transport may read the bytes,
+  // and so never has to wait for the transport.
   std::shared_ptr<const void> owner;
   // Set by SharedMemory::View: Execute and ExecuteBatch say where the bytes are and send none.
   SharedPlace shared;
@@ -126,8 +126,8 @@ struct TensorView {
 // A view of shared memory, which may be an output, too.
 struct SharedTensorView : TensorView {};
 
-// A result: dense row-major elements in memory of its own, 64-byte aligned, or in the shared memory
-// that the call was to write it to. Immutable, but for what others do to shared memory; copies
+// A result: dense row-major elements in its own memory, 64-byte aligned, or in the shared memory
+// that the call has named for it. Immutable, unless someone writes to that shared memory. Copies
 // share the memory, and any thread may read it.
 class Tensor {
  public:
@@ -170,8 +170,8 @@ class Tensor {
 inline constexpr size_t kTensorAlignment = 64;
 // Uninitialised memory for `size` bytes, aligned as Tensor's is; never null.
 std::shared_ptr<std::byte> AllocateTensorBytes(size_t size);
-// The same, but null where there is no room: for sizes that a server says. Where the system gives
-// memory as it is written to, none of it is used before that.
+// The same, but null if there is not enough memory: for sizes that come from a server. The memory
+// is untouched, so most systems provide it only when it is written.
 std::shared_ptr<std::byte> TryAllocateTensorBytes(size_t size);
 
 }  // namespace opserve::client
