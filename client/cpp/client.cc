@@ -134,8 +134,7 @@ CallHandle StartLarge(const std::shared_ptr<Connection>& connection, const char*
                       int tries, Read read, Done<T> done) {
   const size_t bytes = request.size_bytes();
   if (bytes > kTransportMaxBytes) {
-    done(TooLarge(op, bytes,
-                  absl::StrCat(kTransportMaxBytes, " bytes, which is all that gRPC carries")));
+    done(TooLarge(op, bytes, absl::StrCat(kTransportMaxBytes, " bytes, the limit of gRPC")));
     return {};
   }
   if (absl::Status status = CheckTraceParent(options.traceparent); !status.ok()) {

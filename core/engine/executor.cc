@@ -94,7 +94,8 @@ absl::Status Executor::SetTensors(std::span<const std::pair<std::string, Storage
 absl::StatusOr<Execution> Executor::Start(const std::shared_ptr<Stream>& stream,
                                           std::optional<StorageView> workspace) {
   if (consumed_) {
-    return InvalidParameter("executor", "one that was not executed yet, or is repeatable",
+    return InvalidParameter("executor",
+                            "an executor that was not executed yet, or a repeatable one",
                             "one that was consumed");
   }
   consumed_ = use_ == Use::kOnce;

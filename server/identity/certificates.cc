@@ -74,24 +74,25 @@ absl::StatusOr<Certificates> ReadCertificates(const TlsConfig& files) {
 absl::StatusOr<absl::Time> CheckCertificates(const Certificates& certificates, absl::Time now) {
   const std::vector<Certificate> chain = ParseAll(certificates.chain);
   if (chain.empty())
-    return InvalidParameter(kTlsCertFlag, "certificates in PEM", "what cannot be read as such");
+    return InvalidParameter(kTlsCertFlag, "certificates in PEM", "a file without any");
   const Key key = ParseKey(certificates.key);
   if (key == nullptr) {
     return InvalidParameter(kTlsKeyFlag, "a private key in PEM, without a pass phrase",
-                            "what cannot be read as such");
+                            "a file without such a key");
   }
   const bool fits = ::X509_check_private_key(chain.front().get(), key.get()) == 1;
   ::ERR_clear_error();
   if (!fits)
-    return InvalidParameter(kTlsKeyFlag, "the key of --tls-cert's first certificate", "another");
+    return InvalidParameter(kTlsKeyFlag, "the key of --tls-cert's first certificate",
+                            "another key");
   absl::Time end = absl::InfiniteFuture();
   for (const Certificate& certificate : chain) end = std::min(end, EndOf(certificate));
   if (end <= now) {
     return InvalidParameter(kTlsCertFlag, "certificates that have not expired",
-                            absl::StrCat("one that did on ", absl::FormatTime(end)));
+                            absl::StrCat("one that expired on ", absl::FormatTime(end)));
   }
   if (!certificates.client_roots.empty() && ParseAll(certificates.client_roots).empty()) {
-    return InvalidParameter(kTlsClientCaFlag, "certificates in PEM", "what cannot be read as such");
+    return InvalidParameter(kTlsClientCaFlag, "certificates in PEM", "a file without any");
   }
   return end;
 }

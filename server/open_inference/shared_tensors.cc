@@ -50,7 +50,8 @@ absl::StatusOr<std::optional<SharedTensor>> TakePlace(const std::string& tensor,
   if (region == parameters.end() && !has_size && !parameters.contains(kRegionOffset))
     return std::optional<SharedTensor>();
   if (region == parameters.end())
-    return MissingParameter(tensor, absl::StrCat(kRegionName, ", as there are others of its kind"));
+    return MissingParameter(
+        tensor, absl::StrCat(kRegionName, " with the other parameters of shared memory"));
   if (!has_size) return MissingParameter(tensor, absl::StrCat(kRegionBytes, " with ", kRegionName));
   if (region->second.parameter_choice_case() != inference::InferParameter::kStringParam)
     return InvalidParameter(tensor, absl::StrCat(kRegionName, " with the name of a region"),

@@ -184,11 +184,10 @@ absl::Status ChunkedCall::CheckChunk(size_t input, int64_t bytes) const {
     if (shared_->chunked[i] && i != input) least = std::min(least, inputs_[i].received);
   }
   if ((received - least) * element <= limits_.max_skew_bytes) return absl::OkStatus();
-  return InvalidParameter(
-      name,
-      absl::StrCat("at most ", limits_.max_skew_bytes,
-                   " bytes (max_skew_bytes) more than came of the other inputs"),
-      absl::StrCat((received - least) * element));
+  return InvalidParameter(name,
+                          absl::StrCat("at most ", limits_.max_skew_bytes,
+                                       " bytes (max_skew_bytes) ahead of the other inputs"),
+                          absl::StrCat((received - least) * element));
 }
 
 int64_t ChunkedCall::Arrived() const {

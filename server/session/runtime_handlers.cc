@@ -62,8 +62,9 @@ absl::Status SynchronizeEvent(SessionState& state, uint64_t id, const Taken& tak
 absl::Status CheckReached(const Event& event, std::string_view parameter) {
   const absl::StatusOr<bool> reached = event.Query();
   if (reached.ok() && *reached) return absl::OkStatus();
-  return InvalidParameter(parameter, "an event that was recorded, and reached",
-                          reached.ok() ? "one that was not reached yet" : "one that never was");
+  return InvalidParameter(
+      parameter, "an event that was recorded and reached",
+      reached.ok() ? "one that was recorded but not reached yet" : "one that was never recorded");
 }
 
 }  // namespace

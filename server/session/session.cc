@@ -108,8 +108,9 @@ absl::Status Dispatch(SessionState& state, const Entry& entry, Taken& taken, boo
   if (taken.ticket->is_quiet() && entry.results == Results::kSome)
     return InvalidParameter("quiet", "false for a command with results", "true");
   if (!taken.command.raw.empty() && entry.entries == Entries::kNone) {
-    return InvalidParameter("raw", "entries that commands of the message use",
-                            absl::StrCat(taken.command.raw.size(), " that none uses"));
+    return InvalidParameter(
+        "raw", "only entries that a command of the message uses",
+        absl::StrCat(taken.command.raw.size(), " entries that no command uses"));
   }
   const int64_t timeout_ns = taken.command.header.timeout_ns();
   if (timeout_ns < 0) return OutOfRange("timeout_ns", ">= 0", absl::StrCat(timeout_ns));

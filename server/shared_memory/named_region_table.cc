@@ -23,7 +23,7 @@ absl::Status NameInUse(const std::string& name) {
       MakeError({.reason = ErrorReason::kIdInUse,
                  .op = {},
                  .parameter = "name",
-                 .want = "one that the client has no region of (unregister that first)",
+                 .want = "a name that no region of the client has (unregister that region first)",
                  .got = Quoted(name)});
   absl::Status exists(absl::StatusCode::kAlreadyExists, status.message());
   status.ForEachPayload([&exists](absl::string_view type, const absl::Cord& payload) {

@@ -89,7 +89,8 @@ TEST_F(AclArgumentsTest, WhatIsNoTensorIsInvalid) {
   ASSERT_EQ(aclDestroyTensor(gone), ACLNN_SUCCESS);
   for (aclTensor* bad : {gone, Foreign<aclTensor>()}) {
     EXPECT_EQ(Plan(bad, self_->get(), self_->get(), out_->get()), ACLNN_ERR_PARAM_INVALID);
-    EXPECT_THAT(aclGetRecentErrMsg(), HasSubstr("grad_output: want one that lives"));
+    EXPECT_THAT(aclGetRecentErrMsg(),
+                HasSubstr("grad_output: want a handle that was not destroyed"));
     EXPECT_EQ(Plan(grad_->get(), self_->get(), self_->get(), bad), ACLNN_ERR_PARAM_INVALID);
   }
 }

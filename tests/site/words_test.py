@@ -40,6 +40,8 @@ BANNED = {
     r"[Ww]hat (is|has) no": "the noun: a name that is not, an operator without",
     r"[Ww]hat comes behind": "the commands behind it",
     r"mends?": "repair, fix",
+    r"one that lives": "a handle that was not destroyed",
+    r"cannot be read as such": "the noun: a file without certificates",
 }
 # Names of our surroundings that codespell takes for misspelt words.
 NAMES = "cann,crate,crates"

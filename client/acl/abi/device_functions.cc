@@ -109,7 +109,8 @@ absl::StatusOr<std::shared_ptr<ContextObject>> FindContext(const Runtime& runtim
   OPSERVE_RETURN_IF_ERROR(CheckGiven(handle, "context"));
   std::shared_ptr<ContextObject> context = runtime.contexts.Find(handle);
   if (context != nullptr) return context;
-  return Failure(ACL_ERROR_RT_INVALID_HANDLE, "context: want one that lives, got another");
+  return Failure(ACL_ERROR_RT_INVALID_HANDLE,
+                 "context: want a handle that was not destroyed, got another");
 }
 
 }  // namespace

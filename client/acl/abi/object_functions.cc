@@ -66,17 +66,19 @@ template <typename T>
 aclnnStatus Destroy(HandleTable<T>& table, const void* handle, const char* kind) {
   return OperatorCallCode([&]() -> absl::Status {
     if (handle == nullptr || table.Remove(handle) != nullptr) return absl::OkStatus();
-    return InvalidParameter(kind, "one that lives", "one that was destroyed, or never made");
+    return InvalidParameter(kind, "a handle that was not destroyed",
+                            "one that was destroyed or never created");
   });
 }
 
 template <typename T>
 absl::StatusOr<std::shared_ptr<T>> Find(const HandleTable<T>& table, const void* handle,
                                         const char* kind) {
-  if (handle == nullptr) return MissingParameter(kind, "one that lives");
+  if (handle == nullptr) return MissingParameter(kind, "a handle that was not destroyed");
   std::shared_ptr<T> object = table.Find(handle);
   if (object != nullptr) return object;
-  return InvalidParameter(kind, "one that lives", "one that was destroyed, or never made");
+  return InvalidParameter(kind, "a handle that was not destroyed",
+                          "one that was destroyed or never created");
 }
 
 absl::Status CheckPlace(const void* pointer, const char* parameter) {

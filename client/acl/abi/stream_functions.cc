@@ -122,7 +122,8 @@ aclError aclrtDestroyStream(aclrtStream stream) {
     OPSERVE_RETURN_IF_ERROR(CheckGiven(stream, "stream"));
     const std::shared_ptr<StreamObject> found = runtime->streams.Find(stream);
     if (found == nullptr)
-      return Failure(ACL_ERROR_RT_INVALID_HANDLE, "stream: want one that lives, got another");
+      return Failure(ACL_ERROR_RT_INVALID_HANDLE,
+                     "stream: want a handle that was not destroyed, got another");
     if (found->origin == Origin::kDefault) {
       return Failure(ACL_ERROR_RT_PARAM_INVALID,
                      "stream: want one of aclrtCreateStream, got a context's default one");

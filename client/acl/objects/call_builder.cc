@@ -14,8 +14,8 @@
 namespace opserve::acl {
 namespace {
 
-constexpr char kOneThatLives[] = "one that lives";
-constexpr char kAnother[] = "one that was destroyed, or never made";
+constexpr char kOneThatLives[] = "a handle that was not destroyed";
+constexpr char kAnother[] = "one that was destroyed or never created";
 
 absl::Status CheckDims(const DimsArgument& dims, std::string_view name, std::string_view what) {
   if (dims.sound()) return absl::OkStatus();

@@ -21,8 +21,8 @@ absl::StatusOr<std::shared_ptr<OperatorExecutor>> FindExecutor(Runtime& runtime,
   // A one-shot executor is the one caller's who takes it.
   if (executor != nullptr && !executor->repeatable()) executor = runtime.executors.Remove(handle);
   if (executor != nullptr) return executor;
-  return InvalidParameter("executor", "one that was not executed yet, or is repeatable",
-                          "one that was consumed or destroyed, or never made");
+  return InvalidParameter("executor", "an executor that was not executed yet, or a repeatable one",
+                          "one that was executed, destroyed or never created");
 }
 
 absl::StatusOr<MemoryView> FindWorkspace(const Runtime& runtime, const OperatorExecutor& executor,

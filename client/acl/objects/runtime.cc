@@ -41,7 +41,8 @@ absl::Status Runtime::Start(ProviderOpener& open) {
   MutexLock lock(holder.mutex);
   if (holder.starts > 0) {
     ++holder.starts;
-    return Failure(ACL_ERROR_REPEAT_INITIALIZE, "aclInit: it was called before");
+    return Failure(ACL_ERROR_REPEAT_INITIALIZE,
+                   "aclInit: it was already called; call aclFinalize first");
   }
   absl::StatusOr<std::unique_ptr<Provider>> provider = open();
   if (!provider.ok()) return AsInitFailure(provider.status());

@@ -22,7 +22,7 @@ ThreadState& ThisThread() {
 
 absl::Status NotAHandle(const char* kind) {
   return Failure(ACL_ERROR_RT_INVALID_HANDLE,
-                 absl::StrCat(kind, ": want one that lives, got another"));
+                 absl::StrCat(kind, ": want a handle that was not destroyed, got another"));
 }
 
 }  // namespace

@@ -75,6 +75,14 @@ std::vector<std::string> OptionNames(const CLI::App& app) {
   return names;
 }
 
+// "opserve program run": the program and the commands that were given.
+std::string CommandText(const CLI::App& app) {
+  std::string text = app.get_name();
+  for (const CLI::App* command : app.get_subcommands())
+    absl::StrAppend(&text, " ", CommandText(*command));
+  return text;
+}
+
 // Why CLI11 gave up, with the nearest match where a word is unknown.
 std::string Explain(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> words = app.remaining(true);
@@ -83,14 +91,17 @@ std::string Explain(const CLI::App& app, const CLI::ParseError& error) {
       return Unexpected("option", word.substr(0, word.find('=')), OptionNames(app));
   }
   if (!app.get_subcommands().empty()) {
-    if (words.empty()) return error.what();
-    return absl::StrCat("unexpected argument '", words.front(), "'");
+    if (words.empty()) return absl::StrCat(error.what(), "; see ", CommandText(app), " --help");
+    const bool is_named = words.front().find('=') != std::string::npos;
+    return absl::StrCat("unexpected argument '", words.front(), "'",
+                        is_named ? "; inputs are -i NAME=VALUE, attributes -a NAME=VALUE" : "");
   }
   std::vector<std::string> commands;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     commands.push_back(command->get_name());
   if (words.empty())
-    return absl::StrCat("want a command: ", absl::StrJoin(commands, ", "), "; see opserve --help, or try opserve tutorial");
+    return absl::StrCat("want a command: ", absl::StrJoin(commands, ", "),
+                        "; see opserve --help, or try opserve tutorial");
   return Unexpected("command", words.front(), commands);
 }
 

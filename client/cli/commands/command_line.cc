@@ -248,8 +248,7 @@ void AddCommands(CLI::App& app, CommandWords& words) {
   AddCompletion(*add("completion", "Print what lets a shell complete this command's words",
                      Command::kCompletion),
                 words);
-  AddTutorial(*add("tutorial", "Show the commands at work, step by step",
-                   Command::kTutorial),
+  AddTutorial(*add("tutorial", "Show the commands at work, step by step", Command::kTutorial),
               words);
   app.require_subcommand(1);
 }

@@ -92,6 +92,15 @@ client::CallOptions Remote::options() const {
 
 namespace {
 
+// What a client can do about a server that cannot be reached.
+absl::Status WithNextStep(const absl::Status& status) {
+  if (!absl::IsUnavailable(status) ||
+      !absl::StrContains(status.message(), "failed to connect to all addresses"))
+    return status;
+  return absl::UnavailableError(absl::StrCat(
+      status.message(), "; start opserve-server there, or name another server with --target"));
+}
+
 absl::Status RunRemotely(const Arguments& arguments) {
   absl::StatusOr<client::ConnectOptions> options = ConnectOptionsOf(arguments);
   if (!options.ok()) return UsageError(options.status());
@@ -127,7 +136,7 @@ absl::Status RunCommand(const Arguments& arguments) {
   if (arguments.command == Command::kBench) return RunBench(arguments);
   if (arguments.command == Command::kCompletion)
     return WriteOutput(CompletionScript(arguments.shell));
-  absl::Status status = RunRemotely(arguments);
+  absl::Status status = WithNextStep(RunRemotely(arguments));
   const std::optional<TraceContext> trace = ParseTraceParent(arguments.traceparent);
   if (status.ok() || !trace.has_value()) return status;
   return InTrace(std::move(status), HexOf(trace->trace_id));

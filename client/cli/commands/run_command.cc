@@ -37,7 +37,8 @@ absl::Status AddInputs(const Arguments& arguments, TensorUse use, client::Call& 
   const NamedText* from_stdin = nullptr;
   for (const NamedText& input : arguments.inputs) {
     if (input.text == "-" && std::exchange(from_stdin, &input) != nullptr) {
-      return UsageError("-i: '-', standard input, can be one input only");
+      return UsageError(
+          "-i: only one input can be standard input ('-'); read the others from files");
     }
     absl::StatusOr<client::TensorView> view = ReadTensorArgument(input.name, input.text, use);
     if (!view.ok()) return UsageError(view.status());
@@ -67,9 +68,11 @@ absl::StatusOr<Files> PathsOfOutputs(const Arguments& arguments, const OperatorS
       return UsageError(absl::StrCat("-o: '", file.name, "' is given twice"));
     if (file.text != "-") continue;
     if (std::exchange(to_stdout, true))
-      return UsageError("-o: '-', standard output, can take one output only");
+      return UsageError(
+          "-o: standard output ('-') takes only one output; write the others to files");
     if (arguments.format == OutputFormat::kJson)
-      return UsageError("-o: '-' and --json both want standard output");
+      return UsageError(
+          "-o: --json takes standard output, and so does '-'; write the output to a file");
   }
   return files;
 }

@@ -102,7 +102,8 @@ class SessionRun {
                                                [released] { released.Set(true); }));
     const absl::Time deadline = Clock::Real().Now() + remote_.options().timeout;
     if (released.Wait(deadline).has_value()) return session_.status();
-    return absl::DeadlineExceededError("the server took no more bytes in time");
+    return absl::DeadlineExceededError(
+        "the server accepted no more bytes in time; a longer --timeout may help");
   }
 
   // The view's whole storage, as it lies.

@@ -78,7 +78,8 @@ bool RegionPool::MakeRoom(int64_t bytes) {
 }
 
 absl::StatusOr<std::shared_ptr<SharedRegion>> RegionPool::Make(int64_t bytes, absl::Time deadline) {
-  if (!MakeRoom(bytes)) return absl::ResourceExhaustedError("the client may hold no more");
+  if (!MakeRoom(bytes))
+    return absl::ResourceExhaustedError("the client holds as much shared memory as it may");
   const MutexLock lock(socket_mutex_);
   absl::StatusOr<std::shared_ptr<SharedRegion>> made =
       is_broken_ ? absl::UnavailableError("the connection is over")

@@ -90,8 +90,9 @@ absl::Status IncomingOutputs::Receive(SessionAnswer& chunk) {
     return known.plan.name == name;
   });
   if (output == outputs_.end()) {
-    chunk.objection = BadAnswer("OutputChunk", "output", "the name of one that was described",
-                                absl::StrCat("'", name, "'"));
+    chunk.objection =
+        BadAnswer("OutputChunk", "output", "the name of an output that was described before",
+                  absl::StrCat("'", name, "'"));
     return chunk.objection;
   }
   OPSERVE_RETURN_IF_ERROR(output->inflow.Accept(chunk));
@@ -119,7 +120,7 @@ std::optional<absl::StatusOr<ExecuteResult>> IncomingOutputs::Wait(absl::Time de
   std::optional<absl::StatusOr<ExecuteResult>> result = result_.Wait(deadline);
   if (result.has_value()) return result;
   const MutexLock lock(mutex_);
-  if (status_.ok()) status_ = absl::CancelledError("nobody waits for it any more");
+  if (status_.ok()) status_ = absl::CancelledError("the wait for the outputs was given up");
   return std::nullopt;
 }
 

@@ -28,8 +28,8 @@ absl::Status CheckTls(const TlsOptions& tls) {
       CheckPem("tls.certificate", tls.certificate, kCertificate, "certificates in PEM"));
   OPSERVE_RETURN_IF_ERROR(CheckPem("tls.key", tls.key, kKey, "a private key in PEM"));
   if (tls.certificate.empty() == tls.key.empty()) return absl::OkStatus();
-  return tls.key.empty() ? MissingParameter("tls.key", "the certificate's, too")
-                         : MissingParameter("tls.certificate", "the key's, too");
+  return tls.key.empty() ? MissingParameter("tls.key", "the key of tls.certificate")
+                         : MissingParameter("tls.certificate", "the certificate of tls.key");
 }
 
 // What RFC 6750 has in a bearer token.
@@ -47,7 +47,7 @@ absl::Status CheckToken(std::string_view target, const ConnectOptions& options) 
   if (options.tls.has_value() || target.starts_with("unix") || IsLoopback(target))
     return absl::OkStatus();
   return InvalidParameter("token", "TLS, a unix socket or a server on this machine",
-                          "a connection that others can read");
+                          "an unencrypted connection to another machine");
 }
 
 }  // namespace
@@ -87,10 +87,10 @@ std::string_view WhyTlsFailed(std::string_view text) {
        ": the server's certificate is not trusted: another CA signed it, or it has expired"},
       {"is not in peer certificate", ": the server's certificate is for another name"},
       {"wrong version number", ": the server does not speak TLS there"},
-      {"alert internal error", ": the server takes no more connections of this client now"},
+      {"alert internal error", ": the server accepts no more connections of this client now"},
       // In TLS 1.3 it learns last of what the client shows, and gRPC keeps its alert to itself.
       {"last error: UNAVAILABLE",
-       ": the server ended the handshake: it may want a client's certificate, or another one"},
+       ": the server ended the handshake: it may want a client certificate, or another one"},
   }};
   for (const Cause& cause : kCauses) {
     if (text.find(cause.part) != std::string_view::npos) return cause.why;

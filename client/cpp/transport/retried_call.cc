@@ -91,7 +91,7 @@ class RetriedCall final : public RunningCall, public std::enable_shared_from_thi
   }
 
   void TellCancelled() {
-    Tell(absl::CancelledError("the call was cancelled between two tries"), {});
+    Tell(absl::CancelledError("the call was cancelled while it waited to try again"), {});
   }
 
   void Tell(absl::Status status, const Fragments& answer) {

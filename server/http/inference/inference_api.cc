@@ -93,7 +93,7 @@ class RestApi final : public InferenceApi {
     if (!origin.empty() && IsAllowed(origin)) head.allowed_origin = origin;
     if (http.method == "OPTIONS") return AnswerOptions(head);
     if (head.resource == RestResource::kNone)
-      return AnswerPlain(head, 404, "there is nothing here");
+      return AnswerPlain(head, 404, "there is no such path");
     if (!HasMethod(head.resource, http.method)) {
       HttpResponse refusal =
           AnswerPlain(head, 405, absl::StrCat("want ", ToAbsl(MethodsOf(head.resource))));

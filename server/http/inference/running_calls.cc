@@ -32,7 +32,7 @@ absl::StatusOr<RunningCalls::Place> RunningCalls::Begin(ClientId client) {
   return MakeError({.reason = ErrorReason::kResourceLimit,
                     .op = {},
                     .parameter = "calls by HTTP",
-                    .want = absl::StrCat("at most ", limit_.limit(), " at one time, and of them ",
+                    .want = absl::StrCat("at most ", limit_.limit(), " at a time, and ",
                                          limit_.MostOf(client), " of one client"),
                     .got = "one more",
                     .retry_after = kTryAgain});

@@ -293,7 +293,7 @@ class MicroHttpPort final : public HttpPort {
   std::optional<HttpResponse> Begin(MHD_Connection* connection, std::string_view path,
                                     std::string_view method, Exchange& exchange) {
     if (loopback_only_ && !IsLocalHostHeader(HeaderOf(connection, "Host")))
-      exchange.refusal = PlainAnswer(421, "want this machine's name: localhost, or its address\n");
+      exchange.refusal = PlainAnswer(421, "want the header Host with localhost or an IP address\n");
     const BodySize body = BodySizeOf(connection);
     if (api_ == nullptr || !api_->Has(path)) {
       if (method != "GET" && method != "HEAD") {
@@ -351,7 +351,7 @@ class MicroHttpPort final : public HttpPort {
   HttpResponse AnswerOfRoute(MHD_Connection* connection, std::string_view path) {
     const auto route = std::find_if(routes_.begin(), routes_.end(),
                                     [path](const HttpRoute& each) { return each.path == path; });
-    if (route == routes_.end()) return PlainAnswer(404, "there is nothing here\n");
+    if (route == routes_.end()) return PlainAnswer(404, "there is no such page\n");
     if (route->weight == HttpRoute::Weight::kHeavy &&
         !rate_.Admit(ConnectionOf(connection)->client, clock_.Now())) {
       HttpResponse refusal = PlainAnswer(429, "too many requests; try again in a second\n");

@@ -33,8 +33,8 @@ absl::Status IdleForLong(absl::Duration timeout) {
       {.reason = ErrorReason::kDeadlineExceeded,
        .op = {},
        .parameter = "session",
-       .want = absl::StrCat("a command, or an answer that is due, within ",
-                            absl::FormatDuration(timeout), " (--session-idle-timeout)"),
+       .want = absl::StrCat("a command or a pending answer within ", absl::FormatDuration(timeout),
+                            " (--session-idle-timeout)"),
        .got = "none"});
 }
 
@@ -264,7 +264,7 @@ void SessionCall::End(const absl::Status& status) {
 // A status that is sent in the usual way waits behind the answers that nobody takes.
 void SessionCall::Cut() {
   grpc_call_cancel_with_status(context_.c_call(), GRPC_STATUS_DEADLINE_EXCEEDED,
-                               "the client did not take its answers", nullptr);
+                               "the client did not read its answers", nullptr);
 }
 
 void SessionCall::Drain() {

@@ -53,15 +53,15 @@ absl::Status AnswerWatch::BeginSmall(const CallSample& sample, Watched& watched)
     is_flood = small.refused > kMostRefusedOfClient;
   }
   if (is_flood) {
-    connections_.Expel(*sample.connection(), "calls without end, whose answers it does not take",
+    connections_.Expel(*sample.connection(), "endless calls whose answers the client does not read",
                        ConnectionTable::kFloodBar);
   }
-  return MakeError(
-      {.reason = ErrorReason::kResourceLimit,
-       .op = {},
-       .parameter = "answer",
-       .want = absl::StrCat("at most ", kMostSmallOfClient, " that the client has not taken yet"),
-       .got = "one more"});
+  return MakeError({.reason = ErrorReason::kResourceLimit,
+                    .op = {},
+                    .parameter = "answer",
+                    .want = absl::StrCat("at most ", kMostSmallOfClient,
+                                         " answers that the client has not read yet"),
+                    .got = "one more"});
 }
 
 void AnswerWatch::EndSmall(ClientId client, int64_t answers) {
@@ -117,11 +117,11 @@ void AnswerWatch::Tick() {
   // It may end here and now, and with it the answer.
   for (grpc_call* call : late) {
     grpc_call_cancel_with_status(call, GRPC_STATUS_DEADLINE_EXCEEDED,
-                                 "the client did not take its answer", nullptr);
+                                 "the client did not read its answer", nullptr);
     grpc_call_unref(call);
   }
   for (const std::shared_ptr<Connection>& connection : stuck)
-    connections_.Cut(*connection, "its client does not take answers");
+    connections_.Cut(*connection, "the client does not read answers");
 }
 
 }  // namespace opserve::server

@@ -11,7 +11,7 @@ namespace opserve::server {
 namespace {
 
 absl::Status NoMessage() {
-  return MissingParameter("message", "one message, whole, before the end of the request");
+  return MissingParameter("message", "one complete message before the end of the request");
 }
 
 // Owned by gRPC: lives until OnDone.

@@ -182,7 +182,10 @@ TEST(ArgumentsTest, SuggestsTheNearestWord) {
 TEST(ArgumentsTest, NamesOtherMistakes) {
   EXPECT_THAT(MistakeOf({}), HasSubstr("want a command: ops, devices, info, plan, run"));
   EXPECT_EQ(MistakeOf({"info", "more"}), "unexpected argument 'more'");
-  EXPECT_THAT(MistakeOf({"run"}), HasSubstr("OP is required"));
+  EXPECT_EQ(MistakeOf({"run", "Relu", "self=1"}),
+            "unexpected argument 'self=1'; inputs are -i NAME=VALUE, attributes -a NAME=VALUE");
+  EXPECT_EQ(MistakeOf({"run"}), "OP is required; see opserve run --help");
+  EXPECT_THAT(MistakeOf({"program", "run"}), HasSubstr("; see opserve program run --help"));
   EXPECT_EQ(MistakeOf({"run", "Op", "-i", "x"}), "-i: want NAME=…, got 'x'");
   EXPECT_EQ(MistakeOf({"run", "Op", "-a", "=1"}), "-a: want NAME=…, got '=1'");
   EXPECT_EQ(MistakeOf({"run", "Op", "-o", "out="}), "-o: want NAME=FILE, got 'out='");

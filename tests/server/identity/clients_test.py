@@ -89,8 +89,8 @@ class Mistakes(ClientTest):
         empty.touch()
         to = ("info", "--target", "192.0.2.1:1")
         cert, key = self.pair.certificate, self.pair.key
-        for words, parts in ((("--cert", cert), ("tls.key: want the certificate's, too",)),
-                             (("--key", key), ("tls.certificate: want the key's, too",)),
+        for words, parts in ((("--cert", cert), ("tls.key: want the key of tls.certificate",)),
+                             (("--key", key), ("tls.certificate: want the certificate of tls.key",)),
                              (("--cacert", key), ("tls.root_ca: want certificates in PEM",)),
                              (("--cert", cert, "--key", cert), ("tls.key: want a private key in PEM",)),
                              (("--cacert", self.folder / "none"), ("none",)),

@@ -121,12 +121,12 @@ class Starts(TlsTest):
         self.check_refused("it is no regular file", tls_cert=self.folder, tls_key=good.key)
         self.check_refused("--tls-client-ca: want certificates in PEM, got an empty file",
                            tls_cert=good.certificate, tls_key=good.key, tls_client_ca=empty)
-        self.check_refused("--tls-client-ca: want certificates in PEM, got what cannot be read",
+        self.check_refused("--tls-client-ca: want certificates in PEM, got a file without any",
                            tls_cert=good.certificate, tls_key=good.key, tls_client_ca=good.key)
 
     def test_an_expired_certificate(self):
         old = self.authority.issue(expired=True)
-        self.check_refused("--tls-cert: want certificates that have not expired, got one that did on ",
+        self.check_refused("--tls-cert: want certificates that have not expired, got one that expired on ",
                            tls_cert=old.certificate, tls_key=old.key)
 
     def test_a_key_with_a_pass_phrase(self):

@@ -237,7 +237,7 @@ class GrpcTest(MemoryTest):
             self.register_refused(denied, "key: want an object of the client's user, 0, got one of user 65533", "r", path.name, 8)
             os.chown(path, 0, -1)
         self.register("\u00e9 \"\n", path.name, 8)  # any text is a name
-        self.register_refused(grpc.StatusCode.ALREADY_EXISTS, "name: want one that the client has no region of",
+        self.register_refused(grpc.StatusCode.ALREADY_EXISTS, "name: want a name that no region of the client has",
                               "\u00e9 \"\n", path.name, 8)
         self.assertEqual(self.regions(), ["\u00e9 \"\n"])
         self.refused(INVALID, "name: want a region", "SystemSharedMemoryStatus", field(1, "other"))
@@ -436,7 +436,7 @@ class HttpTest(MemoryTest):
         self.assertIn("self: want data or shared memory, got both", error)
         status, error = self.ask(f"{memory}/region/r/register", key)
         self.assertEqual(status, 409)
-        self.assertIn("name: want one that the client has no region of", error)
+        self.assertIn("name: want a name that no region of the client has", error)
         self.assertEqual(self.ask(f"{memory}/region/r/unregister", {}), (200, {}))
         status, error = self.ask("/v2/models/Relu/infer", {"inputs": [tensor]})
         self.assertEqual(status, 400)
