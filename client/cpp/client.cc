@@ -109,9 +109,8 @@ bool WantsExplanation(const absl::Status& status) {
 absl::Status Explained(absl::Status status, const absl::StatusOr<ServerInfo>& info,
                        const std::string& target, const std::string& op, size_t bytes) {
   if (!info.ok() || static_cast<int64_t>(bytes) <= info->max_message_bytes) return status;
-  return TooLarge(
-      op, bytes,
-      absl::StrCat(info->max_message_bytes, " bytes, which is all that ", target, " takes"));
+  return TooLarge(op, bytes,
+                  absl::StrCat(info->max_message_bytes, " bytes, the limit of ", target));
 }
 
 // Asks the server for its limit.

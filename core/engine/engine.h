@@ -29,8 +29,8 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   // Phase one. Errors: NOT_FOUND for the device, UNIMPLEMENTED by the profile, 161001, 161002;
-  // RESOURCE_EXHAUSTED `max_call_time` for a call that would take too long, `steps` for a program of
-  // too many. Changes nothing.
+  // RESOURCE_EXHAUSTED `max_call_time` for a call that would take too long, `steps` for a program
+  // of too many. Changes nothing.
   absl::StatusOr<Plan> MakePlan(const NamedCall& call) const;
 
   // Phase one of a call that RunPiece runs. `chunked` marks the inputs that come in pieces (schema

@@ -22,10 +22,9 @@ namespace {
 
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
-using prometheus::MetricType;
 
 // Of a help text or a label's value.
-std::string Escaped(std::string_view text) {
+std::string EscapedText(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
     if (c == '\\' || c == '"') escaped.push_back('\\');
@@ -58,7 +57,7 @@ std::string BoundText(double bound) {
 std::string LabelsText(const std::vector<ClientMetric::Label>& labels, const std::string& le) {
   std::string text;
   const auto add = [&text](std::string_view name, std::string_view value) {
-    absl::StrAppend(&text, text.empty() ? "{" : ",", ToAbsl(name), "=\"", Escaped(value), "\"");
+    absl::StrAppend(&text, text.empty() ? "{" : ",", ToAbsl(name), "=\"", EscapedText(value), "\"");
   };
   for (const ClientMetric::Label& label : labels) add(label.name, label.value);
   if (!le.empty()) add("le", le);
@@ -108,7 +107,7 @@ struct Kind {
 
 Kind KindOf(const MetricFamily& family) {
   absl::string_view name = family.name;
-  if (family.type == MetricType::Histogram) return {name, "histogram"};
+  if (family.type == prometheus::MetricType::Histogram) return {name, "histogram"};
   if (absl::ConsumeSuffix(&name, "_total")) return {name, "counter"};
   if (absl::ConsumeSuffix(&name, "_info")) return {name, "info"};
   return {name, "gauge"};
@@ -121,7 +120,7 @@ void AppendHead(const MetricFamily& family, std::string& text) {
     if (absl::EndsWith(kind.name, absl::StrCat("_", unit)))
       absl::StrAppend(&text, "# UNIT ", kind.name, " ", unit, "\n");
   }
-  absl::StrAppend(&text, "# HELP ", kind.name, " ", Escaped(family.help), "\n");
+  absl::StrAppend(&text, "# HELP ", kind.name, " ", EscapedText(family.help), "\n");
 }
 
 // How much a client wants what one part of its Accept headers names: 0 to 1.
@@ -147,11 +146,12 @@ bool IsOtherVersion(absl::string_view parameter) {
 void AppendOpenMetrics(const MetricFamily& family, std::string& text, ExemplarOf exemplar_of) {
   AppendHead(family, text);
   for (const ClientMetric& series : family.metric) {
-    if (family.type == MetricType::Histogram) {
+    if (family.type == prometheus::MetricType::Histogram) {
       AppendHistogram(family.name, series, text, exemplar_of);
     } else {
       AppendSample(family.name, LabelsText(series.label, ""),
-                   family.type == MetricType::Counter ? series.counter.value : series.gauge.value,
+                   family.type == prometheus::MetricType::Counter ? series.counter.value
+                                                                  : series.gauge.value,
                    text);
     }
   }
