@@ -58,6 +58,8 @@ def require():
     for file in (pathlib.Path(KEYRING), APT_HELPER):
         if not file.exists():
             toolchains.lacking(file.name)
+    if subprocess.run(["unshare", "--mount", "--net", "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+        toolchains.skip("this machine makes no namespaces of mounts and of the network")
 
 
 def apt_proxies():
@@ -80,7 +82,7 @@ def base(folder, address):
     (folder / "archives").mkdir(parents=True)
     with tempfile.TemporaryDirectory(dir=folder) as root:
         run("debootstrap", "--variant=minbase", f"--keyring={KEYRING}", f"--cache-dir={folder}/archives", SUITE, root, address,
-                  env=environment(), timeout=900)
+            env=environment(), timeout=900)
         partial = folder / "partial.tar"
         run("tar", "--one-file-system", "--numeric-owner", "--directory", root, "--create", "--file", partial, ".")
     partial.rename(tarball)
@@ -99,7 +101,7 @@ class Debian:
         variables = {**ENVIRONMENT, **environment()}
         inside = ["/usr/bin/env", "-i", "--chdir=/root", *(f"{name}={value}" for name, value in variables.items()), *command]
         return run("unshare", "--mount", *(["--net"] if alone else []), "sh", "-c", ENTER, "sh", self.root,
-                         "alone" if alone else "connected", *inside, timeout=timeout)
+                   "alone" if alone else "connected", *inside, timeout=timeout)
 
     def shell(self, script, **options):
         return self.run("bash", "-euo", "pipefail", "-c", script, **options)
