@@ -9,14 +9,14 @@ namespace opserve::cli {
 namespace {
 
 constexpr char kBenchFooter[] = R"(
-Inputs that are not given are made up, from --seed. Besides what `opserve run --help` says, VALUE may be
-  f32[4,2]                    random elements from -1 to 1; of integers and bools, 0 or 1
+Inputs that are not given are random, from --seed. VALUE is as in `opserve run --help`, or
+  f32[4,2]                    random elements from -1 to 1; 0 or 1 for integers and bools
   i64[128].random(0,9)        random elements from 0 to 9
-A load is a closed loop (--concurrency), which keeps so many calls under way, or an open loop (--rate, --steps,
---replay), which sends when it is time to, whether or not the server keeps up. Latencies of an open loop count from when
-a call was due: a server that stalls shows it.
---target may be several, as host:port,host:port; --timeout is for connecting and for trying each call once.
-Ctrl-C ends the load and reports what there is; again, it ends the program.
+A load is a closed loop (--concurrency), which keeps a number of calls running, or an open loop (--rate, --steps,
+--replay), which sends each call when it is due, even if the server does not keep up. Latencies of an open loop count from
+the time when the call was due, so that they show when a server stalls.
+--target may name several servers: host:port,host:port. --timeout is the time to connect and to try each call once.
+Ctrl-C ends the load and prints the report; a second Ctrl-C ends the program.
 
 Examples:
   opserve bench SmoothL1LossBackward --shape 4096
@@ -28,13 +28,17 @@ Examples:
 }  // namespace
 
 void AddBenchFlags(CLI::App& bench, BenchArguments& arguments) {
-  bench.add_option("--scenario", arguments.scenario, "YAML file that says all of it; flags win")
+  bench
+      .add_option("--scenario", arguments.scenario,
+                  "YAML file with the whole load test; flags override it")
       ->type_name("FILE");
   bench
       .add_option("--shape", arguments.shape,
-                  "of inputs that are not given: 4096, or 64,1000; they are made up")
+                  "shape of inputs that are not given, which are random: 4096, or 64,1000")
       ->type_name("SHAPE");
-  bench.add_option("--input-dtype", arguments.dtype, "of them; f32 where the operator takes it")
+  bench
+      .add_option("--input-dtype", arguments.dtype,
+                  "dtype of these inputs; default: f32 if the operator takes it")
       ->type_name("DTYPE");
   for (const loadtest::SettingInfo& setting : loadtest::AllSettings()) {
     const std::string name = setting.name;
@@ -48,16 +52,16 @@ void AddBenchFlags(CLI::App& bench, BenchArguments& arguments) {
         ->type_name(setting.type);
   }
   bench.add_flag("--no-ceiling", arguments.no_ceiling,
-                 "do not find out, in a second more, what this program reaches without a server");
-  bench.add_option("--title", arguments.title, "of the report")->type_name("TEXT");
-  bench.add_flag("--csv", arguments.csv, "print a line for each level, for programs");
-  bench.add_option("--save", arguments.save, "write the report as JSON to a file, too")
+                 "do not measure, for one more second, what this program reaches without a server");
+  bench.add_option("--title", arguments.title, "title of the report")->type_name("TEXT");
+  bench.add_flag("--csv", arguments.csv, "print comma-separated values, a line for each level");
+  bench.add_option("--save", arguments.save, "also write the report to a file, as JSON")
       ->type_name("FILE");
-  bench.add_option("--html", arguments.html, "write a page with plots to a file")
+  bench.add_option("--html", arguments.html, "also write a page with plots to a file")
       ->type_name("FILE");
   bench
       .add_option("--compare", arguments.compare,
-                  "JSON of an earlier run, for the page of --html; repeatable")
+                  "JSON of an earlier run to show in the page of --html; repeatable")
       ->take_all()
       ->allow_extra_args(false)
       ->type_name("FILE");

@@ -37,8 +37,8 @@ In place of VALUE a shape is enough: f32[4,2].)";
 
 constexpr char kRunFooter[] = R"(
 
-With --session, files are read and written while the tensors travel: neither this program nor the server holds a call of an
-element-wise operator as a whole, if its large inputs have the output's shape and lie dense, and -o names a file.
+With --session, files are read and written while tensors are sent. Then neither this program nor the server keeps a whole
+element-wise call in memory, if its large inputs are dense and have the output's shape, and -o names a file.
 
 Example:
   opserve run L1LossBackward -i grad_output=1 -i 'self=f32[2,2]{1,2,3,4}' -i 'target=f32[2,2]=2' -a reduction=2)";
@@ -83,16 +83,16 @@ void AddConnectOptions(CLI::App& app, ConnectArguments& connect) {
     app.add_option(flag, value, help)->envname(variable)->type_name(type);
   };
   add("--cacert", connect.root_ca, "OPSERVE_CACERT", "FILE",
-      "with TLS: whose certificates the server must show, in PEM; else the system's");
+      "with TLS: CAs that may sign the server's certificate, in PEM; default: those of the system");
   add("--cert", connect.certificate, "OPSERVE_CERT", "FILE",
-      "with TLS: the certificate to show to the server, in PEM");
-  add("--key", connect.key, "OPSERVE_KEY", "FILE", "with TLS: its key, in PEM");
+      "with TLS: the client's own certificate, in PEM");
+  add("--key", connect.key, "OPSERVE_KEY", "FILE", "with TLS: the key of that certificate, in PEM");
   add("--server-name", connect.server_name, "OPSERVE_SERVER_NAME", "NAME",
-      "with TLS: the name that the server's certificate must have; else the target's");
+      "with TLS: the name in the server's certificate; default: the host of the target");
   add("--token-file", connect.token_file, "OPSERVE_TOKEN_FILE", "FILE",
-      "bearer token, which tells the server who calls");
+      "file with a bearer token, which says who calls");
   app.add_flag("--no-shared-memory", connect.no_shared_memory,
-               "send large tensors as bytes to a server on this machine, too");
+               "send large tensors as bytes, even to a server on this machine");
 }
 
 CLI::Option* AddGlobalOptions(CLI::App& app, CommandWords& words) {
@@ -102,18 +102,18 @@ CLI::Option* AddGlobalOptions(CLI::App& app, CommandWords& words) {
           ->default_str("localhost:8500")
           ->type_name("TARGET");
   AddConnectOptions(app, words.arguments.connect);
-  app.add_option("--timeout", words.timeout, "for the whole command: 500ms, 10s, 5m, inf")
+  app.add_option("--timeout", words.timeout, "time for the whole command: 500ms, 10s, 5m, inf")
       ->type_name("DURATION")
       ->capture_default_str();
   app.add_option("--max-answer-bytes", words.arguments.max_answer_bytes,
-                 "largest answer that is taken of the server")
+                 "largest answer that the command accepts")
       ->transform(CLI::AsSizeValue(false))
       ->default_str("256MiB")
       ->type_name("SIZE");
   app.add_option("--traceparent", words.arguments.traceparent,
                  "W3C trace that the calls belong to: 00-<trace id>-<span id>-<flags>")
       ->type_name("TRACEPARENT");
-  app.add_flag("--json", words.json, "machine-readable output; errors too");
+  app.add_flag("--json", words.json, "machine-readable output, also for errors");
   app.set_version_flag("--version", absl::StrCat("opserve ", OPSERVE_VERSION));
   return target;
 }
@@ -131,7 +131,7 @@ CLI::Option* AddCallOptions(CLI::App& command, CommandWords& words) {
   AddInputOptions(command, words);
   AddList(command, "-a,--attribute", words.attributes, "attribute; repeatable", "NAME=VALUE");
   AddList(command, "--dtype", words.dtypes,
-          "dtype of an output, where not the inferred one; repeatable", "OUTPUT=DTYPE");
+          "dtype of an output, instead of the inferred dtype; repeatable", "OUTPUT=DTYPE");
   return op;
 }
 
@@ -142,7 +142,7 @@ void AddRunOptions(CLI::App& run, CommandWords& words) {
   CLI::Option* const session = run.add_flag(
       "--session", words.session, "send tensors in pieces: for calls larger than a message");
   run.add_flag("--execution", words.execution,
-               "tell which device ran it, how long it was queued, and how long it ran")
+               "print which device ran the call, and how long the call waited and ran")
       ->excludes(session);
   run.add_flag("--full", words.full, "print all elements of large tensors");
 }
@@ -157,8 +157,9 @@ void AddProgramCommands(CLI::App& program, CommandWords& words) {
     added
         ->add_option(
             "--grad", words.arguments.gradient,
-            "gradient of a value with respect to inputs: outputs grad_INPUT; with \"within "
-            "BYTES\" the workspace takes no more, as results are computed again")
+            "compute the gradient of a value with respect to inputs, as outputs grad_INPUT; "
+            "\"within BYTES\" bounds the workspace: results are computed again where keeping "
+            "them takes more")
         ->type_name("\"VALUE:INPUT,… [seed INPUT] [within BYTES]\"");
     added->callback([&words, command] {
       words.arguments.command = command;
@@ -173,9 +174,10 @@ void AddProgramCommands(CLI::App& program, CommandWords& words) {
       add("plan", "Check a program and show its memory and outputs", Command::kPlan);
   plan->footer(absl::StrCat(kValues, kPlanFooter));
   CLI::App* const show = add(
-      "show", "Show a program; with inputs, as it runs: with its gradients' steps", Command::kShow);
+      "show", "Show a program; with inputs, also the steps that compute gradients", Command::kShow);
   show->add_flag_callback(
-      "--dot", [&words] { words.arguments.drawing = Drawing::kDot; }, "as a drawing, for Graphviz");
+      "--dot", [&words] { words.arguments.drawing = Drawing::kDot; },
+      "print a drawing for Graphviz");
   show->footer(absl::StrCat(kValues, kPlanFooter));
   program.require_subcommand(1);
 }
@@ -184,19 +186,20 @@ void AddStats(CLI::App& command, CommandWords& words) {
   CLI::Option* watch =
       command
           .add_option("--watch", words.watch_seconds,
-                      "go on, and show what happens a second; looks every so many seconds, 1 if "
-                      "nothing is said")
+                      "show rates per second, again every SECONDS seconds (default: 1)")
           ->expected(0, 1)
           ->check(CLI::Range(kShortestWatchSeconds, kLongestWatchSeconds))
           ->type_name("[SECONDS]");
   watch->default_str("1");
-  command.add_option("--count", words.arguments.count, "with --watch: stop after so many looks")
+  command.add_option("--count", words.arguments.count, "with --watch: stop after N times")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 32))
       ->needs(watch)
       ->type_name("N");
   command.add_flag("--all", words.arguments.all_methods,
-                   "show the methods that were never called, too");
-  command.footer("\nWith --watch, --timeout bounds each look; --json prints an object a line.");
+                   "also show methods that were never called");
+  command.footer(
+      "\nWith --watch, --timeout is for each request to the server, and --json prints an object "
+      "per line.");
 }
 
 void AddCompletion(CLI::App& command, CommandWords& words) {
@@ -224,7 +227,7 @@ void AddCommands(CLI::App& app, CommandWords& words) {
   CLI::Option* const name =
       ops->add_option("NAME", words.arguments.op, "operator to describe")->type_name("");
   ops->add_option("--search", words.arguments.search,
-                  "list only those with this in their name, family or summary")
+                  "list only operators with this text in their name, family or summary")
       ->excludes(name)
       ->type_name("TEXT");
   add("devices", "List the server's devices", Command::kDevices);
@@ -242,11 +245,11 @@ void AddCommands(CLI::App& app, CommandWords& words) {
       *app.add_subcommand("program", "Several operators in one call, and gradients")->fallthrough(),
       words);
   AddStats(*add("stats", "Show what the server has counted", Command::kStats), words);
-  CLI::App* bench = add("bench", "Load a server and report how it does", Command::kBench);
+  CLI::App* bench =
+      add("bench", "Load a server and report latency and throughput", Command::kBench);
   AddCallOptions(*bench, words);
   AddBenchFlags(*bench, words.arguments.bench);
-  AddCompletion(*add("completion", "Print what lets a shell complete this command's words",
-                     Command::kCompletion),
+  AddCompletion(*add("completion", "Print the completion script of a shell", Command::kCompletion),
                 words);
   AddTutorial(*add("tutorial", "Show the commands at work, step by step", Command::kTutorial),
               words);

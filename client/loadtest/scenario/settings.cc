@@ -155,78 +155,81 @@ absl::Status SetReplay(Name name, Text text, Settings& settings) {
 
 constexpr Row kRows[] = {
     {{"mode", "MODE",
-      "how calls travel: unary (Execute), batch (ExecuteBatch), session (commands of a\n"
+      "how calls are sent: unary (Execute), batch (ExecuteBatch), session (commands of a\n"
       "session, many in a message) or shared (memory shared with a server on this host) [unary]"},
      SetMode},
     {{"concurrency", "LEVELS",
-      "closed loop: calls under way at any time; several levels as 1,8,64, 1..64 (doubling),\n"
+      "closed loop: number of concurrent calls; several levels: 1,8,64, 1..64 (doubling),\n"
       "10..50+10 or 1..81*3 [1..16 unless a rate is given]"},
      SetConcurrency},
     {{"rate", "LEVELS",
-      "open loop: messages a second, sent whether or not the server keeps up; levels as above"},
+      "open loop: messages per second, even if the server does not keep up; levels as above"},
      SetRates},
     {{"steps", "PHASES",
-      "open loop of several rates in one run: 1000@5s,4000@5s; a ramp is 0..5000@30s"},
+      "open loop with several rates in one run: 1000@5s,4000@5s; a ramp: 0..5000@30s"},
      SetPhases},
-    {{"replay", "FILE", "open loop at recorded times: a line each, in seconds since the start"},
+    {{"replay", "FILE", "open loop with recorded times: one per line, in seconds since the start"},
      SetReplay},
     {{"arrivals", "KIND",
-      "of an open loop: poisson, as independent callers come, or even [poisson]"},
+      "open loop: poisson (random, as of independent callers) or even intervals [poisson]"},
      SetSpacing},
-    {{"duration", "DURATION", "of each level; at most, with --stable or --count [10s]"},
+    {{"duration", "DURATION", "time for each level; with --stable or --count the maximum [10s]"},
      [](Name name, Text text, Settings& settings) {
        return SetTime(name, text, absl::Milliseconds(10), settings.duration);
      }},
-    {{"warm-up", "DURATION", "of each level, before it is measured [1s]"},
+    {{"warm-up", "DURATION", "time before the measurement of each level [1s]"},
      [](Name name, Text text, Settings& settings) {
        return SetTime(name, text, absl::ZeroDuration(), settings.warm_up);
      }},
-    {{"window", "DURATION", "of the time line and of --stable [1s]"},
+    {{"window", "DURATION", "interval of the time line and of --stable [1s]"},
      [](Name name, Text text, Settings& settings) {
        return SetTime(name, text, absl::Milliseconds(10), settings.window);
      }},
     {{"stable", "PART",
-      "end a level once the last three windows' rates and median latencies lie within so much of\n"
-      "their mean, and report these windows only: 10%"},
+      "end a level when the rates and median latencies of the last three windows differ from "
+      "their\n"
+      "mean by at most this, and report only these windows: 10%"},
      SetTolerance},
-    {{"count", "N", "end a level after so many messages"},
+    {{"count", "N", "end a level after this number of messages"},
      [](Name name, Text text, Settings& settings) {
        return SetWhole(name, text, 1, int64_t{1} << 40, settings.count);
      }},
     {{"goal", "GOAL",
-      "search for the highest load that keeps it, with at most 0.1% of the calls failing: "
-      "p99<5ms.\n"
+      "search for the highest load with this latency and at most 0.1% failed calls: p99<5ms.\n"
       "Begins at the first level of --rate or --concurrency"},
      SetGoal},
-    {{"connections", "N", "to each target [1]"},
+    {{"connections", "N", "number of connections to each target [1]"},
      [](Name name, Text text, Settings& settings) {
        return SetWhole(name, text, 1, 4096, settings.connections);
      }},
-    {{"idle-connections", "N", "more of them, which stay silent [0]"},
+    {{"idle-connections", "N", "number of additional connections without calls [0]"},
      [](Name name, Text text, Settings& settings) {
        return SetWhole(name, text, 0, 16384, settings.idle_connections);
      }},
-    {{"batch", "N", "calls in a message, with --mode batch [100]"},
+    {{"batch", "N", "--mode batch: calls in a message [100]"},
      [](Name name, Text text, Settings& settings) {
        return SetWhole(name, text, 1, 100'000, settings.batch);
      }},
-    {{"call-timeout", "DURATION", "of a call, counted in an open loop from when it was due [10s]"},
+    {{"call-timeout", "DURATION",
+      "timeout of a call; in an open loop from the time when the call was due [10s]"},
      [](Name name, Text text, Settings& settings) {
        return SetTime(name, text, absl::Milliseconds(1), settings.timeout);
      }},
     {{"check", "PART",
-      "compare so many of the answers, bit for bit, with the first to the same inputs [0.01]"},
+      "part of the answers that is compared, bit by bit, with the first answer to the same\n"
+      "inputs [0.01]"},
      SetFraction},
-    {{"senders", "N", "of an open loop: threads that send [1]"},
+    {{"senders", "N", "open loop: number of sending threads [1]"},
      [](Name name, Text text, Settings& settings) {
        return SetWhole(name, text, 1, 256, settings.senders);
      }},
     {{"max-outstanding", "N",
-      "of an open loop: calls due beyond it are not sent, and counted [10000]"},
+      "open loop: maximum number of unanswered calls; further calls are counted but not sent "
+      "[10000]"},
      [](Name name, Text text, Settings& settings) {
        return SetWhole(name, text, 1, 10'000'000, settings.max_outstanding);
      }},
-    {{"seed", "N", "of inputs, arrivals and the mix [1]"},
+    {{"seed", "N", "seed of random inputs, arrivals and the mix [1]"},
      [](Name name, Text text, Settings& settings) {
        return SetWhole(name, text, 0, int64_t{1} << 62, settings.seed);
      }},
