@@ -19,7 +19,7 @@ absl::Status NotRun(const Stream::Failure& failure) {
   return MakeError({.reason = ErrorReason::kStreamFailed,
                     .op = {},
                     .parameter = "stream",
-                    .want = "a stream that has not failed, or whose failure Synchronize has told",
+                    .want = "a stream without a failure since its last Synchronize",
                     .got = absl::StrCat("one on which command ", failure.command,
                                         " failed: ", failure.status.message())});
 }

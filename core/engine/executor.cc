@@ -21,9 +21,9 @@ absl::StatusOr<StorageView*> FindTensor(const OpCall& call, CallViews& views,
   const int output = call.op->FindOutput(name);
   if (output >= 0 && call.output(output).origin == OutputSlot::Origin::kGiven)
     return &views.outputs[static_cast<size_t>(output)];
-  const std::string_view want = "a tensor that the executor has in a buffer";
+  const std::string_view want = "an input or output that has a buffer in the executor";
   if (input < 0 && output < 0) return UnknownParameter(name, want, "an unknown name");
-  return InvalidParameter(name, want, "one that it has not");
+  return InvalidParameter(name, want, "one without a buffer");
 }
 
 }  // namespace

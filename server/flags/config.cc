@@ -131,8 +131,7 @@ absl::Status CheckSharedMemorySocket(const ServerConfig& config) {
   const std::string& socket = config.shared_memory.socket;
   for (const std::string& address : config.listen) {
     if (socket.empty() || UnixSocketPath(address) != socket) continue;
-    return InvalidParameter(kAllowSharedMemory, "a socket of its own",
-                            absl::StrCat(address, ", which --listen has"));
+    return InvalidParameter(kAllowSharedMemory, "another socket than those of --listen", address);
   }
   return absl::OkStatus();
 }
@@ -140,7 +139,8 @@ absl::Status CheckSharedMemorySocket(const ServerConfig& config) {
 // gRPC's own service of it asks nobody.
 absl::Status CheckChannelz(const ServerConfig& config) {
   if (!config.channelz || config.token_file.empty()) return absl::OkStatus();
-  return InvalidParameter("--channelz", "no --token-file, which it does not heed", "both");
+  return InvalidParameter("--channelz", "no --token-file, because gRPC's channelz checks no tokens",
+                          "both");
 }
 
 absl::Status CheckTls(const TlsConfig& tls) {
