@@ -35,9 +35,9 @@ std::string FindProgram() {
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   if (!error) folders.push_back(self.parent_path());
   const char* const path = std::getenv("PATH");
-  for (const std::string folder : absl::StrSplit(path == nullptr ? "" : path, ':')) {
-    if (!folder.empty()) folders.emplace_back(folder);
-  }
+  const std::vector<std::string> in_path =
+      absl::StrSplit(path == nullptr ? "" : path, ':', absl::SkipEmpty());
+  folders.insert(folders.end(), in_path.begin(), in_path.end());
   for (const fs::path& folder : folders) {
     const fs::path program = folder / kProgram;
     if (fs::is_regular_file(program, error) && access(program.c_str(), X_OK) == 0) return program;

@@ -16,10 +16,15 @@ namespace {
 constexpr int kEndOfInput = -1;
 constexpr int kInterrupted = -2;
 
+// Those that end the tutorial, and then SIGPIPE.
+constexpr std::array<int, 4> kSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+
 sigset_t EndingSignals() {
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  for (const int signal : kSignals) {
+    if (signal != SIGPIPE) sigaddset(&signals, signal);
+  }
   return signals;
 }
 
@@ -29,13 +34,14 @@ Reader::Reader(Asking asking) : asking_(asking) {
   const sigset_t ending = EndingSignals();
   pthread_sigmask(SIG_BLOCK, &ending, &signals_before_);
   signals_ = UniqueFd(signalfd(-1, &ending, SFD_CLOEXEC));
+  for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], nullptr, &actions_before_[i]);
   struct sigaction ignore = {};
   ignore.sa_handler = SIG_IGN;
-  sigaction(SIGPIPE, &ignore, &pipe_before_);
+  sigaction(SIGPIPE, &ignore, nullptr);
 }
 
 Reader::~Reader() {
-  sigaction(SIGPIPE, &pipe_before_, nullptr);
+  for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &actions_before_[i], nullptr);
   pthread_sigmask(SIG_SETMASK, &signals_before_, nullptr);
 }
 

@@ -1,6 +1,7 @@
 // Who reads the tutorial, and goes on with Enter.
 #pragma once
 
+#include <array>
 #include <csignal>
 #include <cstdint>
 
@@ -35,7 +36,8 @@ class Reader {
 
   Asking asking_;
   sigset_t signals_before_ = {};
-  struct sigaction pipe_before_ = {};
+  // Of the ending signals and SIGPIPE; a command may set its own.
+  std::array<struct sigaction, 4> actions_before_ = {};
   UniqueFd signals_;  // readable once one has come
 };
 

@@ -14,7 +14,7 @@ struct TutorialStep {
   std::string text;                // before the command; lines of at most 78 columns
   std::vector<std::string> words;  // of the command, without the program's name
   Outcome outcome = Outcome::kDone;
-  std::string afterwards;  // after the command; may be empty
+  std::string afterwards = {};  // after the command; may be empty
 };
 
 // A file that the steps read.
