@@ -31,7 +31,7 @@ enum class Route : uint8_t { kOneMessage, kSession };
 enum class Elements : uint8_t { kShortened, kAll };
 enum class Report : uint8_t { kOutputs, kExecutionToo };
 enum class Drawing : uint8_t { kNone, kDot };
-enum class Asking : uint8_t { kAsk, kGoOnByItself };
+enum class Pace : uint8_t { kAsk, kGoOnByItself };
 
 // "name=text".
 struct NamedText {
@@ -73,10 +73,10 @@ struct Arguments {
   Elements elements = Elements::kShortened;
   Route route = Route::kOneMessage;
   Report report = Report::kOutputs;
-  absl::Duration watch;          // stats: time between looks; zero = one look
-  int64_t count = 0;             // stats: looks; 0 = until interrupted
-  bool all_methods = false;      // stats: also those that were never called
-  Asking asking = Asking::kAsk;  // tutorial
+  absl::Duration watch;      // stats: time between looks; zero = one look
+  int64_t count = 0;         // stats: looks; 0 = until interrupted
+  bool all_methods = false;  // stats: also those that were never called
+  Pace asking = Pace::kAsk;  // tutorial
   BenchArguments bench;
 };
 

@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kProgram[] = "opserve-server";
-constexpr absl::Duration kPatience = absl::Seconds(30);
+constexpr absl::Duration kStartPatience = absl::Seconds(30);
 constexpr absl::Duration kBetweenLooks = absl::Milliseconds(5);
 
 // Empty where there is none.
@@ -109,7 +109,7 @@ absl::StatusOr<std::unique_ptr<LocalServer>> LocalServer::Start(const std::strin
 }
 
 absl::Status LocalServer::WaitUntilItServes(const std::string& folder) {
-  const absl::Time deadline = Clock::Real().Now() + kPatience;
+  const absl::Time deadline = Clock::Real().Now() + kStartPatience;
   while (Clock::Real().Now() < deadline) {
     // The server writes the file in one piece.
     target_ = FirstLine(absl::StrCat(folder, "/addresses"));
@@ -127,7 +127,7 @@ absl::Status LocalServer::WaitUntilItServes(const std::string& folder) {
 LocalServer::~LocalServer() {
   if (pid_ < 0) return;
   kill(pid_, SIGTERM);
-  const absl::Time deadline = Clock::Real().Now() + kPatience;
+  const absl::Time deadline = Clock::Real().Now() + kStartPatience;
   while (waitpid(pid_, nullptr, WNOHANG) == 0) {
     if (Clock::Real().Now() > deadline) kill(pid_, SIGKILL);
     absl::SleepFor(kBetweenLooks);

@@ -50,7 +50,7 @@ def test_as_text():
 h = Addmm(self=b, mat1=x, mat2=w, beta=1)
 loss = MseLoss(self=h, target=t, reduction=mean)
 gradient loss: w, b
-return loss"""
+return loss=loss"""
     p = opserve.Program()
     x = p.input("x")
     y = x.view((2, 3), (1, 2), 1) * 0.5 + np.array([1, 2, 3], np.float32)
@@ -157,6 +157,31 @@ def test_gradients_are_those_of_finite_differences(client):
         ahead, behind = (step(client, **{**inputs, name: inputs[name] + np.float32(e) * direction})[0] for e in (1e-2, -1e-2))
         assert gradient.shape == inputs[name].shape
         assert np.sum(gradient * direction) == pytest.approx((float(ahead) - float(behind)) / 2e-2, rel=1e-2, abs=1e-3), name
+
+
+def test_gradients_in_less_memory(client):
+    def deep(most):
+        p = opserve.Program()
+        x, w = p.inputs("x", "w")
+        for _ in range(24):
+            x = p.call("Tanh", {"self": x @ w})
+        loss = x.mean()
+        p.output(loss=loss)
+        p.gradient(loss, ["x", "w"], max_workspace_bytes=most)
+        return p
+
+    inputs = {"x": random(32, 32), "w": random(32, 32, seed=2)}
+    kept = client.plan(deep(0), inputs)
+    bound = kept.workspace_bytes // 2
+    plan = client.plan(deep(bound), inputs)
+    assert plan.workspace_bytes <= bound
+    assert "again_tanh = " in str(plan.program) and "again_" not in str(kept.program)
+    assert f"gradient mean: x, w within {bound}" in str(deep(bound))
+    want, got = client.execute(deep(0), inputs), client.execute(deep(bound), inputs)
+    for name in ("loss", "grad_x", "grad_w"):
+        assert got[name].tobytes() == want[name].tobytes()
+    with pytest.raises(ValueError, match="gradient.max_workspace_bytes: want at least"):
+        client.plan(deep(1), inputs)
 
 
 def test_a_seed(client):

@@ -19,7 +19,7 @@ def text_of(program: types.Program) -> str:
         seed = f" seed {asked.seed}" if asked.seed else ""
         bound = f" within {asked.max_workspace_bytes}" if asked.max_workspace_bytes else ""
         lines.append(f"gradient {asked.of}: {', '.join(asked.with_respect_to)}{seed}{bound}")
-    outputs = (output.name if output.name == output.value else f"{output.name}={output.value}" for output in program.outputs)
+    outputs = (f"{output.name}={output.value}" for output in program.outputs)
     return "\n".join([*lines, f"return {', '.join(outputs)}"])
 
 
