@@ -28,7 +28,7 @@ class Differentiator {
     for (size_t i = steps_; i-- > 0;) OPSERVE_RETURN_IF_ERROR(GoBack(i));
     std::vector<ValueView> gradients;
     for (const int input : task_.with_respect_to) {
-      OPSERVE_ASSIGN_OR_RETURN(const std::optional<ValueView> sum, Accumulated(input));
+      const std::optional<ValueView>& sum = SumOf(input);
       const TensorDesc& desc = builder_.value(input).desc;
       gradients.push_back(sum.value_or(builder_.Filled(desc.dtype, 0, desc.shape)));
     }
@@ -38,7 +38,7 @@ class Differentiator {
  private:
   // What depends on an input that is differentiated, as far as that goes on.
   absl::Status MarkDependent() {
-    contributions_.resize(NumValues());
+    sums_.resize(NumValues());
     is_dependent_.assign(NumValues(), false);
     for (const int input : task_.with_respect_to) {
       const TypedProgram::Value& value = builder_.value(input);
@@ -71,8 +71,7 @@ class Differentiator {
         return ShapeMismatch("gradient.of", "a value of one element, where there is no seed",
                              absl::StrCat(of.name, ", of shape ", ShapeToString(of.desc.shape)));
       const Dims shape = of.desc.shape;
-      contributions_[static_cast<size_t>(task_.of)].push_back(
-          builder_.Filled(of.desc.dtype, 1, shape));
+      SumOf(task_.of) = builder_.Filled(of.desc.dtype, 1, shape);
       return absl::OkStatus();
     }
     const TypedProgram::Value& seed = builder_.value(*task_.seed);
@@ -81,7 +80,7 @@ class Differentiator {
           "gradient.seed",
           absl::StrCat("shape ", ShapeToString(of.desc.shape), ", that of ", of.name),
           ShapeToString(seed.desc.shape));
-    contributions_[static_cast<size_t>(task_.of)].push_back(builder_.View(*task_.seed));
+    SumOf(task_.of) = builder_.View(*task_.seed);
     return absl::OkStatus();
   }
 
@@ -97,7 +96,7 @@ class Differentiator {
     for (size_t o = 0; o < back.of_outputs.size(); ++o) {
       const int value = step.value_of(o);
       if (!IsDependent(value)) continue;
-      OPSERVE_ASSIGN_OR_RETURN(back.of_outputs[o], Accumulated(value));
+      back.of_outputs[o] = SumOf(value);
       has_gradient = has_gradient || back.of_outputs[o].has_value();
     }
     if (!has_gradient) return absl::OkStatus();
@@ -111,7 +110,8 @@ class Differentiator {
     return absl::OkStatus();
   }
 
-  // To the value behind an input of a step.
+  // Adds to the sum for the value behind an input of a step, at once, so that one sum is kept and
+  // not each part.
   absl::Status Contribute(const BackwardStep& back, size_t input, int source, ValueView gradient) {
     const ValueView seen = back.input(input);
     const TensorDesc value = builder_.value(source).desc;
@@ -121,25 +121,19 @@ class Differentiator {
         gradient, ThroughView(builder_, back.name, std::move(gradient), seen.desc, value));
     OPSERVE_ASSIGN_OR_RETURN(gradient,
                              InDType(builder_, back.name, std::move(gradient), value.dtype));
-    contributions_[static_cast<size_t>(source)].push_back(std::move(gradient));
+    std::optional<ValueView>& sum = SumOf(source);
+    if (!sum.has_value()) {
+      sum = std::move(gradient);
+      return absl::OkStatus();
+    }
+    std::string name = absl::StrCat("sum_", builder_.value(source).name);
+    std::replace(name.begin(), name.end(), '.', '_');
+    OPSERVE_ASSIGN_OR_RETURN(sum, builder_.Apply(name, "Add", {*sum, gradient}));
     return absl::OkStatus();
   }
 
-  // The sum of what came for a value, in the order in which it came.
-  absl::StatusOr<std::optional<ValueView>> Accumulated(int value) {
-    const std::vector<ValueView>& parts = contributions_[static_cast<size_t>(value)];
-    std::optional<ValueView> sum;
-    for (const ValueView& part : parts) {
-      if (!sum.has_value()) {
-        sum = part;
-        continue;
-      }
-      std::string name = absl::StrCat("sum_", builder_.value(value).name);
-      std::replace(name.begin(), name.end(), '.', '_');
-      OPSERVE_ASSIGN_OR_RETURN(sum, builder_.Apply(name, "Add", {*sum, part}));
-    }
-    return sum;
-  }
+  // Of the gradients that came for a value so far, in the order in which they came.
+  std::optional<ValueView>& SumOf(int value) { return sums_[static_cast<size_t>(value)]; }
 
   size_t NumValues() const {
     size_t count = 0;
@@ -158,7 +152,7 @@ class Differentiator {
   const size_t steps_;  // of the program itself
   Recomputation recomputation_;
   std::vector<bool> is_dependent_;
-  std::vector<std::vector<ValueView>> contributions_;
+  std::vector<std::optional<ValueView>> sums_;
 };
 
 }  // namespace

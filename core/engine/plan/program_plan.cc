@@ -204,10 +204,12 @@ absl::StatusOr<std::shared_ptr<const ProgramPlan>> ProgramPlan::Make(
     if (is_better) best = std::move(made);
   }
   if (fits()) return best;
-  return OutOfRange("gradient.max_workspace_bytes",
-                    absl::StrCat("at least ", best->workspace_bytes(),
-                                 ", which the program takes with results computed again"),
-                    absl::StrCat(most));
+  return WithOperator(
+      OutOfRange("gradient.max_workspace_bytes",
+                 absl::StrCat("at least ", best->workspace_bytes(),
+                              ", which the program takes with results computed again"),
+                 absl::StrCat(most)),
+      kProgramName);
 }
 
 absl::StatusOr<std::shared_ptr<const ProgramPlan>> ProgramPlan::MakeInSegments(
