@@ -77,8 +77,8 @@ class GrpcServer final : public Server {
       : observer_(ObserverOptionsOf(config.tracing)),
         watches_(limits, config),
         stream_ender_(executing_),
+        open_streams_(*engine),
         engine_(std::move(engine)),
-        open_streams_(*engine_),
         slow_calls_file_(config.tracing.slow_calls_file) {}
   ~GrpcServer() override { Shutdown(absl::ZeroDuration()); }
 
@@ -345,6 +345,7 @@ class GrpcServer final : public Server {
   CallObserver observer_;
   Watches watches_;  // its Tick: the acceptor's thread
   StreamEnder stream_ender_;
+  OpenStreams open_streams_;  // sessions that tasks of the engine still hold close theirs
   Mutex mutex_;
   absl::Status listeners_status_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<RegionTable> regions_;             // none where shared memory is not allowed
@@ -359,7 +360,6 @@ class GrpcServer final : public Server {
   std::vector<std::unique_ptr<grpc::Service>> reflection_;  // none where it is not wanted
   std::unique_ptr<Engine> engine_;
   PlanCache plans_;
-  OpenStreams open_streams_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> plain_acceptor_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> tls_acceptor_;  // of TLS
   std::unique_ptr<grpc::Server> server_;

@@ -12,7 +12,7 @@
 
 namespace opserve::server {
 
-// Thread-safe. The engine must outlive it.
+// Thread-safe. The engine must live while streams are taken.
 class OpenStreams {
  public:
   // One of them, until it is destroyed. OpenStreams must outlive it.
