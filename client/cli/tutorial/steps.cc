@@ -14,13 +14,13 @@ namespace {
 constexpr size_t kMostColumns = 78;
 constexpr char kProgramFile[] = "layer.program";
 
-bool IsPlain(char c) {
+bool NeedsNoQuotes(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
          absl::StrContains("_./=:,+-", absl::string_view(&c, 1));
 }
 
 std::string Quoted(const std::string& word) {
-  if (!word.empty() && std::all_of(word.begin(), word.end(), IsPlain)) return word;
+  if (!word.empty() && std::all_of(word.begin(), word.end(), NeedsNoQuotes)) return word;
   return absl::StrCat("'", absl::StrReplaceAll(word, {{"'", R"('\'')"}}), "'");
 }
 

@@ -107,7 +107,8 @@ absl::StatusOr<Answer> Prompt(Reader& reader) {
   return answer;
 }
 
-absl::Status Walk(std::span<const TutorialStep> steps, const Arguments& arguments, Reader& reader) {
+absl::Status GoThrough(std::span<const TutorialStep> steps, const Arguments& arguments,
+                       Reader& reader) {
   for (size_t i = 0; i < steps.size(); ++i) {
     const TutorialStep& step = steps[i];
     OPSERVE_RETURN_IF_ERROR(
@@ -140,7 +141,7 @@ absl::Status RunTutorial(const Arguments& arguments) {
       WriteFile(absl::StrCat(folder->path(), "/", program.name), program.contents, {}));
   const std::vector<TutorialStep> steps = TutorialSteps(folder->path());
   OPSERVE_RETURN_IF_ERROR(Greet(served, steps.size()));
-  return Walk(steps, served, reader);
+  return GoThrough(steps, served, reader);
 }
 
 }  // namespace opserve::cli
