@@ -9,7 +9,7 @@ import pytest
 from google.protobuf import json_format
 
 import opserve
-from opserve._conversation import METHOD
+from opserve._exchange import METHOD
 from opserve._proto import operator_service_pb2 as api
 from opserve._proto import session_pb2, statistics_pb2
 from opserve._proto._pool import POOL
