@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterable, Mapping, NamedTuple, Optional, Tuple, Un
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ._dtypes import BFLOAT16, data_type_of, is_floating
+from ._dtypes import BFLOAT16, data_type_of, dtype_named, is_floating
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -114,3 +114,19 @@ class Spec(NamedTuple):
 
 
 Input = Union[Array, Any]
+
+
+def array_for_tensor(value: Any, dtype: Any) -> Array:
+    """The array that a session's tensor() makes of its arguments."""
+    array = as_array(value)
+    if dtype is not None:
+        return array.astype(dtype_named(dtype))
+    is_written = isinstance(value, (float, list, tuple))
+    return array.astype(np.float32) if is_written and not isinstance(value, np.generic) and array.dtype == np.float64 else array
+
+
+def arrays_beside(tensors: Mapping[str, Any], inputs: Mapping[str, Any]) -> Dict[str, Array]:
+    """The inputs that are no tensors, as arrays. Numbers take the dtype of the tensors, too: an empty array stands for each."""
+    stand_ins = {name: np.empty(0, tensor.dtype) for name, tensor in tensors.items()}
+    arrays = as_arrays({**stand_ins, **{name: value for name, value in inputs.items() if name not in tensors}})
+    return {name: array for name, array in arrays.items() if name not in tensors}

@@ -9,6 +9,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
 from . import _requests
 from ._arrays import Array
 from ._channel import MAX_ANSWER_BYTES, Channel, Target, Tls
+from ._conversation import Conversation
 from ._operators import Operators
 from ._program import program_among
 from ._proto import operator_service_pb2 as api
@@ -136,7 +137,7 @@ class Client:
 
     def session(self, *, device: str = "", timeout: Optional[float] = None) -> Session:
         """A session: tensors that stay on the server, commands that nothing waits for. `timeout` bounds all of it."""
-        return Session(self._channel, device, timeout)
+        return Session(self._channel, device, Conversation(self._channel, timeout))
 
     def close(self) -> None:
         """Ends the connection and releases shared memory."""

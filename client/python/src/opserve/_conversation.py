@@ -41,8 +41,7 @@ class Conversation:
             self._put(b"", 0, "a finalizer", None, discarded)
         with self._changed:
             self._wait_for(self._exchange.has_room)
-            if self._exchange.ended is not None:
-                raise self._exchange.ended
+            self._exchange.raise_ended()
             self._exchange.waiting_bytes += len(data)
         return self._put(data, stream, place, on_chunk, command)
 
@@ -110,8 +109,7 @@ class Conversation:
         """Under _changed. Raises what ended the session, if that comes first."""
         self._changed.wait_for(lambda: condition() or self._exchange.ended is not None)
         if not condition():
-            assert self._exchange.ended is not None
-            raise self._exchange.ended
+            self._exchange.raise_ended()
 
     def forgive(self, command: Pending) -> None:
         """Waits for a command that tells the server that failures were told, and drops those that only followed from them."""

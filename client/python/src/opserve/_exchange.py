@@ -5,6 +5,7 @@ The conversations of opserve.Client and of opserve.aio.Client share it.
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 from collections import deque
@@ -202,8 +203,13 @@ class Exchange:
         for pending in untold:
             if pending.error is not None:
                 raise pending.error
-        if untold and self.ended is not None:
-            raise self.ended
+        if untold:
+            self.raise_ended()
+
+    def raise_ended(self) -> None:
+        """Raises what ended the session, if it is over: an error of its own each time, whose traceback keeps nothing of the session."""
+        if self.ended is not None:
+            raise copy.copy(self.ended)
 
     def _before(self, command: Pending) -> Iterator[Pending]:
         return (other for other in self.pending.values() if not other.over and self._precedes(other, command))

@@ -6,19 +6,19 @@ import itertools
 import math
 import weakref
 from types import TracebackType
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Type, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Type, Union
 
 import numpy as np
 
 from . import _requests
-from ._arrays import Array, Spec, as_array, as_arrays, bytes_of
+from ._arrays import Array, Spec, array_for_tensor, arrays_beside, as_array, as_arrays, bytes_of
 from ._attributes import attribute_of
-from ._channel import Channel
-from ._conversation import Conversation, Pending
-from ._dtypes import data_type_of, dtype_named, numpy_dtype
+from ._conversation import Conversation
+from ._dtypes import data_type_of, numpy_dtype
+from ._exchange import Pending
 from ._proto import session_pb2 as api
 from ._proto import types_pb2 as types
-from ._requests import Call, Op, Plan, Result
+from ._requests import Call, Op, Plan, Request, Result
 from .errors import OpserveError, bad_answer
 
 Progress = Callable[[int, int], None]
@@ -32,11 +32,11 @@ class Session:
     in the program that gave it. Any thread may use a session.
     """
 
-    def __init__(self, channel: Channel, device: str, timeout: Optional[float]) -> None:
+    def __init__(self, channel: Any, device: str, talk: Any) -> None:
         self._channel = channel
         self._device = device
         self._ids = itertools.count(1)
-        self._talk = Conversation(channel, timeout)
+        self._talk: Conversation = talk
         self._context = next(self._ids)
         self._plans: Dict[bytes, Plan] = {}
         self._talk.send(create_context={"context": self._context, "device": device})
@@ -46,11 +46,7 @@ class Session:
 
     def tensor(self, value: Any, dtype: Any = None, *, stream: Optional["Stream"] = None) -> "Tensor":
         """A copy of an array on the device. The array may change when this returns."""
-        array = as_array(value)
-        if dtype is not None:
-            array = array.astype(dtype_named(dtype))
-        elif not isinstance(value, (np.ndarray, np.generic)) and array.dtype == np.float64 and isinstance(value, (float, list, tuple)):
-            array = array.astype(np.float32)
+        array = array_for_tensor(value, dtype)
         tensor = self.empty(array.shape, array.dtype)
         tensor.upload(array, stream=stream)
         return tensor
@@ -77,7 +73,7 @@ class Session:
         given = self._tensors(inputs)
         values = {**(attributes or {}), **more}
         outputs = dict(out or {})
-        for name, spec in self._outputs(op, given, values).items():
+        for name, spec in self._planned(op, given, values, {}).outputs.items():
             if name not in outputs:
                 outputs[name] = self.empty(*spec)
         return Executor(self, op, given, values, outputs)
@@ -93,8 +89,7 @@ class Session:
         """Uploads a call's arrays, runs it and downloads what it gives; tells `progress` of both."""
         inputs = as_arrays(call.inputs)
         dtypes = {name: array.dtype for name, array in call.out.items()}
-        specs = {name: Spec(array.shape, array.dtype) for name, array in inputs.items()}
-        plan = self._planned(call.op, specs, call.attributes, dtypes)
+        plan = self._planned(call.op, inputs, call.attributes, dtypes)
         total, done = plan.input_bytes + plan.output_bytes, 0
 
         def advance(bytes_done: int) -> None:
@@ -119,21 +114,17 @@ class Session:
 
     def _tensors(self, inputs: Mapping[str, Any]) -> Dict[str, "Tensor"]:
         here = {name: value for name, value in inputs.items() if isinstance(value, Tensor)}
-        # Numbers take the dtype of the tensors, too: an empty array stands for each.
-        stand_ins = {name: np.empty(0, tensor.dtype) for name, tensor in here.items()}
-        arrays = as_arrays({**stand_ins, **{name: value for name, value in inputs.items() if name not in here}})
-        return {**here, **{name: self.tensor(array) for name, array in arrays.items() if name not in here}}
+        return {**here, **{name: self.tensor(array) for name, array in arrays_beside(here, inputs).items()}}
 
-    def _outputs(self, op: Op, inputs: Mapping[str, "Tensor"], attributes: Mapping[str, Any]) -> Dict[str, Spec]:
-        specs = {name: Spec(tensor.shape, tensor.dtype) for name, tensor in inputs.items()}
-        return self._planned(op, specs, attributes, {}).outputs
+    def _plan_request(self, op: Op, inputs: Mapping[str, Any], attributes: Mapping[str, Any], dtypes: Mapping[str, Any]) -> Request[Plan]:
+        specs = {name: Spec(value.shape, value.dtype) for name, value in inputs.items()}
+        return _requests.plan(Call(op, specs, attributes, dtypes, self._device))
 
-    def _planned(self, op: Op, inputs: Mapping[str, Spec], attributes: Mapping[str, Any], dtypes: Mapping[str, Any]) -> Plan:
-        request = _requests.plan(Call(op, inputs, attributes, dtypes, self._device))
-        known = self._plans.get(request.message)
-        if known is None:
-            known = self._plans[request.message] = self._channel.call(request)
-        return known
+    def _planned(self, op: Op, inputs: Mapping[str, Any], attributes: Mapping[str, Any], dtypes: Mapping[str, Any]) -> Plan:
+        request = self._plan_request(op, inputs, attributes, dtypes)
+        if request.message not in self._plans:
+            self._plans[request.message] = self._channel.call(request)
+        return self._plans[request.message]
 
     # ---- order
 
@@ -147,11 +138,17 @@ class Session:
 
     def synchronize(self) -> None:
         """Waits until all that was given is done. Raises the first failure."""
-        self._wait(self._talk.send(synchronize={"context": self._context}))
+        self._wait(self._begin_synchronize())
+
+    def _begin_synchronize(self) -> Pending:
+        return self._talk.send(synchronize={"context": self._context})
 
     def memory(self) -> api.MemoryState:
         """What the session holds on the device, and what it may."""
-        return self._talk.ask(self._talk.send(query_memory={"context": self._context})).memory
+        return self._talk.ask(self._begin_memory()).memory
+
+    def _begin_memory(self) -> Pending:
+        return self._talk.send(query_memory={"context": self._context})
 
     @property
     def info(self) -> api.SessionInfo:
@@ -169,7 +166,7 @@ class Session:
         except OpserveError:
             # The failure is told: streams that it stopped go on with what comes next.
             if self._talk.is_open:
-                self._talk.forgive(self._talk.send(synchronize={"context": self._context}))
+                self._talk.forgive(self._begin_synchronize())
             raise
 
     # ---- the end
@@ -222,11 +219,17 @@ class Stream(_Handle):
 
     def synchronize(self) -> None:
         """Waits until all that is on it is done. Raises the first failure."""
-        self.session._wait(self._talk.send(stream=self.id, synchronize={"stream": self.id}))
+        self.session._wait(self._begin_synchronize())
+
+    def _begin_synchronize(self) -> Pending:
+        return self._talk.send(stream=self.id, synchronize={"stream": self.id})
 
     def idle(self) -> bool:
         """Whether nothing runs and nothing waits."""
-        return self._talk.ask(self._talk.send(query_stream={"stream": self.id})).stream.idle
+        return self._talk.ask(self._begin_query()).stream.idle
+
+    def _begin_query(self) -> Pending:
+        return self._talk.send(query_stream={"stream": self.id})
 
     def wait(self, event: "Event") -> None:
         """What comes later on this stream runs once the event was reached."""
@@ -245,16 +248,24 @@ class Event(_Handle):
         return self
 
     def reached(self) -> bool:
-        return self._talk.ask(self._talk.send(query_event={"event": self.id})).event.reached
+        return self._talk.ask(self._begin_query()).event.reached
+
+    def _begin_query(self) -> Pending:
+        return self._talk.send(query_event={"event": self.id})
 
     def synchronize(self) -> None:
         """Waits until it was reached."""
-        self.session._wait(self._talk.send(synchronize={"event": self.id}))
+        self.session._wait(self._begin_synchronize())
+
+    def _begin_synchronize(self) -> Pending:
+        return self._talk.send(synchronize={"event": self.id})
 
     def seconds_since(self, start: "Event") -> float:
         """The time from when `start` was reached; both must have been."""
-        answer = self.session._wait(self._talk.send(query_elapsed_time={"start": start.id, "end": self.id}))
-        return answer.elapsed_time.elapsed_ns * 1e-9
+        return self.session._wait(self._begin_elapsed_time(start)).elapsed_time.elapsed_ns * 1e-9
+
+    def _begin_elapsed_time(self, start: "Event") -> Pending:
+        return self._talk.send(query_elapsed_time={"start": start.id, "end": self.id})
 
 
 class Tensor(_Handle):
@@ -272,6 +283,12 @@ class Tensor(_Handle):
 
     def upload(self, value: Any, *, stream: Optional[Stream] = None, progress: Optional[Callable[[int], None]] = None) -> None:
         """Writes an array of this shape and dtype. It may change when this returns. `progress` is told the bytes of each piece."""
+        for sent in self._upload_pieces(value, stream):
+            if progress is not None:
+                progress(sent)
+
+    def _upload_pieces(self, value: Any, stream: Optional[Stream]) -> Iterator[int]:
+        """Sends a piece for each step; gives its bytes."""
         array = np.ascontiguousarray(as_array(value), self.dtype).reshape(np.shape(value))
         if array.shape != self.shape:
             raise ValueError(f"want an array of shape {self.shape}, got {array.shape}")
@@ -281,8 +298,7 @@ class Tensor(_Handle):
             part = bytes(data[start:start + chunk])
             destination = {"buffer": self.id, "offset_bytes": start, "row_bytes": len(part)}
             self._talk.send(part, stream=line, upload={"destination": destination, "stream": line, "raw_index": 0})
-            if progress is not None:
-                progress(len(part))
+            yield len(part)
 
     def fill(self, value: Any, *, stream: Optional[Stream] = None) -> None:
         """Sets every element."""
@@ -303,25 +319,9 @@ class Tensor(_Handle):
     def numpy(self, *, stream: Optional[Stream] = None, progress: Optional[Callable[[int], None]] = None) -> Array:
         """The elements, as a new array. Waits. Raises the first failure on the stream. `progress` is told the bytes of each piece, on
         a thread of the session's."""
-        array = np.empty(self.shape, self.dtype)
-        data = bytes_of(array.reshape(-1))
-        received = 0
-
-        def take(chunk: api.OutputChunk, part: memoryview) -> None:
-            nonlocal received
-            if chunk.offset_bytes != received or len(part) > len(data) - received:
-                raise bad_answer("a chunk is out of place")
-            data[received:received + len(part)] = part
-            received += len(part)
-            if progress is not None:
-                progress(len(part))
-
-        line = self._line(stream)
-        source = {"buffer": self.id, "row_bytes": self.nbytes}
-        self.session._wait(self._talk.send(stream=line, on_chunk=take, download={"source": source, "stream": line}))
-        if received != len(data):
-            raise bad_answer(f"{received} of {len(data)} bytes came")
-        return array
+        download = Download(self, stream, progress)
+        self.session._wait(download.command)
+        return download.array()
 
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Array:
         array = self.numpy()
@@ -336,6 +336,34 @@ class Tensor(_Handle):
 
     def __repr__(self) -> str:
         return f"<opserve tensor {self.dtype}{list(self.shape)}>"
+
+
+class Download:
+    """A tensor's elements on their way here."""
+
+    def __init__(self, tensor: Tensor, stream: Optional[Stream], progress: Optional[Callable[[int], None]]) -> None:
+        self._array = np.empty(tensor.shape, tensor.dtype)
+        self._data = bytes_of(self._array.reshape(-1))
+        self._received = 0
+        self._progress = progress
+        line = tensor._line(stream)
+        source = {"buffer": tensor.id, "row_bytes": tensor.nbytes}
+        self.command: Pending = tensor._talk.send(stream=line, on_chunk=self._take, download={"source": source, "stream": line})
+
+    def _take(self, chunk: api.OutputChunk, part: memoryview) -> None:
+        start = self._received
+        if chunk.offset_bytes != start or len(part) > len(self._data) - start:
+            raise bad_answer("a chunk is out of place")
+        self._data[start:start + len(part)] = part
+        self._received += len(part)
+        if self._progress is not None:
+            self._progress(len(part))
+
+    def array(self) -> Array:
+        """What came, once the command is over."""
+        if self._received != len(self._data):
+            raise bad_answer(f"{self._received} of {len(self._data)} bytes came")
+        return self._array
 
 
 class Executor(_Handle):

@@ -17,6 +17,8 @@ import grpc
 import grpc.aio
 
 from . import _requests
+from ._aio_conversation import AioConversation
+from ._aio_session import Session
 from ._arrays import Array
 from ._channel import MAX_ANSWER_BYTES, Target, Tls, left, waits
 from ._operators import AsyncOperators
@@ -27,7 +29,7 @@ from ._schema import Operator
 from ._shared_memory import Regions, SharedMemory
 from .errors import OpserveError, error_of_rpc
 
-__all__ = ["Client", "connect"]
+__all__ = ["Client", "Session", "connect"]
 T = TypeVar("T")
 
 
@@ -67,6 +69,10 @@ class _Channel:
             except grpc.RpcError as failed:
                 error = error_of_rpc(failed)
         raise error
+
+    def conversation(self, timeout: Optional[float]) -> AioConversation:
+        """The RPC of a session."""
+        return AioConversation(self._channel, self._metadata, timeout)
 
     async def close(self) -> None:
         await self._channel.close()
@@ -165,6 +171,10 @@ class Client:
         """Memory that this process and a server on this host share, as of opserve.Client."""
         path = (await self.info()).shared_memory_socket
         return await asyncio.get_running_loop().run_in_executor(None, self._regions.allocate, path, size_bytes)
+
+    def session(self, *, device: str = "", timeout: Optional[float] = None) -> Session:
+        """A session, to be opened: `async with c.session() as s`, or `s = await c.session()`. `timeout` bounds all of it."""
+        return Session(self._channel, device, timeout)
 
     async def close(self) -> None:
         """Ends the connection and releases shared memory."""
