@@ -1,6 +1,7 @@
 """Sessions against a real server."""
 
 import gc
+import sys
 
 import numpy as np
 import pytest
@@ -203,6 +204,24 @@ def test_a_call_larger_than_a_message_goes_through_a_session(narrow):
     np.testing.assert_array_equal(out, np.maximum(large, 0).astype(np.float16))
     assert told[-1] == (6 << 20, 6 << 20) and len(told) > 6 and told == sorted(told)
     assert narrow.ops.relu(large)[7] == 2
+
+
+@pytest.mark.parametrize("asked", [True, "tqdm"])
+def test_a_bar_of_progress(narrow, asked, capfd):
+    pytest.importorskip("tqdm")
+    narrow.execute("Relu", {"self": X}, progress=asked)
+    assert capfd.readouterr().err == ""  # a small call has none
+    narrow.execute("Relu", {"self": np.ones(1 << 20, np.float32)}, progress=asked)
+    shown = capfd.readouterr().err
+    assert "8.00M/8.00M" in shown and shown.endswith("\n")
+
+
+def test_a_bar_without_tqdm(client, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    with pytest.raises(ImportError, match="progress: a bar needs tqdm"):
+        client.execute("Relu", {"self": X}, progress=True)
+    with pytest.raises(ValueError, match="progress: want .* got 'bar'"):
+        client.execute("Relu", {"self": X}, progress="bar")
 
 
 def test_an_answer_larger_than_a_message_comes_through_a_session(narrow):

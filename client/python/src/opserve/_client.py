@@ -12,11 +12,12 @@ from ._channel import MAX_ANSWER_BYTES, Channel, Target, Tls
 from ._conversation import Conversation
 from ._operators import Operators
 from ._program import program_among
+from ._progress import Asked, Progress, progress_of
 from ._proto import operator_service_pb2 as api
 from ._proto import statistics_pb2
 from ._requests import Call, Op, Plan, Result
 from ._schema import Operator
-from ._session import Progress, Session
+from ._session import Session
 from ._shared_memory import Regions, SharedMemory
 from .errors import OpserveError, ResourceError
 
@@ -51,7 +52,7 @@ class Client:
 
     def execute(self, op: Op, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
                 out: Optional[Mapping[str, Array]] = None, device: str = "", timeout: Optional[float] = None,
-                report: bool = False, progress: Optional[Progress] = None, **more: Any) -> Result:
+                report: bool = False, progress: Asked = None, **more: Any) -> Result:
         """Runs an operator or a program; gives its outputs by name. What is larger than a message may be goes through a session, in pieces.
 
         inputs      arrays by name (see the guide for what counts as one); a number takes the dtype of the arrays beside it
@@ -59,9 +60,16 @@ class Client:
         out         arrays by name that outputs are written to, in their dtype; those of shared memory are written by the server
         device      "cpu:0"; the server's first unless given
         report      asks for Result.execution; there is none of a call that went through a session
-        progress    called during such a call with the bytes sent and received so far, and their total: progress(done, total)
+        progress    called during such a call with the bytes sent and received so far, and their total: progress(done, total);
+                    True or "tqdm" shows a bar of tqdm
         """
         call = Call(op, inputs, {**(attributes or {}), **more}, out or {}, device, report)
+        if progress is None:  # most calls are small
+            return self._execute(call, timeout, None)
+        with progress_of(progress) as told:
+            return self._execute(call, timeout, told)
+
+    def _execute(self, call: Call, timeout: Optional[float], progress: Optional[Progress]) -> Result:
         request = _requests.execute(call, self._regions.locate)
         if self._max_message_bytes and len(request.message) > self._max_message_bytes:
             return self._execute_in_pieces(call, timeout, progress)

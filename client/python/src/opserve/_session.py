@@ -16,12 +16,12 @@ from ._attributes import attribute_of
 from ._conversation import Conversation
 from ._dtypes import data_type_of, numpy_dtype
 from ._exchange import Pending
+from ._progress import Progress
 from ._proto import session_pb2 as api
 from ._proto import types_pb2 as types
 from ._requests import Call, Op, Plan, Request, Result
 from .errors import OpserveError, bad_answer
 
-Progress = Callable[[int, int], None]
 Shape = Union[int, Tuple[int, ...], List[int]]
 
 
