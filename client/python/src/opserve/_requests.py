@@ -11,6 +11,7 @@ import numpy as np
 from ._arrays import Array, Sent, Spec, as_arrays, floating_dtype, sent
 from ._attributes import attribute_of
 from ._dtypes import data_type_of, dtype_named, numpy_dtype
+from ._html import table
 from ._program import Program
 from ._proto import operator_service_pb2 as api
 from ._proto import types_pb2 as types
@@ -73,6 +74,11 @@ class Result(Mapping[str, Array]):
 
     def __repr__(self) -> str:
         return f"Result({self._arrays!r})"
+
+    def _repr_html_(self) -> str:
+        rows = ((name, array.dtype, array.shape, np.array2string(array, threshold=8, edgeitems=2, precision=4))
+                for name, array in self._arrays.items())
+        return table(("output", "dtype", "shape", "values"), rows)
 
 
 class Plan(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import inspect
 import re
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any, Callable, List, NamedTuple, Tuple
 
 from ._attributes import value_of
 from ._dtypes import short_name
+from ._html import escaped, table
 from ._proto import operator_service_pb2 as api
 
 OPTIONS = ("out", "device", "timeout")
@@ -83,9 +83,8 @@ class Operator:
                  for attribute in self.attributes]
         rows += [(f"→ {parameter.name}", parameter.summary, parameter.shape, " ".join(parameter.dtypes))
                  for parameter in self.outputs]
-        cells = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        return (f"<b>{html.escape(self.name)}</b>: {html.escape(self.summary)}<pre>{html.escape(self.description)}</pre>"
-                f"<table><tr><th>name</th><th>what</th><th>shape or type</th><th>dtypes or default</th></tr>{cells}</table>")
+        return (f"<b>{escaped(self.name)}</b>: {escaped(self.summary)}<pre>{escaped(self.description)}</pre>"
+                + table(("name", "what", "shape or type", "dtypes or default"), rows))
 
 
 def _parameter(parameter: api.TensorParameter) -> Parameter:

@@ -10,6 +10,7 @@ from typing import Any, Dict, Optional, Type
 
 import grpc
 
+from ._html import escaped, table
 from ._proto import error_details_pb2, status_pb2
 
 __all__ = ["CallCancelledError", "CallTimeoutError", "InternalError", "InvalidArgumentError", "NotFoundError", "OpserveError",
@@ -52,6 +53,11 @@ class OpserveError(Exception):
         parts = [str(part) for part in (self.reason or self.code.name, self.aclnn_code) if part is not None]
         text = f"{' '.join(parts)}: {self.message}"
         return f"{text} (command {self.command}, given at {self.place})" if self.command is not None else text
+
+    def _repr_html_(self) -> str:
+        fields = ("operator", "parameter", "want", "got", "retry_after", "command", "place")
+        rows = [(name, getattr(self, name)) for name in fields if getattr(self, name) not in ("", None)]
+        return f"<b>{escaped(type(self).__name__)}</b>: {escaped(self)}" + (table(("what", "value"), rows) if rows else "")
 
     def __reduce__(self) -> Any:
         return _remade, (type(self), self.message, {name: value for name, value in vars(self).items() if name != "message"})
