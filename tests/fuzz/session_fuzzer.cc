@@ -29,6 +29,17 @@ Engine& SmallEngine() {
   return engine;
 }
 
+// What sessions leave behind may outlive them.
+server::OpenStreams& SmallOpenStreams() {
+  static auto& streams = *new server::OpenStreams(SmallEngine());
+  return streams;
+}
+
+server::ServerCounters& SmallCounters() {
+  static auto& counters = *new server::ServerCounters();
+  return counters;
+}
+
 server::SessionLimits SmallLimits(uint8_t look) {
   return {.memory_limit_bytes = int64_t{256} << 10,
           .max_handles = 32,
@@ -56,10 +67,13 @@ class Client {
  public:
   explicit Client(const server::SessionLimits& limits)
       : host_memory_(std::make_shared<server::HostMemory>(kHostBytes, 1, Clock::Real())),
-        flow_(std::make_shared<server::Flow>(
-            limits.window_bytes, std::make_shared<server::SessionMemory>(
-                                     host_memory_, ClientId(1), limits.host_memory_bytes))),
-        session_(std::in_place, SmallEngine(), plans_, Clock::Real(), limits, flow_) {
+        flow_(
+            std::make_shared<server::Flow>(limits.window_bytes,
+                                           std::make_shared<server::SessionMemory>(
+                                               host_memory_, ClientId(1), limits.host_memory_bytes),
+                                           SmallCounters())),
+        session_(std::in_place, SmallEngine(), plans_, SmallOpenStreams(), Clock::Real(), limits,
+                 flow_) {
     sent_[0] = {.answered = true};
     Require(TakeAnswer() && saw_info_, "SessionInfo comes first");
   }
