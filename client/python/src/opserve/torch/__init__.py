@@ -13,5 +13,6 @@ from __future__ import annotations
 
 from ._autograd import apply
 from ._client import current, use
+from ._library import register
 
-__all__ = ["apply", "current", "use"]
+__all__ = ["apply", "current", "register", "use"]

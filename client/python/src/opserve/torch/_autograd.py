@@ -20,6 +20,11 @@ T = TypeVar("T")
 Tensor = Any  # torch.Tensor; PyTorch may be newer than the type checker
 
 
+_WITH_NUMBERS = (torch.Tensor, torch.nn.Parameter)
+# What apply() calls for tensors without numbers, as torch.compile has them: register() sets it.
+in_graph: Optional[Callable[..., Tuple[Tensor, ...]]] = None
+
+
 def first_order(backward: Callable[..., T]) -> Callable[..., T]:
     """A backward() that refuses create_graph=True: what it gives has no gradient of its own."""
 
@@ -38,7 +43,7 @@ def to_torch(array: Array) -> Tensor:
 
 
 @dataclass
-class _Bound:
+class Bound:
     """An operator with its attributes and the names of its inputs, and where it runs."""
 
     used: Used
@@ -52,7 +57,18 @@ class _Bound:
         self.differentiable = {row.output_gradient for row in gradient.inputs}
         self.kept = {row.output for row in gradient.inputs}
 
-    def gradient_attributes(self) -> Dict[str, Any]:
+    def gradient_call(self, values: Mapping[str, Mapping[str, Tensor]], wanted: Mapping[str, bool]) -> Tuple[Dict[str, Any], Dict[str, Any]]:
+        """Inputs and attributes of the gradient's operator, of tensors by source and name, and which inputs want a gradient."""
+        gradient, inputs = self.operator.schema.gradient, {}
+        for row in gradient.inputs:
+            source = row.WhichOneof("source")
+            inputs[row.name] = values[source].get(getattr(row, source))
+        attributes = self._gradient_attributes()
+        if gradient.output_mask:
+            attributes[gradient.output_mask] = [wanted.get(row.input, False) for row in gradient.outputs]
+        return inputs, attributes
+
+    def _gradient_attributes(self) -> Dict[str, Any]:
         """Those of the gradient's operator: the forward's of one name, then what the schema says."""
         defaults = {row.name: row.default for row in self.operator.attributes if not row.required}
         forward = {**defaults, **{name: value for name, value in self.attributes.items() if value is not None}}
@@ -99,7 +115,9 @@ def apply(op: str, inputs: Mapping[str, Optional[Tensor]], attributes: Optional[
     for name, tensor in given.items():
         if torch.is_grad_enabled() and tensor.requires_grad and name not in differentiable:
             raise NotImplementedError(f"{op} has no gradient with respect to {name}: detach() it")
-    bound = _Bound(used, operator, tuple(given), dict(attributes or {}), tuple(fetched))
+    if in_graph is not None and any(type(tensor) not in _WITH_NUMBERS for tensor in given.values()):
+        return in_graph(op, given, dict(attributes or {}))
+    bound = Bound(used, operator, tuple(given), dict(attributes or {}), tuple(fetched))
     outputs: Tuple[Tensor, ...] = _Function.apply(bound, *given.values())
     return outputs
 
@@ -114,7 +132,7 @@ class _Function(torch.autograd.Function):
     """Any operator."""
 
     @staticmethod
-    def forward(ctx: Any, bound: _Bound, *tensors: Tensor) -> Tuple[Tensor, ...]:
+    def forward(ctx: Any, bound: Bound, *tensors: Tensor) -> Tuple[Tensor, ...]:
         inputs = dict(zip(bound.names, tensors))
         ctx.bound = bound
         ctx.like = [(tensor.shape, tensor.dtype) for tensor in tensors]
@@ -126,28 +144,22 @@ class _Function(torch.autograd.Function):
     @staticmethod
     @first_order
     def backward(ctx: Any, *gradients: Tensor) -> Tuple[Optional[Tensor], ...]:
-        bound: _Bound = ctx.bound
+        bound: Bound = ctx.bound
         session = bound.used.session
         gradient = bound.operator.schema.gradient
         saved = ctx.saved_tensors
         values = ctx.remote if session is not None else {"input": dict(zip(bound.names, saved)),
                                                          "output": dict(zip(ctx.kept, saved[len(bound.names):]))}
         values = {**values, "output_gradient": dict(zip(ctx.names, gradients))}
-        inputs = {}
-        for row in gradient.inputs:
-            source = row.WhichOneof("source")
-            inputs[row.name] = values[source].get(getattr(row, source))
         wanted = dict(zip(bound.names, ctx.needs_input_grad[1:]))
-        attributes = bound.gradient_attributes()
-        if gradient.output_mask:
-            attributes[gradient.output_mask] = [wanted.get(row.input, False) for row in gradient.outputs]
+        inputs, attributes = bound.gradient_call(values, wanted)
         runner: Any = bound.used.client if session is None else session
         result = runner.execute(gradient.op, inputs, attributes)
         made = {row.input: to_torch(np.asarray(result[row.name])) for row in gradient.outputs if wanted.get(row.input)}
         return (None, *(reduced(made[name], *like) if name in made else None for name, like in zip(bound.names, ctx.like)))
 
 
-def _run(ctx: Any, bound: _Bound, inputs: Dict[str, Tensor]) -> Dict[str, Tensor]:
+def _run(ctx: Any, bound: Bound, inputs: Dict[str, Tensor]) -> Dict[str, Tensor]:
     """A call by itself: the gradient's sends its tensors once more."""
     result = bound.used.client.execute(bound.operator.name, inputs, bound.attributes)
     outputs = {name: to_torch(array) for name, array in result.items()}
@@ -156,7 +168,7 @@ def _run(ctx: Any, bound: _Bound, inputs: Dict[str, Tensor]) -> Dict[str, Tensor
     return outputs
 
 
-def _run_in_session(ctx: Any, bound: _Bound, inputs: Dict[str, Tensor]) -> Dict[str, Tensor]:
+def _run_in_session(ctx: Any, bound: Bound, inputs: Dict[str, Tensor]) -> Dict[str, Tensor]:
     """A call of a session: what its gradient takes stays there."""
     session = bound.used.session
     assert session is not None
