@@ -143,9 +143,18 @@ export class Program {
    * input that is the gradient which comes in for it, of its shape. `maxWorkspaceBytes` bounds the program's workspace: the server computes
    * results again where keeping them takes more; 0 is no bound.
    */
-  gradient(of: Value, withRespectTo: readonly string[], { seed = '', maxWorkspaceBytes = 0 }: GradientOptions = {}): this {
+  gradient(
+    of: Value,
+    withRespectTo: readonly string[],
+    { seed = '', maxWorkspaceBytes = 0 }: GradientOptions = {},
+  ): this {
     const bound = named('maxWorkspaceBytes', () => BigInt(maxWorkspaceBytes));
-    const asked = { of: this.#whole('gradient.of', of), withRespectTo: [...withRespectTo], seed, maxWorkspaceBytes: bound };
+    const asked = {
+      of: this.#whole('gradient.of', of),
+      withRespectTo: [...withRespectTo],
+      seed,
+      maxWorkspaceBytes: bound,
+    };
     this.#message.gradient = create(GradientRequestSchema, asked);
     return this;
   }

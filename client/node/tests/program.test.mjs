@@ -237,7 +237,10 @@ test('a program is the text that the command reads', async () => {
   const text = String(literals());
   assert.equal(text, await shown(text));
   const program = new Program();
-  program.gradient(program.step('y', 'Relu', { self: program.input('x') }).output('out'), ['x', 'w'], { seed: 'dy', maxWorkspaceBytes: 4096 });
+  program.gradient(program.step('y', 'Relu', { self: program.input('x') }).output('out'), ['x', 'w'], {
+    seed: 'dy',
+    maxWorkspaceBytes: 4096,
+  });
   assert.equal(String(program), 'y = Relu(self=x)\ngradient y.out: x, w seed dy within 4096\nreturn \n');
 });
 

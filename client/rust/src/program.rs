@@ -85,7 +85,8 @@ impl Program {
     ) -> Result<()> {
         let of = of.whole("gradient.of")?.to_owned();
         let with_respect_to = with_respect_to.into_iter().map(Into::into).collect();
-        self.message().gradient = Some(proto::GradientRequest { of, with_respect_to, seed: seed.into(), ..Default::default() });
+        self.message().gradient =
+            Some(proto::GradientRequest { of, with_respect_to, seed: seed.into(), ..Default::default() });
         Ok(())
     }
 
@@ -98,7 +99,9 @@ impl Program {
     pub fn max_workspace(&mut self, bytes: i64) -> Result<()> {
         match &mut self.message().gradient {
             Some(gradient) => gradient.max_workspace_bytes = bytes,
-            None => return Err(Error::argument("max_workspace", "a program whose gradients were asked for", "one without")),
+            None => {
+                return Err(Error::argument("max_workspace", "a program whose gradients were asked for", "one without"));
+            }
         }
         Ok(())
     }
