@@ -185,7 +185,7 @@ class ProgramPlan::Layout {
 };
 
 absl::StatusOr<std::shared_ptr<const ProgramPlan>> ProgramPlan::Make(
-    std::shared_ptr<const Program> program, const OpCall& call, Device& device) {
+    const std::shared_ptr<const Program>& program, const OpCall& call, Device& device) {
   OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<const ProgramPlan> best,
                            MakeInSegments(program, call, 1, device));
   const int64_t most =

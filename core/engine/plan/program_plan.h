@@ -45,7 +45,7 @@ class ProgramPlan {
   // has no kernel for it; 161002 where the workspace's bound is below what any cut of the way back
   // into segments takes.
   static absl::StatusOr<std::shared_ptr<const ProgramPlan>> Make(
-      std::shared_ptr<const Program> program, const OpCall& call, Device& device);
+      const std::shared_ptr<const Program>& program, const OpCall& call, Device& device);
 
   // The calls of its steps are in the plans of the steps, not in it.
   const TypedProgram& program() const { return typed_; }
