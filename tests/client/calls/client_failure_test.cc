@@ -186,7 +186,7 @@ TEST(ClientFailureTest, RequestsThatGrpcCannotCarryAreRefusedHere) {
           ->Execute(Call("Op").Input("x", TensorView::OfBytes(DType::kInt8, shape, huge)))
           .status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(Message(status), HasSubstr("all that gRPC carries"));
+  EXPECT_THAT(Message(status), HasSubstr("the limit of gRPC"));
 }
 
 TEST(ClientFailureTest, BadAnswersAreNamed) {

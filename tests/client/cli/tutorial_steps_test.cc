@@ -23,7 +23,7 @@ TEST(ShellTextTest, QuotesWhatAShellWouldReadOtherwise) {
 }
 
 TEST(ShellTextTest, KeepsAnOptionAndItsValueOnALine) {
-  const std::string value(60, 'x');
+  const std::string value(55, 'x');
   EXPECT_EQ(ShellText({"run", "Op", "-i", value, "-i", value, "--full"}),
             "opserve run Op -i " + value + " \\\n    -i " + value + " --full");
 }

@@ -71,7 +71,7 @@ class Command(ClientTest):
         self.assertEqual(ended.returncode, 0, ended.stderr)
         stranger = certificates.Authority(self.folder, "other").issue()
         old = self.authority.issue(expired=True)
-        refused = "the server ended the handshake: it may want a client's certificate, or another one"
+        refused = "the server ended the handshake: it may want a client certificate, or another one"
         for pair in ((), ("--cert", stranger.certificate, "--key", stranger.key), ("--cert", old.certificate, "--key", old.key)):
             with self.subTest(pair):
                 self.expect_fails(opserve(*to, *pair), UNREACHABLE, refused)
