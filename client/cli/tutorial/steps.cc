@@ -49,8 +49,9 @@ std::vector<TutorialStep> CallSteps() {
                "have their defaults. --execution adds the device and the time of the call.",
        .words = GradientWith({"-a", "reduction=none", "-a", "beta=2", "--execution"})},
       {.title = "A wrong call",
-       .text = "The server checks a call before it runs anything. The error names the operator,\n"
-               "the parameter, what was wanted and what came. The exit status is then 1.",
+       .text = "The server checks a call before it runs anything. The error names the\n"
+               "operator, the parameter, what was wanted and what came. The exit status is\n"
+               "then 1.",
        .words = GradientWith({"-a", "beta=-1"}),
        .outcome = Outcome::kRefused,
        .afterwards = "161002 is the code that CANN has for this error, INVALID_ARGUMENT the\n"

@@ -119,6 +119,11 @@ std::vector<Metric> SessionMetrics() {
        {},
        "Commands of sessions that wait, on streams above all, or run",
        Value(&CommandsInFlight)},
+  };
+}
+
+std::vector<Metric> SessionTotals() {
+  return {
       {"opserve_session_commands_total",
        kCounter,
        {},
@@ -338,8 +343,8 @@ std::vector<Metric> SharedMemoryMetrics() {
 std::vector<Metric> MakeTable() {
   std::vector<Metric> table;
   for (std::vector<Metric> (*part)() :
-       {&ServerMetrics, &RpcMetrics, &FailureAndBatchMetrics, &SessionMetrics, &OperatorMetrics,
-        &AdmissionMetrics, &DeviceMetrics, &ConnectionMetrics, &HostMemoryMetrics,
+       {&ServerMetrics, &RpcMetrics, &FailureAndBatchMetrics, &SessionMetrics, &SessionTotals,
+        &OperatorMetrics, &AdmissionMetrics, &DeviceMetrics, &ConnectionMetrics, &HostMemoryMetrics,
         &SharedMemoryMetrics}) {
     for (Metric& metric : part()) table.push_back(std::move(metric));
   }

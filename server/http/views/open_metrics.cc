@@ -102,7 +102,7 @@ void AppendHistogram(const std::string& name, const ClientMetric& series, std::s
 // The name without what the type alone says, and the type.
 struct Kind {
   absl::string_view name;
-  const char* type;
+  const char* type = nullptr;
 };
 
 Kind KindOf(const MetricFamily& family) {
