@@ -67,6 +67,7 @@ pid_t Spawn(const std::string& program, const std::string& folder) {
   std::vector<std::string> words = {program, "--listen", absl::StrCat("unix:", folder, "/socket"),
                                     "--port-file", absl::StrCat(folder, "/addresses")};
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   const std::string log = absl::StrCat(folder, "/log");

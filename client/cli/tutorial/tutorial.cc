@@ -82,7 +82,7 @@ absl::StatusOr<Arguments> ArgumentsOf(const TutorialStep& step, const Arguments&
 // Runs the command. A refusal that the step is about is printed where the outputs would be.
 absl::Status RunStep(const TutorialStep& step, const Arguments& tutorial) {
   OPSERVE_ASSIGN_OR_RETURN(const Arguments arguments, ArgumentsOf(step, tutorial));
-  const absl::Status status = RunCommand(arguments);
+  absl::Status status = RunCommand(arguments);
   if (step.outcome == Outcome::kDone || ExitCodeOf(status) != ExitCode::kFailed) return status;
   return WriteOutput(arguments.format == OutputFormat::kJson
                          ? ErrorJson(status)

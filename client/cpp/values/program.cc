@@ -56,7 +56,7 @@ Program& Program::Gradients(const Value& of, std::vector<std::string> with_respe
 }
 
 Program& Program::MaxWorkspace(int64_t bytes) {
-  if (!gradients_.has_value()) gradients_.emplace();
+  if (!gradients_.has_value()) gradients_ = GradientRequest();
   gradients_->max_workspace_bytes = bytes;
   return *this;
 }

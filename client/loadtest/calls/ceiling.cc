@@ -44,8 +44,9 @@ EchoServer::Socket SocketOf(const std::vector<std::string>& targets) {
 absl::StatusOr<EchoServer::Answers> AnswersOf(const PreparedLoad& load) {
   EchoServer::Answers answers;
   if (load.options().mode == Mode::kSession) {
-    const auto echo = std::make_shared<SessionEcho>(load.expected(),
-                                                    std::unique_ptr<Mix>(new Mix(load.MakeMix())));
+    // A mix cannot be moved: it is made in its place.
+    std::unique_ptr<Mix> mix(new Mix(load.MakeMix()));  // NOLINT(modernize-make-unique)
+    const auto echo = std::make_shared<SessionEcho>(load.expected(), std::move(mix));
     answers.stream_method = kSessionMethod;
     answers.stream = [echo](std::string_view message) { return echo->Answer(message); };
   }

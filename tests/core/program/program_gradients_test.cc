@@ -51,7 +51,7 @@ class ProgramGradientsTest : public ::testing::Test {
     Tensors seeded = inputs;
     seeded.emplace_back("seed", seed);
     ProgramSource source = SourceOf(seeded, steps, {{"y", "y"}});
-    source.gradients.emplace();
+    source.gradients = ProgramSource::Gradients();
     source.gradients->of = "y";
     source.gradients->seed = "seed";
     for (const auto& [name, tensor] : inputs)

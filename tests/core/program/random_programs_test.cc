@@ -248,7 +248,7 @@ class RandomProgramsTest : public ::testing::Test {
     Generator generator(rng);
     const Tensors inputs = generator.Inputs();
     ProgramSource source = SourceOf(inputs, generator.steps(), {{"y", "y"}});
-    source.gradients.emplace();
+    source.gradients = ProgramSource::Gradients();
     source.gradients->of = "y";
     for (const auto& [name, tensor] : inputs) source.gradients->with_respect_to.push_back(name);
     const absl::StatusOr<Plan> plan = PlanProgram(*engine_, source, inputs);
