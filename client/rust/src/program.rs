@@ -100,7 +100,11 @@ impl Program {
         match &mut self.message().gradient {
             Some(gradient) => gradient.max_workspace_bytes = bytes,
             None => {
-                return Err(Error::argument("max_workspace", "a program whose gradients were asked for", "one without"));
+                return Err(Error::argument(
+                    "max_workspace",
+                    "a program whose gradients were asked for",
+                    "one without",
+                ));
             }
         }
         Ok(())
