@@ -91,7 +91,7 @@ def status_cases():
     yield Case("no answer", RUN, does.answering(Execute=does.never_answers), **IN_TIME)
     for size in (16384, 100, 1):
         yield Case(f"an endless message in frames of {size}", ("devices", "--max-answer-bytes", "16MiB"),
-                   does.answering(ListDevices=does.endless_message(size)), says="max_answer_bytes", timeout=30, mebibytes=320)
+                   does.answering(ListDevices=does.endless_message(size)), says="max_answer_bytes", timeout=30, mebibytes=448)
     yield Case("a large message", ("devices", "--max-answer-bytes", "1MiB"),
                does.answering(ListDevices=field(99, bytes(2 << 20))), says="max_answer_bytes")
     for encoding in ("gzip", "deflate"):
@@ -212,7 +212,7 @@ def session_cases():
               info=session_info(handles=most, queued=most, window=most, skew=most, chunk=most, message=most))
     yield bad("no limits, but an answer", 0, info=answer(1))
     yield bad("noise", 0, info=b"\xff\xff\xff")
-    yield bad("2 MiB of answers", 0, info=b"\x0a\0" * MANY)
+    yield bad("2 MiB of answers", 0, info=b"\x0a\0" * MANY, timeout=30)
     yield bad("no first word", 0, words=RUN_ON_SESSION, info=answer(0), says="", **IN_TIME)
     yield from plan_cases(bad)
     yield from answer_cases(bad)
