@@ -39,12 +39,12 @@ def mirror(known):
     """The address of the suite itself."""
     found = [address for address, suite, component in known if (suite, component) == (SUITE, "main")]
     if not found:
-        toolchains.lacking(f"package lists of Debian's suite {SUITE} (apt-get update)")
+        toolchains.skip(f"no package lists of Debian's suite {SUITE} (apt-get update)")
     with tempfile.TemporaryDirectory(prefix="opserve-") as folder:
         tried = subprocess.run([APT_HELPER, "download-file", f"{found[0]}dists/{SUITE}/InRelease", f"{folder}/InRelease"],
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, check=False)
     if tried.returncode != 0:
-        toolchains.lacking(f"a connection to its Debian mirror:\n{tried.stdout}")
+        toolchains.skip(f"no connection to its Debian mirror:\n{tried.stdout}")
     return found[0]
 
 
