@@ -76,7 +76,7 @@ struct Arguments {
   absl::Duration watch;      // stats: time between looks; zero = one look
   int64_t count = 0;         // stats: looks; 0 = until interrupted
   bool all_methods = false;  // stats: also those that were never called
-  Pace asking = Pace::kAsk;  // tutorial
+  Pace pace = Pace::kAsk;    // tutorial
   BenchArguments bench;
 };
 

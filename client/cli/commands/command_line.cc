@@ -212,7 +212,7 @@ void AddCompletion(CLI::App& command, CommandWords& words) {
 
 void AddTutorial(CLI::App& command, CommandWords& words) {
   command.add_flag_callback(
-      "-y,--yes", [&words] { words.arguments.asking = Pace::kGoOnByItself; },
+      "-y,--yes", [&words] { words.arguments.pace = Pace::kGoOnByItself; },
       "run all commands without waiting for Enter");
   command.footer(kTutorialFooter);
 }

@@ -30,7 +30,7 @@ sigset_t EndingSignals() {
 
 }  // namespace
 
-Reader::Reader(Pace asking) : asking_(asking) {
+Reader::Reader(Pace pace) : pace_(pace) {
   const sigset_t ending = EndingSignals();
   pthread_sigmask(SIG_BLOCK, &ending, &signals_before_);
   signals_ = UniqueFd(signalfd(-1, &ending, SFD_CLOEXEC));
@@ -71,7 +71,7 @@ Answer Reader::Ask() {
     if (character == '\n') break;
     if (character == kEndOfInput) {
       if (isatty(STDIN_FILENO) == 1) return Answer::kEnd;
-      asking_ = Pace::kGoOnByItself;
+      pace_ = Pace::kGoOnByItself;
       break;
     }
     // What is no answer may be long.

@@ -17,13 +17,13 @@ enum class Answer : uint8_t { kGoOn, kEnd };
 // For the thread that makes it, before other threads start.
 class Reader {
  public:
-  explicit Reader(Pace asking);
+  explicit Reader(Pace pace);
   ~Reader();
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
   // Whether Ask waits for a line.
-  bool asks() const { return asking_ == Pace::kAsk; }
+  bool asks() const { return pace_ == Pace::kAsk; }
 
   // Waits for a line of standard input. The line "q" ends the tutorial, as do those signals and, on
   // a terminal, the end of input. At the end of a file or a pipe the tutorial goes on by itself.
@@ -34,7 +34,7 @@ class Reader {
   int ReadCharacter() const;
   bool IsInterrupted() const;
 
-  Pace asking_;
+  Pace pace_;
   sigset_t signals_before_ = {};
   // Of the ending signals and SIGPIPE; a command may set its own.
   std::array<struct sigaction, 4> actions_before_ = {};

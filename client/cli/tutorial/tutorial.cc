@@ -127,7 +127,7 @@ absl::Status GoThrough(std::span<const TutorialStep> steps, const Arguments& arg
 
 absl::Status RunTutorial(const Arguments& arguments) {
   // The first to come and the last to go: a signal that it held back ends the process.
-  Reader reader(arguments.asking);
+  Reader reader(arguments.pace);
   OPSERVE_ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryFolder> folder, TemporaryFolder::Make());
   Arguments served = arguments;
   std::unique_ptr<LocalServer> server;
