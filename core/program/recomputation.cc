@@ -1,8 +1,5 @@
 #include "core/program/recomputation.h"
 
-#include <algorithm>
-#include <utility>
-
 namespace opserve {
 namespace {
 

@@ -193,15 +193,13 @@ absl::StatusOr<std::shared_ptr<const ProgramPlan>> ProgramPlan::Make(
   if (most == 0) return best;
   const auto fits = [&] { return best->workspace_bytes() <= static_cast<size_t>(most); };
   // More segments compute more again. The memory falls until there are about as many as a segment
-  // has steps, and rises then.
-  size_t worse = 0;
-  for (size_t segments = 2; !fits() && worse < 2 && segments <= program->steps().size();
-       segments *= 2) {
+  // has steps, and rises then. Each attempt takes as long as planning without a bound, so few are
+  // made.
+  for (size_t segments = 2; !fits() && segments <= program->steps().size(); segments *= 4) {
     OPSERVE_ASSIGN_OR_RETURN(std::shared_ptr<const ProgramPlan> made,
                              MakeInSegments(program, call, segments, device));
-    const bool is_better = made->workspace_bytes() < best->workspace_bytes();
-    worse = is_better ? 0 : worse + 1;
-    if (is_better) best = std::move(made);
+    if (made->workspace_bytes() >= best->workspace_bytes()) break;
+    best = std::move(made);
   }
   if (fits()) return best;
   return WithOperator(

@@ -142,7 +142,7 @@ class Generator:
                          F.layer_norm(a.tensor, a.shape[-1:], gamma.tensor, beta.tensor, 0.1), normalized_shape=[a.shape[-1]], eps=0.1)
 
     def finish(self):
-        """The loss: of the last value and whatever is not used yet, a mean."""
+        """The loss, the mean of the last value's squares; its gradients are asked for."""
         last = self.pairs[-1]
         loss = Pair((last.value * last.value).mean(), (last.tensor * last.tensor).mean())
         self.program.output(loss=loss.value)
