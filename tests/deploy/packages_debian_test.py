@@ -21,7 +21,7 @@ import readme_test
 from packages_test import PACKAGES, SAMPLE, expect, made, run
 
 PAGE = ROOT / "docs/packages.md"
-FOLDER = "root/build/packages"  # where the page has the packages, for a shell in /root
+FOLDER = "root/build/packages"  # where the page has the packages, for a shell in root's home
 UNIT = "lib/systemd/system/opserve.service"
 DEFAULT = "etc/default/opserve"
 SERVE = """
@@ -29,11 +29,11 @@ SERVE = """
 install -d -o opserve -g opserve /run/opserve
 setpriv --reuid opserve --regid opserve --init-groups {started} & server=$!
 for i in $(seq 200); do
-  if opserve info --target unix:/run/opserve/grpc >/root/info 2>&1; then break; fi
+  if opserve info --target unix:/run/opserve/grpc >info 2>&1; then break; fi
   if ! kill -0 $server; then exit 1; fi
   sleep 0.05
 done
-cat /root/info
+cat info
 {calls}
 kill $server
 wait $server

@@ -23,10 +23,10 @@ constexpr size_t kCopiedBytes = 16 << 10;
 // About what an output takes besides its bytes: dtype, shape, name, tags and lengths.
 constexpr int64_t kOutputFraming = 32;
 
-void AppendRaw(const Workload& workload, StoredMessage& message) {
+void AppendRaw(const Workload& workload, int raw, StoredMessage& message) {
   for (const std::string& input : workload.inputs) {
     std::string start;
-    AppendFieldStart(kRaw, input.size(), start);
+    AppendFieldStart(raw, input.size(), start);
     message.Append(start);
     message.Append(input);
   }
@@ -119,12 +119,6 @@ void StoredMessage::Append(std::string_view bytes) {
   }
 }
 
-void StoredMessage::AppendCopy(std::string_view bytes) {
-  (tail_.empty() ? head_ : copies_.emplace_back()).append(bytes);
-  if (!tail_.empty()) tail_.emplace_back(copies_.back());
-  copying_ = false;
-}
-
 void StoredMessage::MakeEcho(int64_t answer_bytes) {
   WriteEchoHeader({.answer_bytes = static_cast<uint64_t>(answer_bytes), .answers = 1}, head_);
 }
@@ -134,7 +128,7 @@ void FillExecuteTask(const Workload& workload, Peer peer, UnaryTask& task) {
   std::string header;
   AppendField(v1::ExecuteRequest::kCallFieldNumber, workload.call.SerializeAsString(), header);
   task.message.Append(header);
-  AppendRaw(workload, task.message);
+  AppendRaw(workload, kRaw, task.message);
   Finish(workload, 1, peer, task);
 }
 
@@ -156,8 +150,8 @@ void FillInferTask(const Workload& workload, UnaryTask& task) {
     tensor.set_datatype("FP32");
     *tensor.mutable_shape() = input.shape();
   }
-  for (const std::string& input : workload.inputs) request.add_raw_input_contents(input);
-  task.message.AppendCopy(request.SerializeAsString());
+  task.message.Append(request.SerializeAsString());
+  AppendRaw(workload, inference::ModelInferRequest::kRawInputContentsFieldNumber, task.message);
   Finish(workload, 1, Peer::kOpserve, task);
   task.check = [&workload](const std::string& answer) {
     return CheckRawEntries(workload, 1,
@@ -174,7 +168,7 @@ void FillBatchTask(const Workload& workload, int64_t calls, Peer peer, UnaryTask
     AppendField(kCalls, CallWithRawFrom(workload, first), header);
     task.message.Append(header);
   }
-  for (int64_t i = 0; i < calls; ++i) AppendRaw(workload, task.message);
+  for (int64_t i = 0; i < calls; ++i) AppendRaw(workload, kRaw, task.message);
   Finish(workload, calls, peer, task);
 }
 

@@ -33,7 +33,6 @@ class StoredMessage {
 
   // Small bytes are copied, large ones only pointed to.
   void Append(std::string_view bytes);
-  void AppendCopy(std::string_view bytes);
   void MakeEcho(int64_t answer_bytes);
   Message Get() const { return {head_, tail_}; }
   size_t size_bytes() const { return Get().size_bytes(); }
