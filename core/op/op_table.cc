@@ -11,15 +11,19 @@
 
 namespace opserve {
 
-// The schemas are defined in core/ops, one file a pair of operators.
-#define OPSERVE_OP(file, Name) extern constinit const Operator k##Name;
+// The schemas are defined in core/ops, one file a pair of operators, each in a namespace named like
+// its file.
+#define OPSERVE_OP(file, Name)             \
+  namespace file {                         \
+  extern constinit const Operator k##Name; \
+  }
 #include "core/op/builtin_ops.inc"
 #undef OPSERVE_OP
 
 namespace {
 
 constexpr const Operator* kTable[] = {
-#define OPSERVE_OP(file, Name) &k##Name,
+#define OPSERVE_OP(file, Name) &file::k##Name,
 #include "core/op/builtin_ops.inc"
 #undef OPSERVE_OP
 };
@@ -31,7 +35,7 @@ struct TableRow {
 };
 constexpr TableRow kRows[] = {
 #define OPSERVE_FAMILY(family) {nullptr, family},
-#define OPSERVE_OP(file, Name) {&k##Name, {}},
+#define OPSERVE_OP(file, Name) {&file::k##Name, {}},
 #include "core/op/builtin_ops.inc"
 #undef OPSERVE_OP
 };

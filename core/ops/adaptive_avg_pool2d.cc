@@ -1,7 +1,7 @@
 // AdaptiveAvgPool2d and AdaptiveAvgPool2dBackward: schema and inference.
 #include "core/ops/plane_schema.h"
 
-namespace opserve {
+namespace opserve::adaptive_avg_pool2d {
 namespace {
 
 constexpr AttributeParam kAdaptiveAttributes[] = {
@@ -95,4 +95,4 @@ extern constinit const Operator kAdaptiveAvgPool2dBackward = {
     .operations = AdaptivePoolBackwardOperations,
 };
 
-}  // namespace opserve
+}  // namespace opserve::adaptive_avg_pool2d

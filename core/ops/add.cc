@@ -1,7 +1,7 @@
 // Add and Sub: schema.
 #include "core/ops/arithmetic_schema.h"
 
-namespace opserve {
+namespace opserve::add {
 namespace {
 
 constexpr AttributeParam kAlphaOnly[] = {Scalar("alpha", "factor of other", 1)};
@@ -22,4 +22,4 @@ extern constinit const Operator kSub =
                                "alpha is taken as float32.",
                 .attributes = kAlphaOnly});
 
-}  // namespace opserve
+}  // namespace opserve::add

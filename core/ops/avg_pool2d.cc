@@ -1,7 +1,7 @@
 // AvgPool2d and AvgPool2dBackward: schema and inference.
 #include "core/ops/plane_schema.h"
 
-namespace opserve {
+namespace opserve::avg_pool2d {
 namespace {
 
 constexpr AttributeParam kAvgPoolAttributes[] = {
@@ -96,4 +96,4 @@ extern constinit const Operator kAvgPool2dBackward = {
     .operations = AvgPoolBackwardOperations,
 };
 
-}  // namespace opserve
+}  // namespace opserve::avg_pool2d

@@ -3,7 +3,7 @@
 
 #include "core/ops/norm_checks.h"
 
-namespace opserve {
+namespace opserve::batch_norm {
 namespace {
 
 // Inputs of the forward and of the backward, which stand in one order there.
@@ -251,4 +251,4 @@ extern constinit const Operator kBatchNormBackward = {
     .infer = InferBackward,
 };
 
-}  // namespace opserve
+}  // namespace opserve::batch_norm

@@ -1,7 +1,7 @@
 // BinaryCrossEntropy and BinaryCrossEntropyBackward: schema.
 #include "core/ops/loss_schema.h"
 
-namespace opserve {
+namespace opserve::binary_cross_entropy {
 namespace {
 
 constexpr TensorParam kWeight = {"weight", "factor of the loss of each element; 1 when not given",
@@ -37,4 +37,4 @@ extern constinit const Operator kBinaryCrossEntropyBackward = LossGradient(
          "sum.",
      .inputs = kBackwardInputs});
 
-}  // namespace opserve
+}  // namespace opserve::binary_cross_entropy

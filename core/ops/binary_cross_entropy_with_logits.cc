@@ -1,7 +1,7 @@
 // BinaryCrossEntropyWithLogits and its gradients: schema.
 #include "core/ops/loss_schema.h"
 
-namespace opserve {
+namespace opserve::binary_cross_entropy_with_logits {
 namespace {
 
 constexpr TensorParam kWeight = {"weight", "factor of the loss of each element; 1 when not given",
@@ -54,4 +54,4 @@ extern constinit const Operator kBinaryCrossEntropyWithLogitsTargetBackward =
                   .inputs = kBackwardInputs,
                   .outputs = kTargetGradient});
 
-}  // namespace opserve
+}  // namespace opserve::binary_cross_entropy_with_logits

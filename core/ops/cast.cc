@@ -5,7 +5,7 @@
 #include "core/ops/activation_schema.h"
 #include "core/ops/dtype_schema.h"
 
-namespace opserve {
+namespace opserve::cast {
 namespace {
 
 constexpr AttributeParam kAttributes[] = {{.name = "dtype",
@@ -41,4 +41,4 @@ extern constinit const Operator kCast = {
     .support = kActivationSupport,
     .infer = Infer};
 
-}  // namespace opserve
+}  // namespace opserve::cast

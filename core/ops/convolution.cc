@@ -8,7 +8,7 @@
 #include "core/op/convolution_shape.h"
 #include "core/ops/product_schema.h"
 
-namespace opserve {
+namespace opserve::convolution {
 namespace {
 
 // Attributes of the forward; those of the backward are the same after bias_sizes, with output_mask
@@ -350,4 +350,4 @@ extern constinit const Operator kConvolutionBackward = {
     .operations = ConvolutionBackwardOperations,
 };
 
-}  // namespace opserve
+}  // namespace opserve::convolution

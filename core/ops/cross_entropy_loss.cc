@@ -1,7 +1,7 @@
 // CrossEntropyLoss and CrossEntropyLossGrad: schemas and inference.
 #include "core/ops/class_schema.h"
 
-namespace opserve {
+namespace opserve::cross_entropy_loss {
 namespace {
 
 constexpr DTypeSet kOnlyFloat{DType::kFloat32};
@@ -166,4 +166,4 @@ extern constinit const Operator kCrossEntropyLossGrad = {
     .support = kLossSupport,
     .infer = InferCrossEntropyGrad};
 
-}  // namespace opserve
+}  // namespace opserve::cross_entropy_loss

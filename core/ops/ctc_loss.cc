@@ -11,7 +11,7 @@
 #include "core/op/infer_checks.h"
 #include "core/op/op_call.h"
 
-namespace opserve {
+namespace opserve::ctc_loss {
 namespace {
 
 constexpr DTypeSet kDTypes{DType::kFloat32, DType::kFloat64};
@@ -361,4 +361,4 @@ extern constinit const Operator kCtcLossBackward = {
     .operations = BackwardOperations,
 };
 
-}  // namespace opserve
+}  // namespace opserve::ctc_loss

@@ -3,7 +3,7 @@
 #include "core/base/op_error.h"
 #include "core/ops/activation_schema.h"
 
-namespace opserve {
+namespace opserve::elu {
 namespace {
 
 constexpr AttributeParam kAlpha =
@@ -62,4 +62,4 @@ extern constinit const Operator kEluBackward = ActivationGradient(
      .c_order = kOrder,
      .infer = InferBackward});
 
-}  // namespace opserve
+}  // namespace opserve::elu

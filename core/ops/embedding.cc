@@ -6,7 +6,7 @@
 #include "core/base/op_error.h"
 #include "core/ops/activation_schema.h"
 
-namespace opserve {
+namespace opserve::embedding {
 namespace {
 
 constexpr DTypeSet kIndexDTypes{DType::kInt64, DType::kInt32};
@@ -134,4 +134,4 @@ extern constinit const Operator kEmbeddingDenseBackward = {
     .support = kActivationSupport,
     .infer = InferBackward};
 
-}  // namespace opserve
+}  // namespace opserve::embedding

@@ -1,7 +1,7 @@
 // GeGlu and GeGluBackward: schema.
 #include "core/ops/gate_schema.h"
 
-namespace opserve {
+namespace opserve::ge_glu {
 namespace {
 
 constexpr AttributeChoice kForms[] = {{0, "none", "by the normal distribution function"},
@@ -55,4 +55,4 @@ extern constinit const Operator kGeGluBackward = {
     .support = kActivationSupport,
     .infer = InferGateGradient};
 
-}  // namespace opserve
+}  // namespace opserve::ge_glu

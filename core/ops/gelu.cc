@@ -1,7 +1,7 @@
 // Gelu, GeluV2, GeluBackward and GeluBackwardV2: schema.
 #include "core/ops/activation_schema.h"
 
-namespace opserve {
+namespace opserve::gelu {
 namespace {
 
 constexpr AttributeChoice kForms[] = {{0, "none", "by the normal distribution function"},
@@ -52,4 +52,4 @@ extern constinit const Operator kGeluBackwardV2 =
                                        "with the same approximate. An infinite self gives NaN.",
                         .attributes = kBackwardAttributes});
 
-}  // namespace opserve
+}  // namespace opserve::gelu

@@ -1,7 +1,7 @@
 // Glu and GluBackward: schema.
 #include "core/ops/gate_schema.h"
 
-namespace opserve {
+namespace opserve::glu {
 namespace {
 
 constexpr TensorParam kInputs[] = {{"self", "the input", kCutShape, kFloatDTypes}};
@@ -42,4 +42,4 @@ extern constinit const Operator kGluBackward = {
     .support = kActivationSupport,
     .infer = InferGateGradient};
 
-}  // namespace opserve
+}  // namespace opserve::glu

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/ops/norm_checks.h"
 
-namespace opserve {
+namespace opserve::group_norm {
 namespace {
 
 // Attributes, the same in both operators.
@@ -246,4 +246,4 @@ extern constinit const Operator kGroupNormBackward = {
     .infer = InferBackward,
 };
 
-}  // namespace opserve
+}  // namespace opserve::group_norm

@@ -5,7 +5,7 @@
 #include "core/op/infer_checks.h"
 #include "core/op/op_call.h"
 
-namespace opserve {
+namespace opserve::hardshrink {
 namespace {
 
 constexpr std::string_view kBroadcastShape = "any that broadcasts with the other input";
@@ -85,4 +85,4 @@ extern constinit const Operator kHardshrinkBackward = {
     .runs_in_pieces = RunsInPieces,
 };
 
-}  // namespace opserve
+}  // namespace opserve::hardshrink

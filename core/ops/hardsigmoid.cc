@@ -1,7 +1,7 @@
 // Hardsigmoid and HardsigmoidBackward: schema.
 #include "core/ops/activation_schema.h"
 
-namespace opserve {
+namespace opserve::hardsigmoid {
 
 extern constinit const Operator kHardsigmoid = Activation(
     {.name = "Hardsigmoid",
@@ -16,4 +16,4 @@ extern constinit const Operator kHardsigmoidBackward =
                                        "A NaN self gives 0.",
                         .outputs = kGradOut});
 
-}  // namespace opserve
+}  // namespace opserve::hardsigmoid

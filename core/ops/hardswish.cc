@@ -1,7 +1,7 @@
 // Hardswish and HardswishBackward: schema.
 #include "core/ops/activation_schema.h"
 
-namespace opserve {
+namespace opserve::hardswish {
 
 extern constinit const Operator kHardswish = Activation(
     {.name = "Hardswish",
@@ -18,4 +18,4 @@ extern constinit const Operator kHardswishBackward =
                                        "A NaN self gives NaN in every position of a tensor.",
                         .outputs = kGradOut});
 
-}  // namespace opserve
+}  // namespace opserve::hardswish

@@ -1,7 +1,7 @@
 // Hardtanh and HardtanhBackward: schema.
 #include "core/ops/activation_schema.h"
 
-namespace opserve {
+namespace opserve::hardtanh {
 namespace {
 
 constexpr AttributeParam kAttributes[] = {
@@ -35,4 +35,4 @@ extern constinit const Operator kHardtanhBackward = ActivationGradient(
      .attributes = kBackwardAttributes,
      .outputs = kGradOut});
 
-}  // namespace opserve
+}  // namespace opserve::hardtanh

@@ -1,7 +1,7 @@
 // KlDiv and KlDivBackward: schema.
 #include "core/ops/loss_schema.h"
 
-namespace opserve {
+namespace opserve::kl_div {
 namespace {
 
 constexpr AttributeChoice kChoices[] = {
@@ -43,4 +43,4 @@ extern constinit const Operator kKlDivBackward = LossGradient(
          "sum. For batchmean n is the first extent of the result.",
      .attributes = kAttributes});
 
-}  // namespace opserve
+}  // namespace opserve::kl_div

@@ -5,7 +5,7 @@
 #include "core/op/op_call.h"
 #include "core/ops/loss_schema.h"
 
-namespace opserve {
+namespace opserve::l1_loss {
 namespace {
 
 // On the host an integer or bool input may stand beside a float one.
@@ -107,4 +107,4 @@ extern constinit const Operator kL1LossBackward = {
     .runs_in_pieces = LossBackwardRunsInPieces,
 };
 
-}  // namespace opserve
+}  // namespace opserve::l1_loss

@@ -3,7 +3,7 @@
 
 #include "core/ops/norm_checks.h"
 
-namespace opserve {
+namespace opserve::layer_norm {
 namespace {
 
 constexpr AttributeParam kNormalizedShape = {
@@ -234,4 +234,4 @@ extern constinit const Operator kLayerNormBackward = {
     .infer = InferBackward,
 };
 
-}  // namespace opserve
+}  // namespace opserve::layer_norm

@@ -3,7 +3,7 @@
 #include "core/base/op_error.h"
 #include "core/ops/activation_schema.h"
 
-namespace opserve {
+namespace opserve::leaky_relu {
 namespace {
 
 constexpr AttributeParam kSlope = Scalar("negative_slope", "factor of what is not positive", 0.01);
@@ -43,4 +43,4 @@ extern constinit const Operator kLeakyReluBackward = ActivationGradient(
      .outputs = kGradOut,
      .infer = InferBackward});
 
-}  // namespace opserve
+}  // namespace opserve::leaky_relu

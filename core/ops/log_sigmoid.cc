@@ -7,7 +7,7 @@
 #include "core/ops/activation_schema.h"
 #include "core/tensor/shape.h"
 
-namespace opserve {
+namespace opserve::log_sigmoid {
 namespace {
 
 constexpr TensorParam kForwardOutputs[] = {
@@ -75,4 +75,4 @@ extern constinit const Operator kLogSigmoidBackward = ActivationGradient(
      .infer = InferBackward,
      .runs_in_pieces = nullptr});
 
-}  // namespace opserve
+}  // namespace opserve::log_sigmoid

@@ -6,7 +6,7 @@
 #include "core/base/status_macros.h"
 #include "core/ops/product_schema.h"
 
-namespace opserve {
+namespace opserve::matmul {
 namespace {
 
 constexpr TensorParam kMatmulInputs[] = {
@@ -187,4 +187,4 @@ extern constinit const Operator kAddmm = {
     .operations = AddmmOperations,
 };
 
-}  // namespace opserve
+}  // namespace opserve::matmul

@@ -1,7 +1,7 @@
 // MaxPool2dWithIndices and MaxPool2dWithIndicesBackward: schema and inference.
 #include "core/ops/plane_schema.h"
 
-namespace opserve {
+namespace opserve::max_pool2d_with_indices {
 namespace {
 
 constexpr int kDilation = 3;
@@ -142,4 +142,4 @@ extern constinit const Operator kMaxPool2dWithIndicesBackward = {
     .infer = InferMaxPoolBackward,
 };
 
-}  // namespace opserve
+}  // namespace opserve::max_pool2d_with_indices

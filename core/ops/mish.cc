@@ -1,7 +1,7 @@
 // Mish and MishBackward: schema.
 #include "core/ops/activation_schema.h"
 
-namespace opserve {
+namespace opserve::mish {
 
 extern constinit const Operator kMish = Activation(
     {.name = "Mish",
@@ -17,4 +17,4 @@ extern constinit const Operator kMishBackward = ActivationGradient(
                     "grad_input = grad_output * (t + self * sigmoid(self) * (1 - t * t))\n"
                     "An infinite self gives NaN."});
 
-}  // namespace opserve
+}  // namespace opserve::mish

@@ -1,7 +1,7 @@
 // MseLoss and MseLossBackward: schema.
 #include "core/ops/loss_schema.h"
 
-namespace opserve {
+namespace opserve::mse_loss {
 
 extern constinit const Operator kMseLoss =
     Loss({.name = "MseLoss",
@@ -20,4 +20,4 @@ extern constinit const Operator kMseLossBackward =
                                  "k = 1/n for reduction mean, n the number of elements of the "
                                  "result; k = 1 for none and sum."});
 
-}  // namespace opserve
+}  // namespace opserve::mse_loss

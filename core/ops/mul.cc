@@ -1,7 +1,7 @@
 // Mul and Div: schema.
 #include "core/ops/arithmetic_schema.h"
 
-namespace opserve {
+namespace opserve::mul {
 
 extern constinit const Operator kMul = Arithmetic(
     {.name = "Mul", .summary = "The product of two tensors.", .description = "out = self * other"});
@@ -12,4 +12,4 @@ extern constinit const Operator kDiv =
                 .description = "out = self / other\n"
                                "Division by 0 gives an infinity, 0 / 0 gives NaN."});
 
-}  // namespace opserve
+}  // namespace opserve::mul

@@ -3,7 +3,7 @@
 
 #include "core/ops/class_schema.h"
 
-namespace opserve {
+namespace opserve::nll_loss {
 namespace {
 
 constexpr std::string_view kClassShape = "(C) or (N, C)";
@@ -161,4 +161,4 @@ extern constinit const Operator kNLLLoss2d =
 extern constinit const Operator kNLLLoss2dBackward = NllLossGradient(
     "NLLLoss2dBackward", "Gradient of NLLLoss2d with respect to self.", kNll2dGradientInputs);
 
-}  // namespace opserve
+}  // namespace opserve::nll_loss

@@ -5,7 +5,7 @@
 #include "core/base/op_error.h"
 #include "core/ops/activation_schema.h"
 
-namespace opserve {
+namespace opserve::permute {
 namespace {
 
 constexpr TensorParam kOutputs[] = {
@@ -63,4 +63,4 @@ extern constinit const Operator kPermute = {
     .support = kActivationSupport,
     .infer = Infer};
 
-}  // namespace opserve
+}  // namespace opserve::permute

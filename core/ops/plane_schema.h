@@ -184,15 +184,6 @@ inline absl::StatusOr<Dims> PooledShape(const OpCall& call, int self,
   return pooled;
 }
 
-inline int64_t SaturatingProduct(std::initializer_list<int64_t> numbers) {
-  int64_t product = 1;
-  for (const int64_t number : numbers) {
-    if (__builtin_mul_overflow(product, number, &product))
-      return std::numeric_limits<int64_t>::max();
-  }
-  return product;
-}
-
 // Elements in windows of a planned pooling call, at most: of `outputs` windows over `self`.
 inline int64_t WindowOperations(const OpCall& call, const TensorDesc& self,
                                 const TensorDesc& outputs) {

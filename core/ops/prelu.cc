@@ -3,7 +3,7 @@
 #include "core/base/op_error.h"
 #include "core/ops/activation_schema.h"
 
-namespace opserve {
+namespace opserve::prelu {
 namespace {
 
 constexpr std::string_view kWeightShape = "() or (1), or (C) where self is (N, C, ...)";
@@ -81,4 +81,4 @@ extern constinit const Operator kPreluBackward = {
     .support = kActivationSupport,
     .infer = InferBackward};
 
-}  // namespace opserve
+}  // namespace opserve::prelu

@@ -8,7 +8,7 @@
 #include "core/ops/activation_schema.h"
 #include "core/ops/dtype_schema.h"
 
-namespace opserve {
+namespace opserve::reduce_sum {
 namespace {
 
 constexpr TensorParam kOutputs[] = {
@@ -107,4 +107,4 @@ extern constinit const Operator kMean =
         "It adds as ReduceSum does. The mean of no elements is NaN. In C dtype is an aclDataType.",
         kMeanAttributes);
 
-}  // namespace opserve
+}  // namespace opserve::reduce_sum

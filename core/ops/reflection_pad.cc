@@ -1,7 +1,7 @@
 // ReflectionPad1d and ReflectionPad2d, and their gradients: schema.
 #include "core/ops/pad_schema.h"
 
-namespace opserve {
+namespace opserve::reflection_pad {
 namespace {
 
 constexpr std::string_view kMirrorGradient =
@@ -38,4 +38,4 @@ extern constinit const Operator kReflectionPad2dBackward =
                                             .summary = "Gradient of ReflectionPad2d.",
                                             .description = kMirrorGradient});
 
-}  // namespace opserve
+}  // namespace opserve::reflection_pad

@@ -1,7 +1,7 @@
 // ReplicationPad1d and ReplicationPad2d, and their gradients: schema.
 #include "core/ops/pad_schema.h"
 
-namespace opserve {
+namespace opserve::replication_pad {
 namespace {
 
 constexpr std::string_view kBorderGradient =
@@ -33,4 +33,4 @@ extern constinit const Operator kReplicationPad2dBackward =
                                      .summary = "Gradient of ReplicationPad2d.",
                                      .description = kBorderGradient});
 
-}  // namespace opserve
+}  // namespace opserve::replication_pad

@@ -1,7 +1,7 @@
 // RmsNorm and RmsNormGrad: schema and inference.
 #include "core/ops/norm_checks.h"
 
-namespace opserve {
+namespace opserve::rms_norm {
 namespace {
 
 constexpr DTypeSet kFloat32Only = {DType::kFloat32};
@@ -112,4 +112,4 @@ extern constinit const Operator kRmsNormGrad = {
     .infer = InferBackward,
 };
 
-}  // namespace opserve
+}  // namespace opserve::rms_norm

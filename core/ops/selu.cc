@@ -1,7 +1,7 @@
 // Selu and SeluBackward: schema.
 #include "core/ops/activation_schema.h"
 
-namespace opserve {
+namespace opserve::selu {
 namespace {
 
 constexpr TensorParam kBackwardInputs[] = {
@@ -27,4 +27,4 @@ extern constinit const Operator kSeluBackward =
                                        "alpha and scale are those of Selu.",
                         .inputs = kBackwardInputs});
 
-}  // namespace opserve
+}  // namespace opserve::selu

@@ -1,7 +1,7 @@
 // Sigmoid and SigmoidBackward: schema.
 #include "core/ops/activation_schema.h"
 
-namespace opserve {
+namespace opserve::sigmoid {
 
 extern constinit const Operator kSigmoid = Activation(
     {.name = "Sigmoid",
@@ -16,4 +16,4 @@ extern constinit const Operator kSigmoidBackward =
                         .description = "grad_input = (grad_output * (1 - output)) * output",
                         .inputs = kOfResult});
 
-}  // namespace opserve
+}  // namespace opserve::sigmoid

@@ -1,7 +1,7 @@
 // Silu and SiluBackward: schema.
 #include "core/ops/activation_schema.h"
 
-namespace opserve {
+namespace opserve::silu {
 
 extern constinit const Operator kSilu = Activation(
     {.name = "Silu",
@@ -17,4 +17,4 @@ extern constinit const Operator kSiluBackward =
                                        "grad_input = grad_output * (s + self * s * (1 - s))\n"
                                        "An infinite self gives NaN."});
 
-}  // namespace opserve
+}  // namespace opserve::silu

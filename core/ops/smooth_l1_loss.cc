@@ -4,7 +4,7 @@
 #include "core/op/op_call.h"
 #include "core/ops/loss_schema.h"
 
-namespace opserve {
+namespace opserve::smooth_l1_loss {
 namespace {
 
 constexpr int kReduction = 0;
@@ -105,4 +105,4 @@ extern constinit const Operator kSmoothL1LossBackward = {
     .runs_in_pieces = LossBackwardRunsInPieces,
 };
 
-}  // namespace opserve
+}  // namespace opserve::smooth_l1_loss

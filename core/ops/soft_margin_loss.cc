@@ -1,7 +1,7 @@
 // SoftMarginLoss and SoftMarginLossBackward: schema.
 #include "core/ops/loss_schema.h"
 
-namespace opserve {
+namespace opserve::soft_margin_loss {
 
 extern constinit const Operator kSoftMarginLoss =
     Loss({.name = "SoftMarginLoss",
@@ -20,4 +20,4 @@ extern constinit const Operator kSoftMarginLossBackward =
                                  "k = 1/n for reduction mean, n the number of elements of the "
                                  "result; k = 1 for none and sum."});
 
-}  // namespace opserve
+}  // namespace opserve::soft_margin_loss

@@ -2,7 +2,7 @@
 #include "core/ops/activation_schema.h"
 #include "core/ops/dimension_schema.h"
 
-namespace opserve {
+namespace opserve::softmax {
 namespace {
 
 constexpr TensorParam kSoftmaxGradientInputs[] = {
@@ -66,4 +66,4 @@ extern constinit const Operator kLogSoftmaxBackward =
     SoftmaxGradient("LogSoftmaxBackward", "Gradient of LogSoftmax with respect to its input.",
                     "out = grad_output - exp(output) * sum of grad_output over dim");
 
-}  // namespace opserve
+}  // namespace opserve::softmax

@@ -1,7 +1,7 @@
 // Softplus and SoftplusBackward: schema.
 #include "core/ops/activation_schema.h"
 
-namespace opserve {
+namespace opserve::softplus {
 namespace {
 
 constexpr AttributeParam kAttributes[] = {
@@ -27,4 +27,4 @@ extern constinit const Operator kSoftplusBackward =
                                        "beta and threshold are taken as float32.",
                         .attributes = kAttributes});
 
-}  // namespace opserve
+}  // namespace opserve::softplus

@@ -1,7 +1,7 @@
 // Softshrink and SoftshrinkBackward: schema.
 #include "core/ops/activation_schema.h"
 
-namespace opserve {
+namespace opserve::softshrink {
 namespace {
 
 constexpr AttributeParam kAttributes[] = {
@@ -29,4 +29,4 @@ extern constinit const Operator kSoftshrinkBackward = ActivationGradient(
                     "taken as float32.",
      .attributes = kAttributes});
 
-}  // namespace opserve
+}  // namespace opserve::softshrink

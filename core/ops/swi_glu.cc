@@ -1,7 +1,7 @@
 // SwiGlu and SwiGluGrad: schema.
 #include "core/ops/gate_schema.h"
 
-namespace opserve {
+namespace opserve::swi_glu {
 namespace {
 
 constexpr TensorParam kInputs[] = {{"x", "the input", kCutShape, kFloatDTypes}};
@@ -43,4 +43,4 @@ extern constinit const Operator kSwiGluGrad = {
     .support = kActivationSupport,
     .infer = InferGateGradient};
 
-}  // namespace opserve
+}  // namespace opserve::swi_glu

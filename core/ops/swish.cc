@@ -1,7 +1,7 @@
 // Swish and SwishBackward: schema.
 #include "core/ops/activation_schema.h"
 
-namespace opserve {
+namespace opserve::swish {
 namespace {
 
 constexpr AttributeParam kAttributes[] = {{.name = "beta",
@@ -28,4 +28,4 @@ extern constinit const Operator kSwishBackward =
                                        "beta is taken as float32.",
                         .attributes = kAttributes});
 
-}  // namespace opserve
+}  // namespace opserve::swish

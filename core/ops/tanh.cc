@@ -1,7 +1,7 @@
 // Tanh and TanhBackward: schema.
 #include "core/ops/activation_schema.h"
 
-namespace opserve {
+namespace opserve::tanh {
 
 extern constinit const Operator kTanh = Activation(
     {.name = "Tanh",
@@ -15,4 +15,4 @@ extern constinit const Operator kTanhBackward =
                         .description = "grad_input = grad_output * (1 - output * output)",
                         .inputs = kOfResult});
 
-}  // namespace opserve
+}  // namespace opserve::tanh

@@ -1,7 +1,7 @@
 // Threshold, Relu and ThresholdBackward: schema.
 #include "core/ops/activation_schema.h"
 
-namespace opserve {
+namespace opserve::threshold {
 namespace {
 
 constexpr AttributeParam kThreshold = {.name = "threshold",
@@ -43,4 +43,4 @@ extern constinit const Operator kThresholdBackward =
                         .attributes = kBackwardAttributes,
                         .outputs = kGradOut});
 
-}  // namespace opserve
+}  // namespace opserve::threshold

@@ -1,7 +1,7 @@
 // UpsampleBilinear2d and UpsampleBilinear2dBackward: schema.
 #include "core/ops/upsample_schema.h"
 
-namespace opserve {
+namespace opserve::upsample_bilinear2d {
 namespace {
 
 constexpr AttributeParam kAlignCorners = {
@@ -61,4 +61,4 @@ extern constinit const Operator kUpsampleBilinear2dBackward = {
     .operations = BilinearBackwardOperations,
 };
 
-}  // namespace opserve
+}  // namespace opserve::upsample_bilinear2d

@@ -1,7 +1,7 @@
 // UpsampleNearest2d and UpsampleNearest2dBackward: schema.
 #include "core/ops/upsample_schema.h"
 
-namespace opserve {
+namespace opserve::upsample_nearest2d {
 namespace {
 
 constexpr AttributeParam kNearestAttributes[] = {kUpsampleOutputSize};
@@ -42,4 +42,4 @@ extern constinit const Operator kUpsampleNearest2dBackward = {
     .infer = InferUpsampleBackward,
 };
 
-}  // namespace opserve
+}  // namespace opserve::upsample_nearest2d

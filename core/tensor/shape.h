@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,6 +32,16 @@ inline std::optional<int64_t> NumElements(std::span<const int64_t> shape) {
   if (empty) return 0;
   if (overflow) return std::nullopt;
   return count;
+}
+
+// Of numbers that are not negative; int64's greatest where it does not fit.
+inline int64_t SaturatingProduct(std::initializer_list<int64_t> numbers) {
+  int64_t product = 1;
+  for (const int64_t number : numbers) {
+    if (__builtin_mul_overflow(product, number, &product))
+      return std::numeric_limits<int64_t>::max();
+  }
+  return product;
 }
 
 // Strides of a dense row-major tensor. The shape's element count must fit int64.

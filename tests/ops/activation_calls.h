@@ -31,6 +31,10 @@ double Logistic(double x);
 constexpr GradientCheck Smooth(GradientProblem (*problem)(Rng& rng, int turn)) {
   return {.problem = problem, .tolerance = 1e-6, .step = 0x1p-6, .truncation = 0x1p-13};
 }
+// Of such a one times a number from the normal distribution, as gates have it.
+constexpr GradientCheck SmoothGate(GradientProblem (*problem)(Rng& rng, int turn)) {
+  return {.problem = problem, .tolerance = 1e-6, .step = 0x1p-6, .truncation = 0x1p-11};
+}
 // Of one whose third derivative is at most 500.
 constexpr GradientCheck Curved(GradientProblem (*problem)(Rng& rng, int turn)) {
   return {.problem = problem, .tolerance = 2e-6, .step = 0x1p-8, .truncation = 0x1p-9};

@@ -1,7 +1,7 @@
 // The tests' AdaptiveAvgPool2d and AdaptiveAvgPool2dBackward.
 #include "tests/ops/plane_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::adaptive_avg_pool2d {
 namespace {
 
 using Ints = std::vector<int64_t>;
@@ -98,4 +98,4 @@ extern const OperatorTest kAdaptiveAvgPool2dBackwardTest = {
                  .tolerance = 1e-6},
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::adaptive_avg_pool2d

@@ -1,7 +1,7 @@
 // The tests' Add and Sub.
 #include "tests/ops/activation_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::add {
 namespace {
 
 std::vector<Reference> WeightedSum(const OpCase& c, double sign) {
@@ -35,4 +35,4 @@ extern const OperatorTest kSubTest = {
     .aten = "sub.Tensor(self, other, alpha=alpha)",
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::add

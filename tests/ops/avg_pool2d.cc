@@ -3,7 +3,7 @@
 
 #include "tests/ops/plane_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::avg_pool2d {
 namespace {
 
 using Ints = std::vector<int64_t>;
@@ -129,4 +129,4 @@ extern const OperatorTest kAvgPool2dBackwardTest = {
                  .tolerance = 1e-6},
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::avg_pool2d

@@ -6,7 +6,7 @@
 #include "tests/support/calls.h"
 #include "tests/support/gradient_values.h"
 
-namespace opserve::testing {
+namespace opserve::testing::batch_norm {
 namespace {
 
 // In training a channel is a group; so it is with fixed moments, which are the channel's.
@@ -238,4 +238,4 @@ extern const OperatorTest kBatchNormBackwardTest = {
                  .truncation = 8 * 0x1p-12},
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::batch_norm

@@ -4,7 +4,7 @@
 #include "tests/ops/activation_calls.h"
 #include "tests/ops/loss_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::binary_cross_entropy {
 namespace {
 
 double Probability(Rng& rng) { return std::uniform_real_distribution<double>(0, 1)(rng); }
@@ -76,4 +76,4 @@ extern const OperatorTest kBinaryCrossEntropyBackwardTest = {
     }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::binary_cross_entropy

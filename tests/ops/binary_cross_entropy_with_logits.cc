@@ -5,7 +5,7 @@
 #include "tests/ops/activation_calls.h"
 #include "tests/ops/loss_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::binary_cross_entropy_with_logits {
 namespace {
 
 double Probability(Rng& rng) { return std::uniform_real_distribution<double>(0, 1)(rng); }
@@ -66,4 +66,4 @@ extern const OperatorTest kBinaryCrossEntropyWithLogitsTargetBackwardTest = {
     .ulps = 5,
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::binary_cross_entropy_with_logits

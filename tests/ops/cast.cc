@@ -3,7 +3,7 @@
 #include "tests/ops/activation_calls.h"
 #include "tests/support/calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::cast {
 namespace {
 
 constexpr int64_t kFloat32 = 0;
@@ -58,4 +58,4 @@ extern const OperatorTest kCastTest = {
     .ulps = 0.51,
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::cast

@@ -8,7 +8,7 @@
 #include "tests/support/gradient_values.h"
 #include "tests/support/operator_test.h"
 
-namespace opserve::testing {
+namespace opserve::testing::convolution {
 namespace {
 
 std::vector<AttributeValue> ForwardAttributes(const ConvolutionProblem& p, int turn) {
@@ -339,4 +339,4 @@ extern const OperatorTest kConvolutionBackwardTest = {
     .gradient = {.problem = ConvolutionGradient, .tolerance = 1e-5, .step = 0x1p-4},
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::convolution

@@ -9,7 +9,7 @@
 #include "tests/support/gradient_values.h"
 #include "tests/support/operator_test.h"
 
-namespace opserve::testing {
+namespace opserve::testing::cross_entropy_loss {
 namespace {
 
 struct EntropySetting {
@@ -253,4 +253,4 @@ extern const OperatorTest kCrossEntropyLossGradTest = {
                  .truncation = 0x1p-12},
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::cross_entropy_loss

@@ -7,7 +7,7 @@
 #include "tests/support/operator_test.h"
 #include "tests/support/reference_rows.h"
 
-namespace opserve::testing {
+namespace opserve::testing::ctc_loss {
 namespace {
 
 constexpr DType kF32 = DType::kFloat32;
@@ -179,4 +179,4 @@ extern const OperatorTest kCtcLossBackwardTest = {
                  .truncation = 8e-10},
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::ctc_loss

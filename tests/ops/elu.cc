@@ -3,7 +3,7 @@
 
 #include "tests/ops/activation_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::elu {
 namespace {
 
 std::vector<Reference> Backward(const OpCase& c) {
@@ -59,4 +59,4 @@ extern const OperatorTest kEluBackwardTest = {
     }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::elu

@@ -5,7 +5,7 @@
 #include "tests/ops/activation_calls.h"
 #include "tests/support/calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::embedding {
 namespace {
 
 struct Table {
@@ -175,4 +175,4 @@ extern const OperatorTest kEmbeddingDenseBackwardTest = {
     .gradient = Straight(Problem),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::embedding

@@ -4,7 +4,7 @@
 #include "tests/ops/activation_calls.h"
 #include "tests/ops/gate_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::ge_glu {
 namespace {
 
 constexpr double kSqrtHalf = 0.70710678118654752440;
@@ -79,9 +79,9 @@ extern const OperatorTest kGeGluBackwardTest = {
     .attributes = kForms,
     .measured = kMeasured,
     .ulps = 7,
-    .gradient = Smooth([](Rng& rng, int turn) {
+    .gradient = SmoothGate([](Rng& rng, int turn) {
       return GateProblem("GeGlu", {AttributeValue(), int64_t{turn % 2}}, rng, turn);
     }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::ge_glu

@@ -3,7 +3,7 @@
 
 #include "tests/ops/activation_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::gelu {
 namespace {
 
 constexpr double kSqrtHalf = 0.70710678118654752440;
@@ -80,4 +80,4 @@ extern const OperatorTest kGeluBackwardV2Test = {
     }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::gelu

@@ -2,7 +2,7 @@
 #include "tests/ops/activation_calls.h"
 #include "tests/ops/gate_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::glu {
 namespace {
 
 const std::vector<std::vector<AttributeValue>> kDims = {{int64_t{-1}}};
@@ -47,8 +47,8 @@ extern const OperatorTest kGluBackwardTest = {
     .measured = kMeasured,
     .ulps = 6,
     .aten = "glu_backward(grad_out, self, dim)",
-    .gradient = Smooth(
+    .gradient = SmoothGate(
         [](Rng& rng, int turn) { return GateProblem("Glu", {AttributeValue()}, rng, turn); }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::glu

@@ -6,7 +6,7 @@
 #include "tests/support/operator_test.h"
 #include "tests/support/reference_rows.h"
 
-namespace opserve::testing {
+namespace opserve::testing::group_norm {
 namespace {
 
 struct GroupSizes {
@@ -162,4 +162,4 @@ extern const OperatorTest kGroupNormBackwardTest = {
                  .truncation = 8 * 0x1p-12},
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::group_norm

@@ -5,7 +5,7 @@
 #include "tests/support/gradient_values.h"
 #include "tests/support/operator_test.h"
 
-namespace opserve::testing {
+namespace opserve::testing::hardshrink {
 namespace {
 
 // Hardshrink(self) passes self; its backward passes the gradient of (grad, self).
@@ -50,4 +50,4 @@ extern const OperatorTest kHardshrinkBackwardTest = {
                      }},
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::hardshrink

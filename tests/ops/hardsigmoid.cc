@@ -3,7 +3,7 @@
 
 #include "tests/ops/activation_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::hardsigmoid {
 extern const OperatorTest kHardsigmoidTest = {
     .reference =
         [](const OpCase& c) {
@@ -30,4 +30,4 @@ extern const OperatorTest kHardsigmoidBackwardTest = {
         Straight([](Rng& rng, int) { return ElementwiseProblem("Hardsigmoid", {}, {3}, rng); }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::hardsigmoid

@@ -3,7 +3,7 @@
 
 #include "tests/ops/activation_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::hardswish {
 extern const OperatorTest kHardswishTest = {
     .reference =
         [](const OpCase& c) {
@@ -32,4 +32,4 @@ extern const OperatorTest kHardswishBackwardTest = {
         Straight([](Rng& rng, int) { return ElementwiseProblem("Hardswish", {}, {3}, rng); }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::hardswish

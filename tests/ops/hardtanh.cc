@@ -3,7 +3,7 @@
 
 #include "tests/ops/activation_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::hardtanh {
 namespace {
 
 const std::vector<std::vector<AttributeValue>> kRanges = {
@@ -46,4 +46,4 @@ extern const OperatorTest kHardtanhBackwardTest = {
     }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::hardtanh

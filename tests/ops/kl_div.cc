@@ -4,7 +4,7 @@
 #include "tests/ops/activation_calls.h"
 #include "tests/ops/loss_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::kl_div {
 namespace {
 
 // A logarithm of a probability, and a probability that may be 0.
@@ -80,4 +80,4 @@ extern const OperatorTest kKlDivBackwardTest = {
     }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::kl_div

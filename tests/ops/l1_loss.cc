@@ -1,7 +1,7 @@
 // The tests' L1Loss and L1LossBackward.
 #include "tests/ops/loss_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::l1_loss {
 namespace {
 
 // Integers stand beside a float, too.
@@ -53,4 +53,4 @@ extern const OperatorTest kL1LossBackwardTest = {
                  .tolerance = 1e-6},
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::l1_loss

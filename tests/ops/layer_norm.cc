@@ -5,7 +5,7 @@
 #include "tests/support/calls.h"
 #include "tests/support/gradient_values.h"
 
-namespace opserve::testing {
+namespace opserve::testing::layer_norm {
 namespace {
 
 const std::vector<int64_t>& NormalizedShape(const OpCase& op_case) {
@@ -136,4 +136,4 @@ extern const OperatorTest kLayerNormBackwardTest = {
                  .truncation = 8 * 0x1p-12},
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::layer_norm

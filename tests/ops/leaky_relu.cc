@@ -3,7 +3,7 @@
 
 #include "tests/ops/activation_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::leaky_relu {
 namespace {
 
 const std::vector<std::vector<AttributeValue>> kSlopes = {
@@ -43,4 +43,4 @@ extern const OperatorTest kLeakyReluBackwardTest = {
         Straight([](Rng& rng, int) { return ElementwiseProblem("LeakyRelu", {0.125}, {0}, rng); }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::leaky_relu

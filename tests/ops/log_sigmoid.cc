@@ -3,7 +3,7 @@
 
 #include "tests/ops/activation_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::log_sigmoid {
 namespace {
 
 std::vector<Reference> Value(const OpCase& c) {
@@ -65,4 +65,4 @@ extern const OperatorTest kLogSigmoidBackwardTest = {
     }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::log_sigmoid

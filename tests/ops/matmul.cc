@@ -6,7 +6,7 @@
 #include "tests/support/gradient_values.h"
 #include "tests/support/operator_test.h"
 
-namespace opserve::testing {
+namespace opserve::testing::matmul {
 namespace {
 
 // Inputs in schema order.
@@ -240,4 +240,4 @@ extern const OperatorTest kAddmmTest = {
     .aten = "addmm(self, mat1, mat2, beta=beta, alpha=alpha)",
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::matmul

@@ -5,7 +5,7 @@
 
 #include "tests/ops/plane_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::max_pool2d_with_indices {
 namespace {
 
 using Ints = std::vector<int64_t>;
@@ -225,4 +225,4 @@ extern const OperatorTest kMaxPool2dWithIndicesBackwardTest = {
                  .tolerance = 1e-6},
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::max_pool2d_with_indices

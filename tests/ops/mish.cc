@@ -3,7 +3,7 @@
 
 #include "tests/ops/activation_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::mish {
 namespace {
 
 double Softplus(double x) { return std::fmax(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
@@ -41,4 +41,4 @@ extern const OperatorTest kMishBackwardTest = {
     .gradient = Smooth([](Rng& rng, int) { return ElementwiseProblem("Mish", {}, {}, rng); }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::mish

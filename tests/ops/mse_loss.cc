@@ -4,7 +4,7 @@
 #include "tests/ops/activation_calls.h"
 #include "tests/ops/loss_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::mse_loss {
 namespace {
 
 double Any(Rng& rng) { return std::normal_distribution<double>()(rng); }
@@ -46,4 +46,4 @@ extern const OperatorTest kMseLossBackwardTest = {
         [](Rng& rng, int turn) { return DrawnLossProblem("MseLoss", {}, Any, Any, rng, turn); }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::mse_loss

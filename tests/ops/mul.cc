@@ -1,7 +1,7 @@
 // The tests' Mul and Div.
 #include "tests/ops/activation_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::mul {
 
 extern const OperatorTest kMulTest = {
     .reference =
@@ -23,4 +23,4 @@ extern const OperatorTest kDivTest = {
     .aten = "div.Tensor(self, other)",
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::mul

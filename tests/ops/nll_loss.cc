@@ -8,7 +8,7 @@
 #include "tests/support/gradient_values.h"
 #include "tests/support/operator_test.h"
 
-namespace opserve::testing {
+namespace opserve::testing::nll_loss {
 namespace {
 
 constexpr int64_t kIgnoredByDefault = -100;
@@ -254,4 +254,4 @@ extern const OperatorTest kNLLLoss2dBackwardTest = {
                  .tolerance = 2e-6},
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::nll_loss

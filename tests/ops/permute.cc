@@ -3,7 +3,7 @@
 #include "tests/ops/activation_calls.h"
 #include "tests/support/calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::permute {
 namespace {
 
 struct Permutation {
@@ -84,4 +84,4 @@ extern const OperatorTest kPermuteTest = {
     .aten = "permute(self, dims)",
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::permute

@@ -6,7 +6,7 @@
 #include "tests/support/calls.h"
 #include "tests/support/gradient_problem.h"
 
-namespace opserve::testing {
+namespace opserve::testing::prelu {
 namespace {
 
 struct Shapes {
@@ -149,4 +149,4 @@ extern const OperatorTest kPreluBackwardTest = {
     }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::prelu

@@ -6,7 +6,7 @@
 #include "tests/ops/activation_calls.h"
 #include "tests/support/calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::reduce_sum {
 namespace {
 
 constexpr int64_t kDTypeOfSelf = -1;
@@ -147,4 +147,4 @@ extern const OperatorTest kMeanTest = {
     .aten = "mean.dim(self, dim, keep_dim)",
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::reduce_sum

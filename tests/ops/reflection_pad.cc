@@ -3,7 +3,7 @@
 
 #include "tests/ops/pad_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::reflection_pad {
 namespace {
 
 using Ints = std::vector<int64_t>;
@@ -89,4 +89,4 @@ extern const OperatorTest kReflectionPad2dBackwardTest = {
     .gradient = {.problem = PlaneOfProblem, .tolerance = 1e-6},
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::reflection_pad

@@ -3,7 +3,7 @@
 
 #include "tests/ops/pad_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::replication_pad {
 namespace {
 
 using Ints = std::vector<int64_t>;
@@ -86,4 +86,4 @@ extern const OperatorTest kReplicationPad2dBackwardTest = {
     .gradient = {.problem = PlaneOfProblem, .tolerance = 1e-6},
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::replication_pad

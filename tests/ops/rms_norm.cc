@@ -4,7 +4,7 @@
 #include "tests/support/calls.h"
 #include "tests/support/gradient_values.h"
 
-namespace opserve::testing {
+namespace opserve::testing::rms_norm {
 namespace {
 
 NormModel ModelOf(const TestTensor& x, const TestTensor& gamma) {
@@ -103,4 +103,4 @@ extern const OperatorTest kRmsNormGradTest = {
                  .truncation = 8 * 0x1p-12},
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::rms_norm

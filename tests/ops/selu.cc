@@ -3,7 +3,7 @@
 
 #include "tests/ops/activation_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::selu {
 namespace {
 
 constexpr double kAlpha = 1.6732632423543772848170429916717;
@@ -36,4 +36,4 @@ extern const OperatorTest kSeluBackwardTest = {
     .gradient = Smooth([](Rng& rng, int) { return ElementwiseProblem("Selu", {}, {0}, rng); }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::selu

@@ -3,7 +3,7 @@
 
 #include "tests/ops/activation_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::sigmoid {
 extern const OperatorTest kSigmoidTest = {
     .reference =
         [](const OpCase& c) {
@@ -26,4 +26,4 @@ extern const OperatorTest kSigmoidBackwardTest = {
     .gradient = Smooth([](Rng& rng, int) { return ElementwiseProblem("Sigmoid", {}, {}, rng); }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::sigmoid

@@ -3,7 +3,7 @@
 
 #include "tests/ops/activation_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::silu {
 extern const OperatorTest kSiluTest = {
     .reference =
         [](const OpCase& c) {
@@ -28,4 +28,4 @@ extern const OperatorTest kSiluBackwardTest = {
     .gradient = Smooth([](Rng& rng, int) { return ElementwiseProblem("Silu", {}, {}, rng); }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::silu

@@ -3,7 +3,7 @@
 
 #include "tests/ops/loss_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::smooth_l1_loss {
 namespace {
 
 std::vector<std::vector<AttributeValue>> EveryAttribute() {
@@ -39,4 +39,4 @@ extern const OperatorTest kSmoothL1LossBackwardTest = {
                  .tolerance = 1e-6},
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::smooth_l1_loss

@@ -4,7 +4,7 @@
 #include "tests/ops/activation_calls.h"
 #include "tests/ops/loss_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::soft_margin_loss {
 namespace {
 
 double Any(Rng& rng) { return std::normal_distribution<double>()(rng); }
@@ -48,4 +48,4 @@ extern const OperatorTest kSoftMarginLossBackwardTest = {
     }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::soft_margin_loss

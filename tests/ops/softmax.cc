@@ -5,7 +5,7 @@
 #include "tests/ops/activation_calls.h"
 #include "tests/ops/row_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::softmax {
 namespace {
 
 // The largest, and the sum of the exponentials above it.
@@ -126,4 +126,4 @@ extern const OperatorTest kLogSoftmaxBackwardTest = {
     }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::softmax

@@ -3,7 +3,7 @@
 
 #include "tests/ops/activation_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::softplus {
 namespace {
 
 const std::vector<std::vector<AttributeValue>> kScalars = {{1.5, 3.0},
@@ -51,4 +51,4 @@ extern const OperatorTest kSoftplusBackwardTest = {
     }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::softplus

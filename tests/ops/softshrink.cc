@@ -3,7 +3,7 @@
 
 #include "tests/ops/activation_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::softshrink {
 namespace {
 
 const std::vector<std::vector<AttributeValue>> kLambdas = {
@@ -43,4 +43,4 @@ extern const OperatorTest kSoftshrinkBackwardTest = {
         Straight([](Rng& rng, int) { return ElementwiseProblem("Softshrink", {0.5}, {0.5}, rng); }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::softshrink

@@ -2,7 +2,7 @@
 #include "tests/ops/activation_calls.h"
 #include "tests/ops/gate_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::swi_glu {
 namespace {
 
 const std::vector<std::vector<AttributeValue>> kDims = {{int64_t{-1}}};
@@ -46,8 +46,8 @@ extern const OperatorTest kSwiGluGradTest = {
     .attributes = kDims,
     .measured = kMeasured,
     .ulps = 6,
-    .gradient = Smooth(
+    .gradient = SmoothGate(
         [](Rng& rng, int turn) { return GateProblem("SwiGlu", {AttributeValue()}, rng, turn); }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::swi_glu

@@ -3,7 +3,7 @@
 
 #include "tests/ops/activation_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::swish {
 namespace {
 
 const std::vector<std::vector<AttributeValue>> kBetas = {{1.0},        {1.7}, {-0.5},
@@ -40,4 +40,4 @@ extern const OperatorTest kSwishBackwardTest = {
     .gradient = Smooth([](Rng& rng, int) { return ElementwiseProblem("Swish", {1.25}, {}, rng); }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::swish

@@ -3,7 +3,7 @@
 
 #include "tests/ops/activation_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::tanh {
 extern const OperatorTest kTanhTest = {
     .reference =
         [](const OpCase& c) {
@@ -26,4 +26,4 @@ extern const OperatorTest kTanhBackwardTest = {
     .gradient = Smooth([](Rng& rng, int) { return ElementwiseProblem("Tanh", {}, {}, rng); }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::tanh

@@ -3,7 +3,7 @@
 
 #include "tests/ops/activation_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::threshold {
 extern const OperatorTest kThresholdTest = {
     .reference =
         [](const OpCase& c) {
@@ -48,4 +48,4 @@ extern const OperatorTest kThresholdBackwardTest = {
     }),
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::threshold

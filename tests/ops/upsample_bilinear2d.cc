@@ -4,7 +4,7 @@
 
 #include "tests/ops/plane_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::upsample_bilinear2d {
 namespace {
 
 using Ints = std::vector<int64_t>;
@@ -121,4 +121,4 @@ extern const OperatorTest kUpsampleBilinear2dBackwardTest = {
                  .tolerance = 1e-6},
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::upsample_bilinear2d

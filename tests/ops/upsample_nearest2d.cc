@@ -4,7 +4,7 @@
 
 #include "tests/ops/plane_calls.h"
 
-namespace opserve::testing {
+namespace opserve::testing::upsample_nearest2d {
 namespace {
 
 using Ints = std::vector<int64_t>;
@@ -106,4 +106,4 @@ extern const OperatorTest kUpsampleNearest2dBackwardTest = {
                  .tolerance = 1e-6},
 };
 
-}  // namespace opserve::testing
+}  // namespace opserve::testing::upsample_nearest2d

@@ -7,13 +7,16 @@
 
 namespace opserve::testing {
 
-#define OPSERVE_OP(file, Name) extern const OperatorTest k##Name##Test;
+#define OPSERVE_OP(file, Name)             \
+  namespace file {                         \
+  extern const OperatorTest k##Name##Test; \
+  }
 #include "core/op/builtin_ops.inc"
 #undef OPSERVE_OP
 
 const OperatorTest& TestOf(const Operator& op) {
   static constexpr const OperatorTest* kTests[] = {
-#define OPSERVE_OP(file, Name) &k##Name##Test,
+#define OPSERVE_OP(file, Name) &file::k##Name##Test,
 #include "core/op/builtin_ops.inc"
 #undef OPSERVE_OP
   };

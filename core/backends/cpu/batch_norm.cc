@@ -43,7 +43,7 @@ NormTensor Repeated(NormTensor channels, int64_t n) {
   return channels;
 }
 
-NormCall Forward(const OpCall& call) {
+NormCall BatchNormForward(const OpCall& call) {
   const bool training = call.attribute<bool>(0);
   const TensorDesc& data = call.input(0);
   NormCall norm = {.shape = training ? ByChannel(data) : ByBatch(data),
@@ -70,7 +70,7 @@ NormCall Forward(const OpCall& call) {
   return norm;
 }
 
-NormGradientCall Backward(const OpCall& call) {
+NormGradientCall BatchNormBackward(const OpCall& call) {
   const bool training = call.attribute<bool>(0);
   const TensorDesc& data = call.input(1);
   NormGradientCall norm = {.shape = training ? ByChannel(data) : ByBatch(data),
@@ -95,7 +95,7 @@ NormGradientCall Backward(const OpCall& call) {
 
 }  // namespace
 
-extern constinit const Kernel kBatchNormKernel = NormKernel<Forward>();
-extern constinit const Kernel kBatchNormBackwardKernel = NormKernel<Backward>();
+extern constinit const Kernel kBatchNormKernel = NormKernel<BatchNormForward>();
+extern constinit const Kernel kBatchNormBackwardKernel = NormKernel<BatchNormBackward>();
 
 }  // namespace opserve::cpu

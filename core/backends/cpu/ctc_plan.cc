@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -24,11 +23,6 @@ const std::vector<int64_t>& TargetLengths(const OpCall& call) {
   return call.attribute<std::vector<int64_t>>(1);
 }
 
-int64_t SaturatingMultiply(int64_t a, int64_t b) {
-  int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
-}
-
 CtcPlan PlanSamples(const OpCall& call, int log_probs, int64_t rows, ScratchPlan& scratch,
                     ScratchPlan& control) {
   const TensorDesc& desc = call.input(log_probs);
@@ -46,7 +40,8 @@ CtcPlan PlanSamples(const OpCall& call, int log_probs, int64_t rows, ScratchPlan
   plan.row = (longest + 1 + kRowMargin - 1) / kRowMargin * kRowMargin + 2 * kRowMargin;
   plan.labels = control.Take(sum, sizeof(int64_t));
   plan.starts = control.Take(plan.n, sizeof(int64_t));
-  plan.rows = scratch.Take(SaturatingMultiply(plan.chunks * rows, plan.row), DTypeSize(desc.dtype));
+  plan.rows =
+      scratch.Take(SaturatingProduct({plan.chunks * rows, plan.row}), DTypeSize(desc.dtype));
   return plan;
 }
 
@@ -115,19 +110,19 @@ CtcPlan PlanCtcLossBackward(const OpCall& call) {
   plan.losses = control.Take(plan.n, sizeof(double));
   plan.control_bytes = control.bytes();
   const size_t element_bytes = DTypeSize(call.input(1).dtype);
-  const int64_t steps_elements = SaturatingMultiply(plan.t, plan.c);
+  const int64_t steps_elements = SaturatingProduct({plan.t, plan.c});
   plan.split = plan.n < kFewSamples && steps_elements >= 2 * kStepElements;
   plan.step_chunks =
       std::min({plan.t, std::max<int64_t>(1, steps_elements / kStepElements), kMaxChunks / plan.n});
   const int64_t class_rows = plan.split ? plan.n * plan.step_chunks : plan.chunks;
   // Rounded up to whole vectors.
   plan.classes = scratch.Take(
-      SaturatingMultiply(class_rows, (plan.c + kRowMargin - 1) / kRowMargin * kRowMargin),
+      SaturatingProduct({class_rows, (plan.c + kRowMargin - 1) / kRowMargin * kRowMargin}),
       element_bytes);
   plan.posterior_row = plan.row - kRowMargin;
   if (plan.split) {
     plan.posteriors =
-        scratch.Take(SaturatingMultiply(plan.n * plan.t, plan.posterior_row), element_bytes);
+        scratch.Take(SaturatingProduct({plan.n * plan.t, plan.posterior_row}), element_bytes);
   }
   plan.bytes = scratch.bytes();
   return plan;

@@ -9,7 +9,7 @@ NormShape ShapeOf(const OpCall& call) {
           call.attribute<int64_t>(3)};
 }
 
-NormCall Forward(const OpCall& call) {
+NormCall GroupNormForward(const OpCall& call) {
   return {.shape = ShapeOf(call),
           .eps = call.attribute<double>(4),
           .x = NormInput(call, 0),
@@ -20,7 +20,7 @@ NormCall Forward(const OpCall& call) {
           .rstd_out = NormOutput(call, 2)};
 }
 
-NormGradientCall Backward(const OpCall& call) {
+NormGradientCall GroupNormBackward(const OpCall& call) {
   return {.shape = ShapeOf(call),
           .dy = NormInput(call, 0),
           .x = NormInput(call, 1),
@@ -34,7 +34,7 @@ NormGradientCall Backward(const OpCall& call) {
 
 }  // namespace
 
-extern constinit const Kernel kGroupNormKernel = NormKernel<Forward>();
-extern constinit const Kernel kGroupNormBackwardKernel = NormKernel<Backward>();
+extern constinit const Kernel kGroupNormKernel = NormKernel<GroupNormForward>();
+extern constinit const Kernel kGroupNormBackwardKernel = NormKernel<GroupNormBackward>();
 
 }  // namespace opserve::cpu

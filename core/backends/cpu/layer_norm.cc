@@ -10,7 +10,7 @@ NormShape ShapeOf(const OpCall& call, const TensorDesc& data) {
   return RowsOf(data, call.attribute<std::vector<int64_t>>(0).size());
 }
 
-NormCall Forward(const OpCall& call) {
+NormCall LayerNormForward(const OpCall& call) {
   return {.shape = ShapeOf(call, call.input(0)),
           .eps = call.attribute<double>(1),
           .x = NormInput(call, 0),
@@ -21,7 +21,7 @@ NormCall Forward(const OpCall& call) {
           .rstd_out = NormOutput(call, 2)};
 }
 
-NormGradientCall Backward(const OpCall& call) {
+NormGradientCall LayerNormBackward(const OpCall& call) {
   return {.shape = ShapeOf(call, call.input(1)),
           .dy = NormInput(call, 0),
           .x = NormInput(call, 1),
@@ -35,7 +35,7 @@ NormGradientCall Backward(const OpCall& call) {
 
 }  // namespace
 
-extern constinit const Kernel kLayerNormKernel = NormKernel<Forward>();
-extern constinit const Kernel kLayerNormBackwardKernel = NormKernel<Backward>();
+extern constinit const Kernel kLayerNormKernel = NormKernel<LayerNormForward>();
+extern constinit const Kernel kLayerNormBackwardKernel = NormKernel<LayerNormBackward>();
 
 }  // namespace opserve::cpu

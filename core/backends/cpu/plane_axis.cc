@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace opserve::cpu {
 namespace {
@@ -14,11 +13,6 @@ int64_t MultiplyDivide(int64_t a, int64_t b, int64_t c) {
   constexpr int64_t kSmall = int64_t{1} << 31;
   if (a < kSmall && b < kSmall) return a * b / c;
   return static_cast<int64_t>(static_cast<Wide>(a) * static_cast<Wide>(b) / static_cast<Wide>(c));
-}
-
-int64_t SaturatingMultiply(int64_t a, int64_t b) {
-  int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
 }
 
 // The first of [0, count) of which `is_so` is true; it stays true. Looked for in growing steps from
@@ -61,7 +55,7 @@ PlaneShape::PlaneShape(const TensorDesc& desc, size_t axes) {
   width = desc.shape[rank - 1];
   if (axes == 2) height = desc.shape[rank - 2];
   planes = 1;
-  for (size_t i = 0; i + axes < rank; ++i) planes = SaturatingMultiply(planes, desc.shape[i]);
+  for (size_t i = 0; i + axes < rank; ++i) planes = SaturatingProduct({planes, desc.shape[i]});
 }
 
 PlaneAxis PlaneAxis::Mean(int64_t in, int64_t out, const PlaneWindow& window, Divisor divisor) {

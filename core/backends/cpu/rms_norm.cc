@@ -4,7 +4,7 @@
 namespace opserve::cpu {
 namespace {
 
-NormCall Forward(const OpCall& call) {
+NormCall RmsNormForward(const OpCall& call) {
   return {.shape = RowsOf(call.input(0), call.input(1).shape.size()),
           .kind = NormKind::kMeanSquare,
           .eps = call.attribute<double>(0),
@@ -14,7 +14,7 @@ NormCall Forward(const OpCall& call) {
           .rstd_out = NormOutput(call, 1)};
 }
 
-NormGradientCall Backward(const OpCall& call) {
+NormGradientCall RmsNormBackward(const OpCall& call) {
   return {.shape = RowsOf(call.input(1), call.input(3).shape.size()),
           .kind = NormKind::kMeanSquare,
           .dy = NormInput(call, 0),
@@ -27,7 +27,7 @@ NormGradientCall Backward(const OpCall& call) {
 
 }  // namespace
 
-extern constinit const Kernel kRmsNormKernel = NormKernel<Forward>();
-extern constinit const Kernel kRmsNormGradKernel = NormKernel<Backward>();
+extern constinit const Kernel kRmsNormKernel = NormKernel<RmsNormForward>();
+extern constinit const Kernel kRmsNormGradKernel = NormKernel<RmsNormBackward>();
 
 }  // namespace opserve::cpu
