@@ -185,10 +185,10 @@ HWY_INLINE std::array<FloatVec, N> LoadAllFirst(FloatTag d, const Pointers<N, T>
   return LoadEachFirst<T>(d, in, i, count, std::make_index_sequence<N>());
 }
 
-// A build for one target, as the fuzzers' is, instruments every line: there a kernel has its
-// function once, as the compiler would take minutes for as many copies as it has loops.
+// Sanitizers instrument every line: there a kernel has its function once, as the compiler would
+// take minutes for as many copies as it has loops.
 #undef OPSERVE_APPLY_INLINE
-#ifdef HWY_COMPILE_ONLY_STATIC
+#ifdef OPSERVE_SANITIZED
 #define OPSERVE_APPLY_INLINE HWY_NOINLINE
 #else
 #define OPSERVE_APPLY_INLINE HWY_INLINE

@@ -1,10 +1,15 @@
 // What every file of vector kernels includes before Highway. The targets worth having are AVX2,
 // AVX-512 (AVX3), those of other architectures, and one scalar fallback: below AVX2 Highway's half
-// conversions are not right, and AVX3_DL adds nothing.
+// conversions are not right, and AVX3_DL adds nothing. A sanitized build leaves out what its
+// machine cannot run (OPSERVE_IDLE_TARGETS: cmake/opserve.cmake).
 #pragma once
 
+#ifndef OPSERVE_IDLE_TARGETS
+#define OPSERVE_IDLE_TARGETS 0
+#endif
+
 #undef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | OPSERVE_IDLE_TARGETS)
 
 #include "absl/status/status.h"
 #include "core/device/kernel.h"
