@@ -33,15 +33,18 @@ class MalformedCallsTest : public ::testing::TestWithParam<const Operator*> {
 
   void ExpectRefused(const MalformedCalls& calls) {
     ASSERT_FALSE(calls.empty());
-    for (const MalformedCall& call : calls) {
+    for (size_t i = 0; i < calls.size(); ++i) {
+      const MalformedCall& call = calls[i];
       SCOPED_TRACE(call.label.substr(0, 200));
       Check(call, tcp().Execute(call.request));
       if (call.in_plan) Check(call, tcp().GetWorkspaceSize(PlanOf(call.request)));
       Check(call, InSession(call.request));
-      const auto good = tcp().Execute(good_);
-      EXPECT_THAT(good, IsOk());
       EXPECT_EQ(used_bytes(), 0);
+      if (i % 16 == 0) {
+        EXPECT_THAT(tcp().Execute(good_), IsOk());
+      }
     }
+    EXPECT_THAT(tcp().Execute(good_), IsOk());
     RecordProperty("calls", static_cast<int>(calls.size()));
   }
 
@@ -126,7 +129,7 @@ TEST_P(MalformedCallsTest, ItsOwnRules) { ExpectRefused(OwnMistakes(op())); }
 // Cut anywhere, a request is refused: before its end nothing is a whole call.
 TEST_P(MalformedCallsTest, CutMessages) {
   const std::string bytes = GoodCall(op()).SerializeAsString();
-  const size_t step = bytes.size() / 97 + 1;
+  const size_t step = bytes.size() / 43 + 1;
   for (size_t size = 0; size < bytes.size(); size += step) {
     const Outcome outcome = tcp().SendBytes("Execute", bytes.substr(0, size));
     EXPECT_TRUE(outcome.code == "INVALID_ARGUMENT" || outcome.code == "NOT_FOUND")
