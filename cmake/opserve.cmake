@@ -134,7 +134,8 @@ if(OPSERVE_SANITIZE)
   endif()
 endif()
 if(OPSERVE_FUZZ)
-  target_compile_options(opserve_own_code INTERFACE -fsanitize=fuzzer-no-link)
+  target_compile_options(opserve_own_code INTERFACE -fsanitize=fuzzer-no-link
+    $<$<BOOL:$<TARGET_PROPERTY:OPSERVE_MEMORY_CHECKS_ONLY>>:-fno-sanitize=undefined,fuzzer-no-link>)
 endif()
 
 add_library(opserve_version INTERFACE)
