@@ -79,13 +79,14 @@ final class Connection implements AutoCloseable {
 
   /** Makes a call; its answer completes the future on a thread of this connection's. Cancelling that cancels the call. */
   <T> CompletableFuture<T> start(Request<T> request, Duration timeout) {
-    return new UnaryCall<>(this, request, deadlineOf(timeout), executor).start();
+    return new UnaryCall<>(this, request, deadlineOf(timeout), executor, false).start();
   }
 
   /** Makes a call and waits for it, on this thread alone. */
   <T> T call(Request<T> request, Duration timeout) {
-    Waiting waiting = new Waiting();
-    CompletableFuture<T> future = new UnaryCall<>(this, request, deadlineOf(timeout), waiting).start();
+    Deadline deadline = deadlineOf(timeout);
+    Waiting waiting = new Waiting(deadline);
+    CompletableFuture<T> future = new UnaryCall<>(this, request, deadline, waiting, true).start();
     return waiting.await(future);
   }
 

@@ -2,6 +2,7 @@ package dev.opserve;
 
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
+import io.grpc.Context;
 import io.grpc.Deadline;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
@@ -19,22 +20,32 @@ import java.util.concurrent.TimeUnit;
  */
 final class UnaryCall<T> {
   static final int TRIES = 4;
+  private static final Metadata.Key<String> TIMEOUT = Metadata.Key.of("grpc-timeout", Metadata.ASCII_STRING_MARSHALLER);
   private static final Duration FIRST_WAIT = Duration.ofMillis(100);
 
   private final Connection connection;
   private final Request<T> request;
   private final MethodDescriptor<Message, Wire.Answer> method;
   private final Deadline deadline;
+  private final boolean isWatched;
   private final Executor executor;
   private final CompletableFuture<T> future = new CompletableFuture<>();
   private int tries;
   private ClientCall<Message, Wire.Answer> current;
 
-  UnaryCall(Connection connection, Request<T> request, Deadline deadline, Executor executor) {
+  /**
+   * A call to start.
+   *
+   * @param deadline may be null
+   * @param executor runs what the call has to do
+   * @param isWatched whether the caller ends the call at the deadline, so that gRPC need not set a timer, which may wake a thread
+   */
+  UnaryCall(Connection connection, Request<T> request, Deadline deadline, Executor executor, boolean isWatched) {
     this.connection = connection;
     this.request = request;
     this.method = Wire.unary(request.method(), request.places());
     this.deadline = deadline;
+    this.isWatched = isWatched;
     this.executor = executor;
   }
 
@@ -50,7 +61,13 @@ final class UnaryCall<T> {
 
   private void attempt() {
     CallOptions options = CallOptions.DEFAULT.withExecutor(executor);
-    ClientCall<Message, Wire.Answer> call = connection.newCall(method, deadline == null ? options : options.withDeadline(deadline));
+    Metadata headers = connection.headers();
+    if (deadline != null && isWatched && Context.current().getDeadline() == null) {
+      headers.put(TIMEOUT, Wire.timeout(deadline.timeRemaining(TimeUnit.NANOSECONDS)));
+    } else if (deadline != null) {
+      options = options.withDeadline(deadline);
+    }
+    ClientCall<Message, Wire.Answer> call = connection.newCall(method, options);
     synchronized (this) {
       current = call;
       tries++;
@@ -59,7 +76,7 @@ final class UnaryCall<T> {
       return;
     }
     try {
-      call.start(new Listener(), connection.headers());
+      call.start(new Listener(), headers);
       call.request(2);
       call.sendMessage(request.message());
       call.halfClose();

@@ -1,5 +1,6 @@
 package dev.opserve;
 
+import io.grpc.Deadline;
 import io.grpc.Status;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CancellationException;
@@ -8,26 +9,48 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 
 /** A thread that waits for a call and meanwhile runs what the call has to do: so no other thread wakes for it. */
 final class Waiting implements Executor {
   private final BlockingQueue<Runnable> tasks = new LinkedBlockingQueue<>();
+  private final Deadline deadline;
+
+  /**
+   * A thread's wait for one call.
+   *
+   * @param deadline when the wait ends, and with it the call; null if never
+   */
+  Waiting(Deadline deadline) {
+    this.deadline = deadline;
+  }
 
   @Override
   public void execute(Runnable task) {
     tasks.add(task);
   }
 
+  /** Runs the call's tasks until the future is complete, which completes it with DEADLINE_EXCEEDED once the deadline is over. */
   <T> T await(CompletableFuture<T> future) {
     future.whenComplete((value, error) -> tasks.add(() -> {}));
     try {
       while (!future.isDone()) {
-        tasks.take().run();
+        Runnable task = next();
+        if (task == null) {
+          future.completeExceptionally(Errors.of(Status.Code.DEADLINE_EXCEEDED, "no answer came within the timeout"));
+        } else {
+          task.run();
+        }
       }
     } catch (InterruptedException interrupted) {
       throw cancelled(future);
     }
     return get(future);
+  }
+
+  /** The next task; null where the deadline comes first. */
+  private Runnable next() throws InterruptedException {
+    return deadline == null ? tasks.take() : tasks.poll(deadline.timeRemaining(TimeUnit.NANOSECONDS), TimeUnit.NANOSECONDS);
   }
 
   /** The value of a future that others complete; an interrupt cancels it. */

@@ -20,6 +20,11 @@ final class Wire {
     }
   };
 
+  private static final String UNITS = "numSMH";
+  private static final long[] UNIT_NANOS = {
+    1, 1_000, 1_000_000, 1_000_000_000, 60_000_000_000L, 3_600_000_000_000L
+  };
+
   private Wire() {}
 
   /** A message that came, or why it is none: gRPC would tell of an exception of a marshaller as a cancellation. */
@@ -48,6 +53,16 @@ final class Wire {
         return new Answer(null, Errors.badAnswer(String.valueOf(error.getMessage())));
       }
     }
+  }
+
+  /** A timeout as the header {@code grpc-timeout} has it: at most eight digits, of the smallest unit that has room. */
+  static String timeout(long nanos) {
+    long left = Math.max(nanos, 1);
+    int unit = 0;
+    while (left / UNIT_NANOS[unit] >= 100_000_000) {
+      unit++;
+    }
+    return left / UNIT_NANOS[unit] + UNITS.substring(unit, unit + 1);
   }
 
   static MethodDescriptor<Message, Answer> unary(String method, Places places) {

@@ -5,16 +5,21 @@ import static dev.opserve.FakeServer.SILENT;
 import static dev.opserve.FakeServer.UNAVAILABLE;
 import static dev.opserve.FakeServer.busy;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.opserve.v1.ExecuteResponse;
+import io.grpc.Context;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
@@ -23,6 +28,7 @@ import org.junit.jupiter.api.Timeout;
 /** Retries, deadlines, interrupts, and answers that make no sense: against a server of the test's own. */
 @Timeout(60)
 class RetriesTest {
+  private static final Metadata.Key<String> TIMEOUT = Metadata.Key.of("grpc-timeout", Metadata.ASCII_STRING_MARSHALLER);
   private static final Call RELU = Call.of("Relu").input("self", 1f);
 
   private static Client connect(FakeServer server) {
@@ -82,6 +88,29 @@ class RetriesTest {
     try (FakeServer server = new FakeServer(FINE, SILENT); Client client = connect(server)) {
       Client hurried = client.withTimeout(Duration.ofMillis(200));
       assertThrows(DeadlineExceededException.class, () -> hurried.execute(RELU));
+      assertTrue(server.calls().get(1).get(TIMEOUT).matches("[0-9]{1,8}[num]"));
+    }
+  }
+
+  @Test
+  void aTimeoutEndsACallThatReachesNoServer() throws IOException {
+    try (ServerSocket mute = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      ClientBuilder hurried = Client.builder("localhost:" + mute.getLocalPort()).timeout(Duration.ofMillis(200));
+      assertThrows(DeadlineExceededException.class, hurried::connect);
+    }
+  }
+
+  @Test
+  void theDeadlineOfTheContextHoldsToo() throws Exception {
+    try (FakeServer server = new FakeServer(FINE, SILENT, FINE); Client client = connect(server)) {
+      var timer = Executors.newSingleThreadScheduledExecutor();
+      try (var context = Context.current().withDeadlineAfter(200, TimeUnit.MILLISECONDS, timer)) {
+        assertThrows(DeadlineExceededException.class, () -> context.call(() -> client.execute(RELU)));
+      } finally {
+        timer.shutdownNow();
+      }
+      client.withoutTimeout().info();
+      assertNull(server.calls().get(2).get(TIMEOUT));
     }
   }
 

@@ -46,6 +46,17 @@ class WireTest {
   }
 
   @Test
+  void aTimeoutHasAtMostEightDigits() {
+    assertEquals("1n", Wire.timeout(-5));
+    assertEquals("99999999n", Wire.timeout(99_999_999));
+    assertEquals("100000u", Wire.timeout(100_000_999));
+    assertEquals("5000000u", Wire.timeout(5_000_000_000L));
+    assertEquals("99999999m", Wire.timeout(99_999_999_999_999L));
+    assertEquals("100000S", Wire.timeout(100_000_000_000_000L));
+    assertEquals("2562047H", Wire.timeout(Long.MAX_VALUE));
+  }
+
+  @Test
   void aRequestHasProtobufsBytes() throws IOException {
     Message message = Requests.execute(call()).message();
     byte[] bytes = drained(message);
