@@ -79,12 +79,16 @@ func (m *incoming) tensor(output *pb.Tensor, wanted asked) (Tensor, *Error) {
 			fmt.Sprint(len(wanted.into)/tensor.dtype.Size()))
 	}
 	tensor.spec, tensor.data = false, wanted.into
-	if tensor.data == nil {
-		tensor.data = make([]byte, size)
-	}
 	if has {
 		m.raw[index.RawIndex].taken = true
+	}
+	switch {
+	case has && tensor.data == nil:
+		tensor.data = m.entry(int(index.RawIndex))
+	case has:
 		m.copyEntry(int(index.RawIndex), tensor.data)
+	case tensor.data == nil:
+		tensor.data = []byte{}
 	}
 	fromWire(tensor.data, tensor.dtype)
 	return tensor, nil

@@ -1,6 +1,7 @@
 package opserve
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -136,6 +137,17 @@ func (m *incoming) copyEntry(index int, into []byte) {
 	for len(into) > 0 {
 		into = into[copy(into, at.part(len(into))):]
 	}
+}
+
+// entry is a copy of an entry of raw.
+func (m *incoming) entry(index int) []byte {
+	from := m.raw[index]
+	at := cursor{buffers: m.buffers, buffer: from.buffer, at: from.at, left: from.size}
+	parts := make([][]byte, 0, 4)
+	for at.left > 0 {
+		parts = append(parts, at.part(at.left))
+	}
+	return bytes.Join(parts, nil) // which fills no memory with zeros first, as make does
 }
 
 // free gives the frames back.

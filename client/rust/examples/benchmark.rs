@@ -1,4 +1,4 @@
-//! The crate beside bare tonic, which sends the same bytes to the same server and does not look at what comes back:
+//! The crate beside bare tonic, which sends the same bytes to the same server and takes what comes back as bytes, too:
 //! `cargo run --release --example benchmark -- localhost:8500`. Calls per second of 8 floats with 1 and 16 under way, GB/s of 16 MiB each way.
 
 use std::future::Future;
@@ -76,7 +76,7 @@ fn message(elements: usize) -> Bytes {
 
 async fn by_crate(client: Client, call: Call) {
     let outputs = client.execute(call).await.expect("a call succeeds");
-    assert!(outputs["out"].elements::<f32>().is_ok());
+    assert!(!outputs["out"].bytes().is_empty());
 }
 
 async fn by_tonic(channel: Channel, message: Bytes) {
