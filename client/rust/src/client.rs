@@ -79,7 +79,7 @@ impl Client {
                 answer => return read_execution(answer?),
             }
         }
-        before(deadline, execute_in_pieces(self, call)).await
+        before(deadline, Box::pin(execute_in_pieces(self, call))).await
     }
 
     /// Runs one of the typed [`operators`](crate::operators).

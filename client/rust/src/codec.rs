@@ -1,5 +1,6 @@
 //! Messages ↔ the bytes that gRPC takes, with a bound on what a server's message may take once it is read.
 
+use std::borrow::Borrow;
 use std::marker::PhantomData;
 
 use bytes::Buf;
@@ -13,26 +14,28 @@ const MAX_HEADER_BYTES: usize = 16 << 20;
 const MAX_RAW_ENTRIES: usize = 1 << 16;
 const RAW_FIELD: u64 = 15;
 
-/// Reads and writes messages. The entries of `raw` look into the bytes that came.
-pub(crate) struct MessageCodec<E, D>(PhantomData<(E, D)>);
+/// Writes messages, each an `M` or what shares one, such as an `Arc<M>`, and reads them. The entries of `raw` look into the bytes that
+/// came.
+pub(crate) struct MessageCodec<E, M, D>(PhantomData<(E, M, D)>);
 
-impl<E, D> MessageCodec<E, D> {
+impl<E, M, D> MessageCodec<E, M, D> {
     pub(crate) fn new() -> Self {
         Self(PhantomData)
     }
 }
 
-impl<E, D> Codec for MessageCodec<E, D>
+impl<E, M, D> Codec for MessageCodec<E, M, D>
 where
-    E: Message + 'static,
+    E: Borrow<M> + Send + 'static,
+    M: Message + 'static,
     D: Message + Default + 'static,
 {
     type Encode = E;
     type Decode = D;
-    type Encoder = Writer<E>;
+    type Encoder = Writer<E, M>;
     type Decoder = Reader<D>;
 
-    fn encoder(&mut self) -> Writer<E> {
+    fn encoder(&mut self) -> Writer<E, M> {
         Writer(PhantomData)
     }
 
@@ -41,13 +44,14 @@ where
     }
 }
 
-pub(crate) struct Writer<E>(PhantomData<E>);
+pub(crate) struct Writer<E, M>(PhantomData<(E, M)>);
 
-impl<E: Message> Encoder for Writer<E> {
+impl<E: Borrow<M>, M: Message> Encoder for Writer<E, M> {
     type Item = E;
     type Error = Status;
 
     fn encode(&mut self, message: E, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        let message = message.borrow();
         buffer.reserve(message.encoded_len());
         message.encode(buffer).map_err(|error| Status::internal(error.to_string()))
     }

@@ -3,8 +3,9 @@
 use std::collections::hash_map::RandomState;
 use std::future::Future;
 use std::hash::BuildHasher;
-use std::sync::Mutex;
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use prost::Message;
@@ -72,14 +73,16 @@ impl Transport {
     /// Makes a unary call. All of them may be retried.
     pub(crate) async fn unary<E, D>(&self, path: &'static str, message: E, deadline: Option<Instant>) -> Result<D>
     where
-        E: Message + Clone + 'static,
+        E: Message + 'static,
         D: Message + Default + 'static,
     {
         let tries = TRIES.max(self.targets.len());
+        let message = Arc::new(message);
         let mut backoff = FIRST_WAIT;
         for tried in 1.. {
             let target = self.pick();
-            let error = match before(deadline, self.try_once(target, path, message.clone(), deadline)).await {
+            let attempt = pin!(self.try_once(target, path, message.clone(), deadline));
+            let error = match before(deadline, attempt).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
@@ -106,7 +109,7 @@ impl Transport {
         &self,
         target: &Target,
         path: &'static str,
-        message: E,
+        message: Arc<E>,
         deadline: Option<Instant>,
     ) -> Result<D>
     where
@@ -117,9 +120,9 @@ impl Transport {
         grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
         let mut request = self.authorized(Request::new(message));
         if let Some(deadline) = deadline {
-            request.set_timeout(deadline.saturating_duration_since(Instant::now()));
+            request.set_timeout(whole_millis(deadline.saturating_duration_since(Instant::now())));
         }
-        let answer = grpc.unary(request, PathAndQuery::from_static(path), MessageCodec::new()).await?;
+        let answer = grpc.unary(request, PathAndQuery::from_static(path), MessageCodec::<Arc<E>, E, D>::new()).await?;
         Ok(answer.into_inner())
     }
 
@@ -140,7 +143,9 @@ impl Transport {
             let mut grpc = self.grpc(target);
             let request = self.authorized(Request::new(messages()));
             let opened = match grpc.ready().await {
-                Ok(()) => grpc.streaming(request, PathAndQuery::from_static(path), MessageCodec::new()).await,
+                Ok(()) => {
+                    grpc.streaming(request, PathAndQuery::from_static(path), MessageCodec::<E, E, D>::new()).await
+                }
                 Err(error) => Err(Status::from_error(error.into())),
             };
             let error = match opened {
@@ -172,6 +177,12 @@ impl Transport {
         let in_turn = |step| &self.targets[(first.wrapping_add(step)) % self.targets.len()];
         (0..self.targets.len()).map(in_turn).find(|target| !target.is_avoided()).unwrap_or_else(|| in_turn(0))
     }
+}
+
+/// A timeout for the server, which rounding makes the same from call to call: HTTP/2 sends a header that it knows in one byte. Here
+/// the exact deadline ends the call.
+fn whole_millis(timeout: Duration) -> Duration {
+    Duration::from_millis(timeout.as_micros().div_ceil(1000).try_into().unwrap_or(u64::MAX))
 }
 
 /// What a future gives, or an error where the deadline passes first.
