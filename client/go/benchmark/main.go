@@ -3,8 +3,8 @@
 //
 // Usage: benchmark [TARGET]     (default $OPSERVE_TARGET, or else localhost:8500)
 //
-// Run it on an idle machine, against a release build. Bare grpc-go sends the same message, made once, to the same server, and
-// has the answer's bytes in one slice, of which it reads nothing. The two take turns; the medians are printed.
+// Run it on an idle machine, against a release build. Bare grpc-go sends the same message, made once, to the same server with the
+// same timeout, and has the answer's bytes in one slice, of which it reads nothing. The two take turns; the medians are printed.
 package main
 
 import (
@@ -31,6 +31,7 @@ import (
 const (
 	roundTime = time.Second
 	rounds    = 5
+	timeout   = time.Minute
 	inFlight  = 16
 	small     = 8
 	large     = 4 << 20
@@ -65,7 +66,7 @@ func main() {
 }
 
 func run(ctx context.Context, target string) error {
-	client, err := opserve.Connect(ctx, target)
+	client, err := opserve.Connect(ctx, target, opserve.WithTimeout(timeout))
 	if err != nil {
 		return err
 	}
@@ -109,6 +110,8 @@ func rates(ctx context.Context, client *opserve.Client, connection *grpc.ClientC
 	}
 	byGrpc := func() error {
 		var answer []byte
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
 		return connection.Invoke(ctx, method, message, &answer)
 	}
 	var found [2][]float64

@@ -1,4 +1,5 @@
-//! The crate beside bare tonic, which sends the same bytes to the same server and takes what comes back as bytes, too:
+//! The crate beside bare tonic, which sends the same bytes to the same server with the same timeout and takes what comes back as
+//! bytes, too:
 //! `cargo run --release --example benchmark -- localhost:8500`. Calls per second of 8 floats with 1 and 16 under way, GB/s of 16 MiB each way.
 
 use std::future::Future;
@@ -15,6 +16,7 @@ use tonic::{Request, Status};
 /// The two take turns, so that what else the machine does meets both; the medians are printed.
 const ROUNDS: usize = 7;
 const DURATION: Duration = Duration::from_millis(400);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const LARGE: usize = 4 << 20;
 const MESSAGE_BYTES: usize = 1 << 30;
 
@@ -83,7 +85,9 @@ async fn by_tonic(channel: Channel, message: Bytes) {
     let mut grpc = tonic::client::Grpc::new(channel).max_decoding_message_size(MESSAGE_BYTES);
     grpc.ready().await.expect("a connection");
     let path = PathAndQuery::from_static("/opserve.v1.OperatorService/Execute");
-    grpc.unary(Request::new(message), path, BytesCodec).await.expect("a call succeeds");
+    let mut request = Request::new(message);
+    request.set_timeout(TIMEOUT);
+    grpc.unary(request, path, BytesCodec).await.expect("a call succeeds");
 }
 
 /// Calls per second with so many under way.
@@ -121,7 +125,7 @@ fn median(mut rates: Vec<f64>) -> f64 {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let target = std::env::args().nth(1).unwrap_or_else(|| "localhost:8500".to_owned());
-    let client = Client::connect(target.as_str()).await?;
+    let client = Client::builder().target(target.as_str()).timeout(TIMEOUT).connect().await?;
     let channel = Channel::from_shared(format!("http://{target}"))?
         .initial_stream_window_size(8 << 20)
         .initial_connection_window_size(16 << 20)
