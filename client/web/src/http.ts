@@ -113,15 +113,21 @@ export class Http {
       signal,
       cache: 'no-store',
       credentials: 'omit',
-      redirect: 'error', // a token is for one server
+      redirect: 'manual', // a token is for one server; with 'error', Node forgets the signal (nodejs/undici#4627)
       referrerPolicy: 'no-referrer',
       ...(body === undefined ? {} : { body }),
     };
+    let response: Response;
     try {
-      return await this.#fetch(`${this.#base.href.replace(/\/$/, '')}${path}`, init);
+      response = await this.#fetch(`${this.#base.href.replace(/\/$/, '')}${path}`, init);
     } catch (error) {
       throw errorOf(`no answer from ${this.#base.href}${this.#originHint()}`, 'UNAVAILABLE', { cause: error });
     }
+    const { type, status } = response;
+    if (type === 'opaqueredirect' || (status >= 300 && status < 400)) {
+      throw errorOf(`${this.#base.href} sends calls to another URL: connect to that one`, 'UNAVAILABLE');
+    }
+    return response;
   }
 
   async #receive(response: Response, maxBytes: number, position = 0): Promise<Uint8Array> {

@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 
 import { connect, InternalError, OpserveError } from '@opserve/web';
 
@@ -158,6 +160,21 @@ test('a body that does not come ends with the deadline', async () => {
   assert.deepEqual([error.code, error.message], ['DEADLINE_EXCEEDED', 'DEADLINE_EXCEEDED: the deadline passed']);
   const silent = await errorOf(() => undefined, { timeoutMs: 300 });
   assert.equal(silent.code, 'DEADLINE_EXCEEDED');
+});
+
+// Node's fetch has lost a signal where its own objects were collected (nodejs/undici#4627).
+test('the deadline survives a garbage collection', { timeout: 60_000 }, async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc');
+  const collecting = setInterval(collect, 50);
+  try {
+    const slow = (_, socket) =>
+      void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\nInference-Header-Content-Length: 2\r\n\r\n{');
+    const error = await errorOf(slow, { timeoutMs: 1000 });
+    assert.equal(error.code, 'DEADLINE_EXCEEDED');
+  } finally {
+    clearInterval(collecting);
+  }
 });
 
 test('what is no HTTP, headers beyond all bounds, and redirects', async () => {
