@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "absl/algorithm/container.h"
 #include "core/engine/run/piecewise.h"
 #include "core/op/op_table.h"
 #include "tests/server/session/session_harness.h"
@@ -32,7 +34,21 @@ v1::Attribute ToAttribute(std::string_view name, const AttributeValue& value) {
   return attribute;
 }
 
-// A case as a command: inputs of the output's shape come in chunks, but for those that `rng` keeps.
+// Which inputs come in chunks: of those with the output's shape some, at random, and at least one.
+std::vector<size_t> ChunkedInputs(const OpCase& op_case, const Plan& plan, Rng& rng) {
+  std::vector<size_t> fitting;
+  for (size_t i = 0; i < op_case.inputs.size(); ++i) {
+    const std::optional<TestTensor>& input = op_case.inputs[i];
+    if (input.has_value() && SameShape(input->desc().shape, plan.call.outputs[0].desc.shape))
+      fitting.push_back(i);
+  }
+  if (fitting.empty()) return {};
+  const size_t never_kept = fitting[rng() % fitting.size()];
+  std::erase_if(fitting, [&](size_t i) { return i != never_kept && rng() % 4 == 0; });
+  return fitting;
+}
+
+// A case as a command.
 struct ChunkedCase {
   v1::Command command;
   std::vector<std::string> raw;
@@ -41,6 +57,7 @@ struct ChunkedCase {
 
 ChunkedCase ToChunked(const OpCase& op_case, const Plan& plan, Rng& rng) {
   ChunkedCase made;
+  made.chunked = ChunkedInputs(op_case, plan, rng);
   v1::Call& call = *made.command.mutable_execute_chunked()->mutable_call();
   call.set_op(std::string(op_case.op->name));
   for (size_t i = 0; i < op_case.inputs.size(); ++i) {
@@ -50,10 +67,8 @@ ChunkedCase ToChunked(const OpCase& op_case, const Plan& plan, Rng& rng) {
     tensor.set_name(std::string(op_case.op->inputs[i].name));
     tensor.set_dtype(static_cast<v1::DataType>(input.desc().dtype));
     tensor.mutable_shape()->Add(input.desc().shape.begin(), input.desc().shape.end());
-    const bool fits = SameShape(input.desc().shape, plan.call.outputs[0].desc.shape);
-    if (fits && rng() % 4 != 0) {
+    if (absl::c_linear_search(made.chunked, i)) {
       tensor.mutable_chunked();
-      made.chunked.push_back(i);
       continue;
     }
     tensor.set_raw_index(static_cast<uint32_t>(made.raw.size()));
