@@ -14,6 +14,9 @@ namespace {
 
 template <typename Param>
 absl::Status Unknown(std::span<const Param> params, std::string_view kind, std::string_view name) {
+  if (params.empty())
+    return UnknownParameter(name.empty() ? kind : name, absl::StrCat("no ", std::string(kind)),
+                            absl::StrCat("an ", std::string(kind), " of this name"));
   std::vector<std::string_view> names;
   std::string want = absl::StrCat("an ", std::string(kind), " of the operator (");
   // A program may have hundreds.

@@ -49,6 +49,15 @@ TEST(NamedCallTest, AMisspeltNameGetsTheNearest) {
   EXPECT_THAT(std::string(unknown.message()), HasSubstr("did you mean \"SmoothL1LossBackward\"?"));
 }
 
+TEST(NamedCallTest, AnOperatorWithoutAttributesSaysSo) {
+  NamedCall call;
+  call.op = *FindOperator("Relu");
+  call.inputs.push_back({"self", TensorDesc::Dense(DType::kFloat32, Dims{4}), 0});
+  call.attributes.push_back({"beta", 1.0});
+  ExpectError(Bind(call), kParamInvalid, "beta");
+  EXPECT_THAT(std::string(Bind(call).message()), HasSubstr("want no attribute, got an attribute"));
+}
+
 TEST(NamedCallTest, NothingMayComeTwice) {
   NamedCall call = Sample();
   call.inputs.push_back(call.inputs[1]);
