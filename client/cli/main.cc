@@ -46,6 +46,10 @@ int main(int argc, char** argv) {
   // The logs of gRPC and protobuf would repeat what a server did, beside the one line that tells
   // of it.
   setenv("GRPC_VERBOSITY", "NONE", 0);
+  // As long as a server sends more than gRPC 1.51 read of it, gRPC reads twice as much the next
+  // time, and works all of it off in one go: hundreds of megabytes, and deaf to time-outs. Not so
+  // without this experiment, which later versions do not have.
+  setenv("GRPC_EXPERIMENTS", "-tcp_read_chunks", 0);
   google::protobuf::SetLogHandler(nullptr);
   return opserve::cli::Main(argc, argv);
 }
