@@ -3,9 +3,11 @@
 #include <array>
 #include <cmath>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/substitute.h"
 #include "core/base/strings.h"
 
 namespace opserve::server {
@@ -23,7 +25,40 @@ struct Words {
 };
 constexpr Words kPython = {"np.inf", "np.nan", "False", "True", "\""};
 constexpr Words kCommand = {"inf", "nan", "false", "true", ""};
+constexpr Words kGo = {"math.Inf(1)", "math.NaN()", "false", "true", "\""};
+constexpr Words kGoFloat32 = {"float32(math.Inf(1))", "float32(math.NaN())", "false", "true", "\""};
 constexpr Words kJson = {"\"Infinity\"", "\"NaN\"", "false", "true", "\""};
+
+// $0: a further import, $1: the address, $2: the operator, $3: inputs, $4: attributes.
+constexpr char kGoProgram[] = R"(package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+$0
+	"opserve.dev/go/opserve"
+)
+
+func main() {
+	ctx := context.Background()
+	c, err := opserve.Connect(ctx, "$1")
+	if err != nil {
+		log.Fatal(err)
+	}
+	r, err := c.Execute(ctx, "$2",
+		opserve.Inputs{
+$3		}, opserve.Attrs{
+$4		})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, name := range r.Names {
+		values, _ := opserve.Values[float32](r.Outputs[name])
+		fmt.Println(name, values)
+	}
+}
+)";
 
 std::string NumberText(double number, const Words& words) {
   if (std::isnan(number)) return std::string(words.nan);
@@ -94,6 +129,22 @@ std::string PythonText(const PlayedCall& call, std::string_view address) {
   return absl::StrCat("import numpy as np, opserve\n\nc = opserve.connect(\"", ToAbsl(address),
                       "\")\nr = c.execute(\"", ToAbsl(call.op->name), "\", {\n",
                       absl::StrJoin(inputs, ""), "}", attributes, ")\nprint(r)\n");
+}
+
+std::string GoText(const PlayedCall& call, std::string_view address) {
+  std::string inputs;
+  for (const PlayedCall::Input& input : call.inputs) {
+    absl::StrAppend(&inputs, "\t\t\t\"", ToAbsl(input.name), "\": opserve.TensorOf([]float32{",
+                    ValuesText(input.values, kGoFloat32), "}),\n");
+  }
+  std::string attributes;
+  for (const NamedAttribute& attribute : ShownAttributes(call)) {
+    absl::StrAppend(&attributes, "\t\t\t\"", ToAbsl(attribute.name),
+                    "\": ", AttributeText(attribute.value, kGo), ",\n");
+  }
+  const bool has_math = absl::StrContains(absl::StrCat(inputs, attributes), "math.");
+  return absl::Substitute(kGoProgram, has_math ? "\t\"math\"\n" : "", ToAbsl(address),
+                          ToAbsl(call.op->name), inputs, attributes);
 }
 
 std::string CommandText(const PlayedCall& call, std::string_view address) {

@@ -134,6 +134,7 @@ std::string CallsHtml(const PlayedCall& call, std::string_view address) {
       "<section class=\"calls\"><div class=\"head\"><h2>", HtmlText(call.op->name),
       "</h2><span class=\"note\">the same call, at three of its points</span></div>",
       CodeHtml("Python", PythonText(call, address), true),
+      CodeHtml("Go", GoText(call, address), false),
       CodeHtml("Command line", CommandText(call, address), false),
       CodeHtml("grpcurl", GrpcurlText(call, address), false), "</section>\n");
 }

@@ -148,6 +148,10 @@ TEST_F(PlaygroundTest, CallsAreWrittenAsTheyAreMade) {
   EXPECT_THAT(PythonText(curves.backward, "h:1"),
               HasSubstr("\"self\": np.float32([-4, 0, 4]),\n    \"target\": np.float32([0, 0, 0]),"
                         "\n}, reduction=\"none\", beta=np.inf)"));
+  const std::string go = GoText(curves.backward, "h:1");
+  EXPECT_THAT(go, HasSubstr("\t\t\t\"self\": opserve.TensorOf([]float32{-4, 0, 4}),\n"));
+  EXPECT_THAT(go, HasSubstr("\t\t\t\"beta\": math.Inf(1),\n\t\t})"));
+  EXPECT_THAT(go, HasSubstr("\t\"math\"\n"));
   EXPECT_THAT(CommandText(curves.backward, "h:1"),
               HasSubstr("opserve --target h:1 run SmoothL1LossBackward \\\n    -i "
                         "'grad_out=f32[3]{1, 1, 1}'"));
