@@ -92,7 +92,7 @@ export class Channel {
   ): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       let answer: Buffer | undefined;
-      // The channel's own call: makeUnaryRequest's costs as much again, for interceptors that there are none of.
+      // The channel's own call: makeUnaryRequest's costs a tenth of a small call more, for interceptors that nobody has.
       const call = connection.getChannel().createCall(SERVICE + method, deadline, undefined, null, undefined);
       const cancel = () => call.cancelWithStatus(status.CANCELLED, 'the call was aborted');
       call.start(this.#metadata, {

@@ -30,7 +30,7 @@ final class Waiting implements Executor {
     tasks.add(task);
   }
 
-  /** Runs the call's tasks until the future is complete, which completes it with DEADLINE_EXCEEDED once the deadline is over. */
+  /** Runs the call's tasks until the future is complete; completes it with DEADLINE_EXCEEDED once the deadline is over. */
   <T> T await(CompletableFuture<T> future) {
     future.whenComplete((value, error) -> tasks.add(() -> {}));
     try {
