@@ -1,5 +1,6 @@
 """deploy/container/build says what is wrong before it builds anything."""
 
+import os
 import pathlib
 import re
 import shutil
@@ -57,6 +58,14 @@ def context_problems():
     for name in let_in:
         if not (ROOT / name).exists():
             yield f"Dockerfile.dockerignore: no such file: {name}"
+    script = (pathlib.Path(os.environ["OPSERVE_BIN_DIR"]).parent / "cmake_install.cmake").read_text(encoding="utf-8")
+    parts = re.findall(r'^if\(CMAKE_INSTALL_COMPONENT STREQUAL "runtime".*?^endif\(\)', script, re.MULTILINE | re.DOTALL)
+    installed = {name for part in parts for name in re.findall(rf'"{re.escape(str(ROOT))}/([^"]+)"', part) if not name.startswith("build/")}
+    if not installed:
+        yield "cmake_install.cmake: want files of the tree that the component `runtime` installs"
+    for name in installed:
+        if not any(name == each or name.startswith(f"{each}/") for each in let_in):
+            yield f"Dockerfile.dockerignore: {name}, which is installed, is not let in"
 
 
 def main():
