@@ -1,5 +1,6 @@
 """Tools of other languages, and how a test that lacks one ends."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -27,12 +28,17 @@ def lacking(what):
 
 def go_program(name, package, folder):
     """The path of a program that Debian has no package of, or None: installed, or, where all tools are required and there is a
-    Go, built into `folder`."""
-    installed = shutil.which(name) or shutil.which(name, path=folder)
-    if not installed and all_required() and shutil.which("go"):
+    Go, built into `folder`, by one test for all that run at the same time."""
+    if installed := shutil.which(name):
+        return installed
+    if all_required() and shutil.which("go"):
         folder.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["go", "install", package], env={**os.environ, "GOBIN": str(folder)}, timeout=1200, check=False)
-    return installed or shutil.which(name, path=folder)
+        with open(folder / f"{name}.lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not shutil.which(name, path=folder):
+                environment = {**os.environ, "GOBIN": str(folder)}
+                subprocess.run(["go", "install", package], env=environment, timeout=1200, check=False)
+    return shutil.which(name, path=folder)
 
 
 def grpcurl(folder):
