@@ -50,7 +50,8 @@ absl::StatusOr<std::vector<InferRegions::Place>> InferRegions::FindAll(
                         .got = Quoted(tensor.region)});
     }
     OPSERVE_RETURN_IF_ERROR(region->CheckInside(tensor.offset, tensor.byte_size, tensor.name));
-    places.push_back({.tensor = std::move(tensor), .region = std::move(region)});
+    places.push_back(
+        {.tensor = std::move(tensor), .region = std::move(region), .mapping = nullptr});
   }
   return places;
 }
@@ -78,6 +79,18 @@ absl::Status InferRegions::Find(const NamedRegionTable* table, AskLocalUser ask,
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::span<const std::byte>> InferRegions::ReadInput(MemoryPool& pool, Place& place) {
+  const SharedTensor& tensor = place.tensor;
+  const auto size = static_cast<size_t>(tensor.byte_size);
+  if (size > kReadHereRegionBytes) place.mapping = place.region->Map(tensor.offset, size);
+  if (place.mapping != nullptr) return place.mapping->bytes();
+  OPSERVE_ASSIGN_OR_RETURN(PooledBuffer buffer, pool.Acquire(size));
+  const std::span<std::byte> bytes(buffer.data(), buffer.size());
+  OPSERVE_RETURN_IF_ERROR(place.region->Read(tensor.offset, bytes, tensor.name));
+  inputs_.push_back(std::move(buffer));
+  return bytes;
+}
+
 absl::Status InferRegions::ReadInputs(MemoryPool& pool, std::vector<Fragments>& raw) {
   if (from_.empty()) return absl::OkStatus();
   if (raw.size() + from_.size() != request_inputs_) {
@@ -90,14 +103,10 @@ absl::Status InferRegions::ReadInputs(MemoryPool& pool, std::vector<Fragments>& 
   std::vector<Fragments> all;
   all.reserve(request_inputs_);
   auto next = raw.begin();
-  for (const Place& place : from_) {
+  for (Place& place : from_) {
     while (all.size() < place.tensor.index) all.push_back(std::move(*next++));
-    OPSERVE_ASSIGN_OR_RETURN(PooledBuffer buffer,
-                             pool.Acquire(static_cast<size_t>(place.tensor.byte_size)));
-    const std::span<std::byte> bytes(buffer.data(), buffer.size());
-    OPSERVE_RETURN_IF_ERROR(place.region->Read(place.tensor.offset, bytes, place.tensor.name));
-    all.emplace_back(std::span<const std::byte>(bytes));
-    inputs_.push_back(std::move(buffer));
+    OPSERVE_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, ReadInput(pool, place));
+    all.emplace_back(bytes);
   }
   std::move(next, raw.end(), std::back_inserter(all));
   raw = std::move(all);
@@ -131,7 +140,18 @@ absl::Duration InferRegions::WriteTime(const PlannedCall& planned) const {
   return absl::Nanoseconds(static_cast<int64_t>(OutputBytes(planned)) / kBytesPerNanosecond);
 }
 
-absl::Status InferRegions::WriteOutputs(const PlannedCall& planned, Outputs& outputs) const {
+void InferRegions::Clear() {
+  for (Place& place : from_) {
+    if (place.mapping == nullptr) continue;
+    cut_.Update(place.region->CheckUncut(*place.mapping, place.tensor.name));
+    place.mapping = nullptr;
+  }
+  inputs_.clear();
+}
+
+absl::Status InferRegions::WriteOutputs(const PlannedCall& planned, Outputs& outputs) {
+  Clear();
+  if (!cut_.ok()) return WithOperator(cut_, planned.plan()->call.op->name);
   for (const Place& place : to_) {
     PooledBuffer& bytes = outputs[planned.infer_form().entries()[place.tensor.index]].bytes;
     absl::Status status =

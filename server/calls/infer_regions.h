@@ -1,11 +1,13 @@
-// The tensors of one infer request that are in regions which its client registered: copied in
-// before it runs, and out before it is answered.
+// The tensors of one infer request that are in regions which its client registered. Large inputs
+// are read where they are, small ones and those of sparse objects copied before the call runs.
+// Outputs are copied before it is answered.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,7 +24,8 @@
 
 namespace opserve::server {
 
-// More bytes of regions than this are read on a worker: they take tens of microseconds.
+// More bytes of regions than this are found on a worker: they take tens of microseconds. An input
+// of more is read where it is.
 inline constexpr size_t kReadHereRegionBytes = size_t{64} << 10;
 
 // Who asks, where this machine can tell.
@@ -40,9 +43,10 @@ class InferRegions {
   // not or that is too short, and for more bytes of inputs than any machine has.
   absl::Status Find(const NamedRegionTable* table, AskLocalUser ask, std::string& call);
 
-  // The bytes that ReadInputs will copy.
+  // Those that ReadInputs will copy, or look up.
   size_t input_bytes() const { return input_bytes_; }
-  // Puts the inputs among the raw entries of those that came in the message. They stay until Clear.
+  // Puts the inputs among the raw entries of those that came in the message. They stay until Clear;
+  // what is read where it is may change until then.
   // Errors: 161002 naming raw_input_contents for more or fewer of those, or the tensor; the pool's.
   absl::Status ReadInputs(MemoryPool& pool, std::vector<Fragments>& raw);
 
@@ -53,18 +57,22 @@ class InferRegions {
   size_t OutputBytes(const PlannedCall& planned) const;
   // About how long WriteOutputs takes.
   absl::Duration WriteTime(const PlannedCall& planned) const;
-  // Leaves them empty. 161002 naming the output.
-  absl::Status WriteOutputs(const PlannedCall& planned, Outputs& outputs) const;
+  // Clears the inputs and leaves the outputs empty. 161002 naming the output, or an input whose
+  // object became shorter before the inputs were cleared.
+  absl::Status WriteOutputs(const PlannedCall& planned, Outputs& outputs);
 
   // Frees the inputs.
-  void Clear() { inputs_.clear(); }
+  void Clear();
 
  private:
   struct Place {
     SharedTensor tensor;
     std::shared_ptr<const NamedRegion> region;
+    std::unique_ptr<const GuardedMapping> mapping;  // of an input that is read where it is
   };
 
+  // The bytes of an input.
+  absl::StatusOr<std::span<const std::byte>> ReadInput(MemoryPool& pool, Place& place);
   static absl::StatusOr<std::vector<Place>> FindAll(const NamedRegionTable& table,
                                                     const LocalUser& who,
                                                     std::vector<SharedTensor> tensors);
@@ -74,6 +82,7 @@ class InferRegions {
   std::vector<Place> from_;
   std::vector<Place> to_;
   std::vector<PooledBuffer> inputs_;
+  absl::Status cut_;  // of an input, once it is cleared
 };
 
 }  // namespace opserve::server

@@ -129,6 +129,21 @@ absl::Status NamedRegion::CheckInside(uint64_t offset, uint64_t bytes,
       absl::StrCat(bytes));
 }
 
+std::unique_ptr<const GuardedMapping> NamedRegion::Map(uint64_t offset, uint64_t bytes) const {
+  constexpr uint64_t kBlockBytes = 512;  // stat's unit
+  struct stat about = {};
+  if (bytes == 0 || ::fstat(object_.get(), &about) != 0) return nullptr;
+  const auto size = static_cast<uint64_t>(about.st_size);
+  const bool is_whole = static_cast<uint64_t>(about.st_blocks) >= size / kBlockBytes;
+  if (!is_whole || size < spec_.offset + spec_.byte_size) return nullptr;
+  return GuardedMapping::Map(object_.get(), static_cast<off_t>(spec_.offset + offset),
+                             static_cast<size_t>(bytes));
+}
+
+absl::Status NamedRegion::CheckUncut(const GuardedMapping& mapping, std::string_view tensor) const {
+  return mapping.was_cut() ? TooShort(tensor, spec_) : absl::OkStatus();
+}
+
 absl::Status NamedRegion::Read(uint64_t offset, std::span<std::byte> out,
                                std::string_view tensor) const {
   auto at = static_cast<off_t>(spec_.offset + offset);

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/unique_fd.h"
+#include "server/shared_memory/guarded_mapping.h"
 
 namespace opserve::server {
 
@@ -27,8 +28,8 @@ struct NamedRegionSpec {
   uint64_t byte_size = 0;
 };
 
-// A region of an object that is open here. It is never mapped, as its client may make the object
-// shorter at any time: bytes are copied, and what is not there is an error. Thread-safe.
+// A region of an object that is open here. Its client may write the object, make it shorter and
+// longer at any time. Thread-safe.
 class NamedRegion {
  public:
   // Opens the object, which must be the user's own and have the bytes now. Errors: 161002 naming
@@ -42,6 +43,13 @@ class NamedRegion {
 
   // Whether it has `bytes` from `offset` on. 161002 naming `tensor`.
   absl::Status CheckInside(uint64_t offset, uint64_t bytes, std::string_view tensor) const;
+
+  // Of what CheckInside allows, to be read where they are. nullptr where they must be copied: the
+  // object has pages that nobody wrote (reading would make them, at this process' cost), or is
+  // shorter now.
+  std::unique_ptr<const GuardedMapping> Map(uint64_t offset, uint64_t bytes) const;
+  // 161002 naming `tensor` when the object became shorter while they were read.
+  absl::Status CheckUncut(const GuardedMapping& mapping, std::string_view tensor) const;
 
   // Of what CheckInside allows; 161002 naming `tensor` where the object has become shorter.
   absl::Status Read(uint64_t offset, std::span<std::byte> out, std::string_view tensor) const;

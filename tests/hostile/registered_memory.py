@@ -11,6 +11,7 @@ import glob
 import itertools
 import os
 import threading
+import time
 
 import http2
 import wire
@@ -70,15 +71,19 @@ def expect(target: Target, connection: http2.Connection, calls: list, allowed: s
 
 
 def resize_again_and_again(target: Target) -> None:
-    """While four calls at a time read it and four write it."""
+    """While four calls at a time read it and four write it: copied while it is sparse, read where it is while it is whole."""
     connection, size = target.connect(), 4 * LARGE
     key, descriptor = make_object(size)
     name = f"resized{target.index}"
 
     def resize() -> None:
-        while True:
+        for i in itertools.count():
             os.truncate(descriptor, 0)
-            os.truncate(descriptor, size)
+            if i % 2:
+                os.truncate(descriptor, size)
+            else:
+                os.posix_fallocate(descriptor, 0, size)
+                time.sleep(0.01)  # for a call to begin
 
     threading.Thread(target=resize, daemon=True).start()
     while True:

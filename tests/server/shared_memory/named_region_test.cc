@@ -40,6 +40,10 @@ class Object {
   void Resize(size_t bytes) const {
     EXPECT_EQ(::ftruncate(fd_.get(), static_cast<off_t>(bytes)), 0);
   }
+  void Fill(size_t bytes) const {
+    const std::string contents(bytes, 'x');
+    EXPECT_EQ(::pwrite(fd_.get(), contents.data(), bytes, 0), static_cast<ssize_t>(bytes));
+  }
   off_t size() const { return ::lseek(fd_.get(), 0, SEEK_END); }
   char At(off_t place) const {
     char byte = 0;
@@ -129,6 +133,23 @@ TEST(NamedRegionTest, AnObjectThatBecomesShorterIsAnError) {
   ExpectRefused((*region)->Write(8190, bytes, "t"), ErrorReason::kOutOfRange, "t");
   EXPECT_EQ(object.size(), 8192);  // writing does not make it longer
   EXPECT_THAT((*region)->Write(8184, bytes, "t"), IsOk());
+}
+
+TEST(NamedRegionTest, WholeObjectsAreReadWhereTheyAre) {
+  const Object object(16384);
+  const auto region = NamedRegion::Open({"r", object.key(), 4096, 8192}, kSelf.user);
+  ASSERT_THAT(region, IsOk());
+  EXPECT_EQ((*region)->Map(0, 8192), nullptr);  // sparse: reading would fill it
+  object.Fill(16384);
+  const auto mapping = (*region)->Map(1, 8191);
+  ASSERT_NE(mapping, nullptr);
+  EXPECT_EQ(mapping->bytes().size(), 8191u);
+  EXPECT_EQ(mapping->bytes()[8190], std::byte{'x'});
+  EXPECT_THAT((*region)->CheckUncut(*mapping, "t"), IsOk());
+  object.Resize(8192);
+  EXPECT_EQ((*region)->Map(0, 8192), nullptr);
+  EXPECT_EQ(mapping->bytes()[8190], std::byte{0});
+  ExpectRefused((*region)->CheckUncut(*mapping, "t"), ErrorReason::kOutOfRange, "t");
 }
 
 TEST(NamedRegionTableTest, RegionsAreTheirClients) {
