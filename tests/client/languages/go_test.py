@@ -99,6 +99,8 @@ def check_examples(folder):
             if told != wanted:
                 sys.exit(f"client/go/examples/{name} prints\n{told}and not\n{wanted}")
         training_losses.check("client/go/examples/training", go("run", "./examples/training", address))
+        recogniser = go("run", "./examples/recogniser", address)
+        training_losses.check("client/go/examples/recogniser", recogniser, training_losses.RECOGNISER)
         check_guide(go("run", "./examples/guide", address))
 
 

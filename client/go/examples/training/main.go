@@ -12,6 +12,7 @@ import (
 	"os"
 	"time"
 
+	"opserve.dev/go/examples/internal/random"
 	"opserve.dev/go/opserve"
 )
 
@@ -61,10 +62,10 @@ func run(target string) error {
 		return err
 	}
 	defer client.Close()
-	random := xorshift(1)
-	learned, program := weights(&random), opserve.WithProgram(model())
+	numbers := random.XorShift(1)
+	learned, program := weights(&numbers), opserve.WithProgram(model())
 	for step := range steps {
-		x, labels := samples(&random)
+		x, labels := samples(&numbers)
 		inputs := opserve.Inputs{"x": opserve.TensorOf(x, batch, 1, size, size), "classes": opserve.TensorOf(labels)}
 		for name, values := range learned {
 			inputs[name] = opserve.TensorOf(values, shapes[name]...)
@@ -91,28 +92,8 @@ func run(target string) error {
 	return nil
 }
 
-// xorshift is Marsaglia's generator of 32 bits, whose numbers the examples of all languages draw.
-type xorshift uint32
-
-// uniform is from 0 to 1.
-func (x *xorshift) uniform() float64 {
-	*x ^= *x << 13
-	*x ^= *x >> 17
-	*x ^= *x << 5
-	return float64(*x) / (1 << 32)
-}
-
-// normal nearly is: the sum of twelve numbers whose variances are a twelfth.
-func (x *xorshift) normal() float64 {
-	sum := -6.0
-	for range 12 {
-		sum += x.uniform()
-	}
-	return sum
-}
-
 // weights are what learning begins with.
-func weights(random *xorshift) map[string][]float32 {
+func weights(numbers *random.XorShift) map[string][]float32 {
 	learned := map[string][]float32{}
 	for name, shape := range shapes {
 		count := 1
@@ -122,10 +103,10 @@ func weights(random *xorshift) map[string][]float32 {
 		learned[name] = make([]float32, count)
 	}
 	for i := range learned["kernel"] {
-		learned["kernel"][i] = float32(random.normal() / 3)
+		learned["kernel"][i] = float32(numbers.Normal() / 3)
 	}
 	for i := range learned["w"] {
-		learned["w"][i] = float32(random.normal() / math.Sqrt(features))
+		learned["w"][i] = float32(numbers.Normal() / math.Sqrt(features))
 	}
 	for i := range learned["gamma"] {
 		learned["gamma"][i] = 1
@@ -134,14 +115,14 @@ func weights(random *xorshift) map[string][]float32 {
 }
 
 // samples are noisy pictures with stripes: across, down, and along either diagonal.
-func samples(random *xorshift) (x []float32, labels []int64) {
+func samples(numbers *random.XorShift) (x []float32, labels []int64) {
 	directions := [classes][2]int{{0, 1}, {1, 0}, {1, 1}, {1, size - 1}}
 	for range batch {
-		class, phase := int(random.uniform()*classes), random.uniform()*2*math.Pi
+		class, phase := int(numbers.Uniform()*classes), numbers.Uniform()*2*math.Pi
 		labels = append(labels, int64(class))
 		for i := range size * size {
 			along := directions[class][0]*(i/size) + directions[class][1]*(i%size)
-			x = append(x, float32(math.Sin(float64(along)*math.Pi/2+phase)+0.3*random.normal()))
+			x = append(x, float32(math.Sin(float64(along)*math.Pi/2+phase)+0.3*numbers.Normal()))
 		}
 	}
 	return x, labels
