@@ -103,6 +103,8 @@ def gradients(function, inputs, differentiable, options):
 
 @pytest.mark.parametrize("name, inputs, differentiable, options", ALL)
 def test_results_and_gradients_are_pytorchs(name, inputs, differentiable, options):
+    if not hasattr(local, name):
+        pytest.skip(f"this PyTorch has no {name}")
     out, of_inputs = gradients(getattr(remote, name), inputs, differentiable, options)
     want, wanted = gradients(getattr(local, name), inputs, differentiable, options)
     torch.testing.assert_close(out, want, rtol=2e-5, atol=2e-6)
