@@ -170,10 +170,23 @@ int64_t PlaneAxis::SingleInput(int64_t output) const {
 
 AxisSpans PlaneAxis::OutputsOf(int64_t begin, int64_t end, const AxisSpans& near) const {
   if (kind_ == Kind::kReflect) return Mirrored(begin, end);
+  if (kind_ == Kind::kMean || kind_ == Kind::kSum) return Windows(begin, end);
   const AxisSpan close = near.spans[0];
   AxisSpans spans;
   spans.Add(FirstOf(out_, close.begin, [&](int64_t output) { return At(output).end > begin; }),
             FirstOf(out_, close.end, [&](int64_t output) { return At(output).begin >= end; }));
+  return spans;
+}
+
+AxisSpans PlaneAxis::Windows(int64_t begin, int64_t end) const {
+  // Of the windows that begin in order, `stride` apart: those that end behind the first input, and
+  // those that begin before the last one's end.
+  const auto windows = [&](int64_t reach) {
+    return std::clamp<int64_t>((reach + window_.stride - 1) / window_.stride, 0, out_);
+  };
+  AxisSpans spans;
+  spans.Add(windows(std::max<int64_t>(begin + 1 + window_.padding - window_.kernel, 0)),
+            windows(end + window_.padding));
   return spans;
 }
 

@@ -86,6 +86,7 @@ class PlaneAxis {
   AxisTaps Share(int64_t output) const;
   AxisTaps Interpolation(int64_t output) const;
   int64_t SingleInput(int64_t output) const;
+  AxisSpans Windows(int64_t begin, int64_t end) const;
   AxisSpans Mirrored(int64_t begin, int64_t end) const;
 
   Kind kind_;

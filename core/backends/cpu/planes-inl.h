@@ -329,6 +329,8 @@ class PlaneGradients {
     AxisSpans columns;
     int64_t of_table = -1;  // the first of the columns that `table` has
     TapTable table;
+    int64_t output_row = -1;  // the only one that `sums` are of, if it is not negative, and its
+    double weight = 0;        // weight
     alignas(64) double row_sums[kPlanePiece];
     alignas(64) double sums[kPlanePiece];
   };
@@ -352,14 +354,34 @@ class PlaneGradients {
       chunk.begin = begin;
       chunk.columns = columns_.OutputsOf(begin, begin + count, chunk.columns);
       chunk.of_table = -1;
+      chunk.output_row = -1;
     }
-    std::fill_n(chunk.sums, count, 0.0);
     chunk.pace.Goes(count + kPlaneRowCost);
-    const int64_t columns = chunk.columns.total();
-    for (int64_t i = 0; i < columns && !chunk.pace.stopped(); i += kPlanePiece)
-      AddColumns(plane, row, i, std::min(columns, i + kPlanePiece), count, chunk);
+    if (!RepeatsTheRowBefore(plane, row, chunk)) {
+      std::fill_n(chunk.sums, count, 0.0);
+      const int64_t columns = chunk.columns.total();
+      for (int64_t i = 0; i < columns && !chunk.pace.stopped(); i += kPlanePiece)
+        AddColumns(plane, row, i, std::min(columns, i + kPlanePiece), count, chunk);
+    }
     if (!chunk.pace.stopped())
       StoreSums(chunk.sums, count, chunk.writer.Next(static_cast<size_t>(count)));
+  }
+
+  // Whether chunk.sums are the row's already: those of a row that is in the same one window.
+  bool RepeatsTheRowBefore(int64_t plane, int64_t row, Chunk& chunk) const {
+    int64_t output_row = -1;
+    double weight = 0;
+    if (chunk.rows.total() == 1) {
+      const int64_t output = chunk.rows.spans[0].begin;
+      const AxisTaps taps = rows_.At(output);
+      output_row = plane + output;
+      weight = row == taps.begin ? taps.first : taps.rest;
+    }
+    const bool repeats =
+        output_row >= 0 && output_row == chunk.output_row && weight == chunk.weight;
+    chunk.output_row = output_row;
+    chunk.weight = weight;
+    return repeats;
   }
 
   // Of those of chunk.columns the `first` to before the `last`.
