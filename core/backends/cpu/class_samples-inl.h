@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/backends/cpu/class_targets.h"
+#include "core/backends/cpu/indices.h"
 
 #if defined(OPSERVE_CPU_CLASS_SAMPLES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef OPSERVE_CPU_CLASS_SAMPLES_INL_H_
@@ -48,14 +49,18 @@ class ClassSamples {
   // order.
   template <typename Visit>
   void ForEach(const ClassTargets& targets, int64_t first, int64_t last, const Visit& visit) const {
-    int64_t classes[kTile];
+    int64_t classes[kIndexBlock];
     ElementCursor cursor(samples_, first);
-    for (int64_t i = first; i < last; i += kPiece) {
-      const auto count = static_cast<size_t>(std::min(kPiece, last - i));
-      targets.Read(i, std::span(classes).first(count));
-      for (size_t k = 0; k < count; ++k, cursor.Next()) {
-        const int64_t at = classes[k] < 0 ? 0 : cursor.offset() + classes[k] * step_;
-        visit(i + static_cast<int64_t>(k), classes[k], at);
+    const int64_t step = cursor.step();
+    for (int64_t i = first; i < last; i += kIndexBlock) {
+      const int64_t count = std::min(kIndexBlock, last - i);
+      targets.Read(i, std::span(classes).first(static_cast<size_t>(count)));
+      for (int64_t k = 0; k < count;) {
+        const int64_t run = std::min(cursor.left(), count - k);
+        int64_t at = cursor.offset();
+        for (const int64_t end = k + run; k < end; ++k, at += step)
+          visit(i + k, classes[k], classes[k] < 0 ? 0 : at + classes[k] * step_);
+        cursor.Skip(run);
       }
     }
   }

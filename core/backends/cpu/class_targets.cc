@@ -19,22 +19,31 @@ ClassTargets::ClassTargets(const KernelArgs& args, int target, int64_t classes,
 
 int64_t ClassTargets::ClassOf(int64_t target) const {
   if (target == ignore_index_) return kIgnoredClass;
-  return target < 0 || target >= classes_ ? kNoClass : target;
+  // Negative ones are large then.
+  return static_cast<uint64_t>(target) < static_cast<uint64_t>(classes_) ? target : kNoClass;
 }
 
 void ClassTargets::Read(int64_t begin, std::span<int64_t> tile) const {
-  IndexReader reader(tensor_);
-  for (int64_t& of_class : tile) of_class = ClassOf(reader.At(begin++));
+  LoadIndices(tensor_, begin, tile);
+  for (int64_t& of_class : tile) of_class = ClassOf(of_class);
 }
 
 absl::Status ClassTargets::Check() const {
   FirstBadIndex bad;
   args_.workers.ParallelFor((count_ + kChunk - 1) / kChunk, [&](int64_t chunk) {
-    IndexReader reader(tensor_);
+    int64_t block[kIndexBlock];
     const int64_t end = std::min(count_, (chunk + 1) * kChunk);
-    for (int64_t i = chunk * kChunk; i < end; ++i) {
-      const int64_t target = reader.At(i);
-      if (ClassOf(target) == kNoClass) return bad.Note(i, target);
+    for (int64_t begin = chunk * kChunk; begin < end; begin += kIndexBlock) {
+      const std::span<int64_t> targets =
+          std::span(block).first(static_cast<size_t>(std::min(kIndexBlock, end - begin)));
+      LoadIndices(tensor_, begin, targets);
+      int64_t bad_ones = 0;  // counted, so that the loop has no branches
+      for (const int64_t target : targets) bad_ones += ClassOf(target) == kNoClass ? 1 : 0;
+      if (bad_ones == 0) continue;
+      const auto first = std::find_if(targets.begin(), targets.end(), [this](int64_t target) {
+        return ClassOf(target) == kNoClass;
+      });
+      return bad.Note(begin + (first - targets.begin()), *first);
     }
   });
   if (bad.position() == FirstBadIndex::kNone) return absl::OkStatus();

@@ -26,7 +26,7 @@ class ClassTargets {
 
   int64_t count() const { return count_; }
 
-  // The classes of targets [begin, begin + tile.size()), at most kTile.
+  // The classes of targets [begin, begin + tile.size()), at most kIndexBlock.
   void Read(int64_t begin, std::span<int64_t> tile) const;
 
  private:
@@ -51,16 +51,22 @@ inline size_t SampleSumsBytes(int64_t samples, int64_t of_chunk) {
   return static_cast<size_t>((samples + of_chunk - 1) / of_chunk) * sizeof(ClassSums);
 }
 
-// Offsets in memory of the elements of a tensor, in row-major order, one after the other.
+// Offsets in memory of the elements of a tensor, in row-major order, run by run: those of a run are
+// step() apart.
 class ElementCursor {
  public:
   ElementCursor(const TensorDesc& desc, int64_t begin);
 
   int64_t offset() const { return offset_; }
-  void Next() {
-    for (size_t i = desc_.shape.size(); i > 0; --i) {
-      offset_ += desc_.strides[i - 1];
-      if (++index_[i - 1] < desc_.shape[i - 1]) return;
+  int64_t step() const { return desc_.strides.empty() ? 0 : desc_.strides.back(); }
+  // The elements from here to the run's end, at least 1.
+  int64_t left() const { return desc_.shape.empty() ? 1 : desc_.shape.back() - index_.back(); }
+  // Goes on by `count` <= left() elements.
+  void Skip(int64_t count) {
+    for (size_t i = desc_.shape.size(); i > 0; --i, count = 1) {
+      offset_ += count * desc_.strides[i - 1];
+      index_[i - 1] += count;
+      if (index_[i - 1] < desc_.shape[i - 1]) return;
       offset_ -= desc_.shape[i - 1] * desc_.strides[i - 1];
       index_[i - 1] = 0;
     }

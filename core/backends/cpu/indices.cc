@@ -34,7 +34,7 @@ void LoadBlock(const StridedTensor& tensor, int64_t begin, std::span<int64_t> ou
     for (size_t i = 0; i < out.size(); ++i) out[i] = ReadOnce(from + i);
     return;
   }
-  std::array<T, IndexReader::kBlock> block{};
+  std::array<T, kIndexBlock> block{};
   GatherTile(tensor.operand, tensor.shape, begin, out.size(),
              reinterpret_cast<std::byte*>(block.data()));
   std::copy_n(block.begin(), out.size(), out.begin());
@@ -42,18 +42,21 @@ void LoadBlock(const StridedTensor& tensor, int64_t begin, std::span<int64_t> ou
 
 }  // namespace
 
+void LoadIndices(const StridedTensor& tensor, int64_t begin, std::span<int64_t> out) {
+  switch (tensor.operand.dtype) {
+    case DType::kUint8:
+      return LoadBlock<uint8_t>(tensor, begin, out);
+    case DType::kInt32:
+      return LoadBlock<int32_t>(tensor, begin, out);
+    default:
+      return LoadBlock<int64_t>(tensor, begin, out);
+  }
+}
+
 void IndexReader::Load(int64_t begin) {
   begin_ = begin;
-  end_ = begin + std::min(kBlock, ElementsOf(tensor_) - begin);
-  const std::span<int64_t> out = std::span(block_).first(static_cast<size_t>(end_ - begin_));
-  switch (tensor_.operand.dtype) {
-    case DType::kUint8:
-      return LoadBlock<uint8_t>(tensor_, begin, out);
-    case DType::kInt32:
-      return LoadBlock<int32_t>(tensor_, begin, out);
-    default:
-      return LoadBlock<int64_t>(tensor_, begin, out);
-  }
+  end_ = begin + std::min(kIndexBlock, ElementsOf(tensor_) - begin);
+  LoadIndices(tensor_, begin, std::span(block_).first(static_cast<size_t>(end_ - begin_)));
 }
 
 absl::Status CheckIndices(const KernelArgs& args, int input, int64_t rows) {

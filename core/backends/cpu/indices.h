@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 #include "absl/status/status.h"
 #include "core/backends/cpu/strided_tensor.h"
@@ -13,7 +14,14 @@
 
 namespace opserve::cpu {
 
-// The elements of an input of int64, int32 or uint8, in row-major order. Of one thread.
+// As many as are loaded at once.
+inline constexpr int64_t kIndexBlock = 256;
+
+// The elements from `begin` on of an input of int64, int32 or uint8, in row-major order: at most
+// kIndexBlock, all of which it has.
+void LoadIndices(const StridedTensor& tensor, int64_t begin, std::span<int64_t> out);
+
+// The same, one at a time. Of one thread.
 class IndexReader {
  public:
   explicit IndexReader(const StridedTensor& tensor) : tensor_(tensor) {}
@@ -25,15 +33,13 @@ class IndexReader {
     return block_[static_cast<size_t>(i - begin_)];
   }
 
-  static constexpr int64_t kBlock = 256;
-
  private:
   void Load(int64_t begin);
 
   const StridedTensor& tensor_;
   int64_t begin_ = 0;
   int64_t end_ = 0;
-  std::array<int64_t, kBlock> block_{};
+  std::array<int64_t, kIndexBlock> block_{};
 };
 
 // The first of the bad indices that several threads find. Thread-safe.
