@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <mutex>
 
 namespace opserve::server {
@@ -32,10 +31,11 @@ void GuardedMapping::HandleSignal(int number, siginfo_t* info, void* context) {
     const uintptr_t end = guard->end.load();
     if (address >= end || address < guard->begin.load()) continue;
     // The rest is gone, too; a reader that had to stop for each page would take long.
-    const uintptr_t page = address & ~(static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE)) - 1);
+    const uintptr_t into_page = address % static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
     guard->was_cut = true;
-    const void* zeros = ::mmap(reinterpret_cast<void*>(page), end - page, PROT_READ,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    const void* zeros =
+        ::mmap(static_cast<std::byte*>(info->si_addr) - into_page, end - address + into_page,
+               PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
     if (zeros != MAP_FAILED) return;
     break;
   }

@@ -3,10 +3,10 @@
 // knows that it was cut.
 #pragma once
 
-#include <signal.h>
 #include <sys/types.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
