@@ -38,11 +38,12 @@ class Target:
     max_answer_bytes: int
 
     def __post_init__(self) -> None:
-        if self.token is not None and not self.tls and not self._is_local:
+        if self.token is not None and not self.tls and not self.is_local:
             raise ValueError(f"a token needs tls=True on its way to {self.address}: in clear text anyone could read it")
 
     @property
-    def _is_local(self) -> bool:
+    def is_local(self) -> bool:
+        """Whether the server is on this host, as far as the address says."""
         host = self.address.rpartition(":")[0]
         return self.address.startswith("unix:") or host in ("localhost", "127.0.0.1", "[::1]")
 

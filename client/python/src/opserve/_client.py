@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from types import TracebackType
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
 
@@ -10,6 +12,7 @@ from . import _requests
 from ._arrays import Array
 from ._channel import MAX_ANSWER_BYTES, Channel, Target, Tls
 from ._conversation import Conversation
+from ._local_memory import LIMIT_BYTES, LocalMemory, is_too_long, may_be_refusal
 from ._operators import Operators
 from ._program import program_among
 from ._progress import Asked, Progress, progress_of
@@ -23,14 +26,17 @@ from .errors import OpserveError, ResourceError
 
 
 def connect(target: str = "localhost:8500", *, timeout: Optional[float] = 5.0, tls: Tls = None, token: Optional[str] = None,
-            max_answer_bytes: int = MAX_ANSWER_BYTES) -> "Client":
+            max_answer_bytes: int = MAX_ANSWER_BYTES, shared_memory_bytes: int = LIMIT_BYTES) -> "Client":
     """A client of the server at `target`, "host:port" or "unix:/path"; it is asked for its limits here.
 
     timeout   seconds that each call may take, those of its retries included, unless the call says otherwise; None = any
     tls       True for the system's certificates, a file of certificates, or grpc.ChannelCredentials; None = clear text
     token     sent as `authorization: Bearer …` with each call; over a network only with tls
+    shared_memory_bytes
+              how much memory execute() shares with a server on this host, to send large arrays by it; 0, or
+              OPSERVE_SHARED_MEMORY=off in the environment: none
     """
-    client = Client(Target(target, timeout, tls, token, max_answer_bytes))
+    client = Client(Target(target, timeout, tls, token, max_answer_bytes), shared_memory_bytes)
     try:
         client._max_message_bytes = client.info().max_message_bytes
     except BaseException:
@@ -42,13 +48,16 @@ def connect(target: str = "localhost:8500", *, timeout: Optional[float] = 5.0, t
 class Client:
     """A connection to a server. Any number of threads may use it, and processes that are forked from this one."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, shared_memory_bytes: int = 0) -> None:
         self._channel = Channel(target)
         self._regions = Regions()
         self._lock = threading.Lock()
         self._catalogue: Optional[Dict[str, Operator]] = None
         self._ops: Optional[Operators] = None
         self._max_message_bytes = 0  # 0 = not known
+        self._memory: Optional[LocalMemory] = None
+        if shared_memory_bytes > 0 and target.is_local and os.environ.get("OPSERVE_SHARED_MEMORY") != "off":
+            self._memory = LocalMemory(shared_memory_bytes, self._regions, lambda: self.info().shared_memory_socket)
 
     def execute(self, op: Op, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
                 out: Optional[Mapping[str, Array]] = None, device: str = "", timeout: Optional[float] = None,
@@ -70,6 +79,29 @@ class Client:
             return self._execute(call, timeout, told)
 
     def _execute(self, call: Call, timeout: Optional[float], progress: Optional[Progress]) -> Result:
+        placed = self._memory.place(call) if self._memory is not None else None
+        if self._memory is None or placed is None:
+            return self._execute_by_bytes(call, timeout, progress)
+        begin = time.monotonic()
+        try:
+            result = self._channel.call(_requests.execute(placed.call, self._memory.locate), timeout)
+        except BaseException as error:
+            self._memory.note_failure(placed)
+            if not isinstance(error, OpserveError) or not (may_be_refusal(error) or is_too_long(error)):
+                raise
+            refused = may_be_refusal(error)
+        else:
+            self._memory.note_success(placed, result)
+            return result
+        left = timeout if timeout is not None else self._channel.target.timeout
+        result = self._execute_by_bytes(call, None if left is None else max(left - (time.monotonic() - begin), 0.001), progress)
+        if refused:
+            self._memory.note_refusal()
+        else:
+            self._memory.learn(placed, result)
+        return result
+
+    def _execute_by_bytes(self, call: Call, timeout: Optional[float], progress: Optional[Progress]) -> Result:
         request = _requests.execute(call, self._regions.locate)
         if self._max_message_bytes and len(request.message) > self._max_message_bytes:
             return self._execute_in_pieces(call, timeout, progress)
@@ -149,6 +181,8 @@ class Client:
 
     def close(self) -> None:
         """Ends the connection and releases shared memory."""
+        if self._memory is not None:
+            self._memory.close()
         self._regions.close()
         self._channel.close()
 

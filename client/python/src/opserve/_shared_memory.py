@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import fcntl
 import mmap
 import os
 import socket
@@ -38,7 +39,10 @@ class SharedMemory:
         except BaseException:
             self._socket.close()
             raise
-        self._bytes = np.frombuffer(memory, np.uint8)
+        self._memory = memory
+        self._bytes = self.new_root()
+        self.is_closed = False
+        self.process = os.getpid()
         self.size_bytes = size_bytes
         self.address: int = self._bytes.ctypes.data
 
@@ -50,12 +54,16 @@ class SharedMemory:
             response = messages.SharedMemoryResponse.FromString(answer)
             if response.HasField("error"):
                 raise error_of_status(response.error)
-            if len(files) != 1 or not response.HasField("region"):
-                raise bad_answer("it brings no memory")
+            if len(files) != 1 or not response.HasField("region") or not _can_be_trusted(files[0], size_bytes):
+                raise bad_answer("it brings no memory that stays")
             return response.region.id, mmap.mmap(files[0], size_bytes)
         finally:
             for file in files:
                 os.close(file)
+
+    def new_root(self) -> Array:
+        """All bytes, as an array that is the base of those which look into it."""
+        return np.frombuffer(self._memory, np.uint8)
 
     def array(self, shape: "int | Tuple[int, ...]", dtype: Any = np.float32) -> Array:
         """A new array in the region, behind those that were made before; at a multiple of 64 bytes. MemoryError where it does not
@@ -70,6 +78,7 @@ class SharedMemory:
 
     def close(self) -> None:
         """Releases the region."""
+        self.is_closed = True
         self._regions.forget(self)
         self._socket.close()
 
@@ -78,6 +87,17 @@ class SharedMemory:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _can_be_trusted(file: int, size_bytes: int) -> bool:
+    """Whether it is memory of that size, of ordinary pages, sealed against shrinking. Of anything else a page may be gone when it is
+    touched."""
+    try:
+        seals = fcntl.fcntl(file, fcntl.F_GET_SEALS)
+    except OSError:
+        return False
+    ordinary = os.fstatvfs(file).f_bsize == mmap.PAGESIZE
+    return seals & fcntl.F_SEAL_SHRINK != 0 and ordinary and os.fstat(file).st_size >= size_bytes
 
 
 class Regions:
