@@ -123,6 +123,8 @@ def running_prometheus(folder, http):
     with open(log, "w", encoding="utf-8") as output:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
     try:
+        # Either comes first; until both are there it answers 503.
+        awaited(lambda: "Server is ready" in log.read_text(encoding="utf-8"), log)
         listens = awaited(lambda: re.search(r'"?Listening on"? address=(\S+)', log.read_text(encoding="utf-8")), log)
         yield f"http://{listens.group(1)}"
     finally:
