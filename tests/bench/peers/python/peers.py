@@ -7,6 +7,7 @@ Usage: peers.py serve PEER ADDRESS     (until it is killed; says "ready")
        peers.py call PEER ADDRESS      (does what its standard input says, line by line: ELEMENTS IN_FLIGHT SECONDS; answers in JSON)
 """
 
+import collections
 import concurrent.futures
 import contextlib
 import json
@@ -53,23 +54,27 @@ def opserve_client(address):
 
 @contextlib.contextmanager
 def opserve_memory_client(address):
-    """In memory that client and server share: what a thread calls with lies there."""
+    """In memory that client and server share: what is called with lies there."""
     import opserve
 
     with opserve.connect(address, timeout=60) as client, contextlib.ExitStack() as kept:
-        placed = threading.local()
+        places = collections.defaultdict(list)  # of no call now, by size
+
+        def make(arrays):
+            memory = kept.enter_context(client.shared_memory(4 * (arrays[0].nbytes + 64)))
+            inputs = [memory.array(array.shape) for array in arrays]
+            for place, array in zip(inputs, arrays):
+                place[...] = array
+            return dict(zip(INPUTS, inputs)), memory.array(arrays[0].shape)
 
         def call(arrays):
-            if getattr(placed, "size", None) != arrays[0].size:
-                memory = kept.enter_context(client.shared_memory(4 * (arrays[0].nbytes + 64)))
-                placed.size = arrays[0].size
-                placed.inputs = [memory.array(array.shape) for array in arrays]
-                placed.output = memory.array(arrays[0].shape)
-                for place, array in zip(placed.inputs, arrays):
-                    place[...] = array
-            inputs = dict(zip(INPUTS, placed.inputs))
-            client.execute("SmoothL1LossBackward", inputs, reduction="none", beta=1.0, out={"grad_input": placed.output})
-            return placed.output
+            try:
+                place = places[arrays[0].size].pop()
+            except IndexError:
+                place = make(arrays)
+            client.execute("SmoothL1LossBackward", place[0], reduction="none", beta=1.0, out={"grad_input": place[1]})
+            places[arrays[0].size].append(place)
+            return place[1]
 
         yield call
 
@@ -144,10 +149,14 @@ def ray_client(_):
     ray.init(num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False)
 
     class Actor:
-        def gradient(self, *arrays):
+        def __init__(self):
             import torch
 
-            return torch.ops.aten.smooth_l1_loss_backward(*map(torch.from_numpy, arrays), 0, 1.0).numpy()
+            self.torch = torch
+
+        def gradient(self, *arrays):
+            tensors = map(self.torch.from_numpy, arrays)
+            return self.torch.ops.aten.smooth_l1_loss_backward(*tensors, 0, 1.0).numpy()
 
     actor = ray.remote(Actor).options(max_concurrency=SERVER_THREADS, num_cpus=1).remote()
     yield lambda arrays: ray.get(actor.gradient.remote(*arrays))
@@ -270,13 +279,17 @@ def check(call, arrays):
 
 
 def measure(call, elements, in_flight, seconds):
-    """Latencies in seconds of all calls, and how long they took together: as many threads as calls in flight."""
+    """Latencies in seconds of all calls, and how long they took together: as many threads as calls in flight, each of which makes a
+    call before."""
     arrays = arrays_of(elements)
     check(call, arrays)
-    latencies, begin = [[] for _ in range(in_flight)], time.perf_counter()
+    latencies = [[] for _ in range(in_flight)]
+    together = threading.Barrier(in_flight + 1)
 
     def work(own):
-        now = time.perf_counter()
+        call(arrays)
+        together.wait()
+        begin = now = time.perf_counter()
         while now - begin < seconds:
             call(arrays)
             before, now = now, time.perf_counter()
@@ -285,6 +298,8 @@ def measure(call, elements, in_flight, seconds):
     threads = [threading.Thread(target=work, args=(own,)) for own in latencies]
     for thread in threads:
         thread.start()
+    together.wait()
+    begin = time.perf_counter()
     for thread in threads:
         thread.join()
     return sorted(latency for own in latencies for latency in own), time.perf_counter() - begin
