@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 
+import grpc
 import numpy as np
 import pytest
 
@@ -125,6 +126,29 @@ def test_memory_that_the_server_does_not_know_any_more(tmp_path):
         for value in (3, 4, 5):
             relu(client, value)
         assert client._memory._off_until > 0
+
+
+def test_a_call_that_is_tried_again_goes_by_bytes(client, monkeypatch):
+    """In memory it could meet the first try, which the server may not have ended."""
+    relu(client, 1)
+    kept = relu(client, 2)
+    calls = []
+    once, again = client._channel.call_once, client._channel.call
+
+    def fail(request, timeout):
+        calls.append("memory")
+        once(request, timeout)
+        raise opserve.UnavailableError("gone", code=grpc.StatusCode.UNAVAILABLE)
+
+    def succeed(request, timeout):
+        calls.append("bytes")
+        return again(request, timeout)
+
+    monkeypatch.setattr(client._channel, "call_once", fail)
+    monkeypatch.setattr(client._channel, "call", succeed)
+    result = relu(client, 3)
+    assert calls == ["memory", "bytes"]
+    assert not lies_in_memory(client, result) and (kept == 2).all()
 
 
 def test_threads_have_regions_of_their_own(client):

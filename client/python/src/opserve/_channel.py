@@ -156,6 +156,15 @@ class Channel:
             answer = self._try_again(request, deadline, error_of_rpc(error))
         return request.read(answer)
 
+    def call_once(self, request: Request[T], timeout: Optional[float] = None) -> T:
+        """The same, never tried again."""
+        timeout = self.target.timeout if timeout is None else timeout
+        try:
+            answer = self._try(request, None if timeout is None else time.monotonic() + timeout)
+        except grpc.RpcError as error:
+            raise error_of_rpc(error) from None
+        return request.read(answer)
+
     def _try_again(self, request: Request[Any], deadline: Optional[float], error: OpserveError) -> bytes:
         for pause in waits(lambda: error, deadline, time.monotonic):
             time.sleep(pause)

@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
 
 from . import _requests
 from ._arrays import Array
-from ._channel import MAX_ANSWER_BYTES, Channel, Target, Tls
+from ._channel import MAX_ANSWER_BYTES, Channel, Target, Tls, left, waits
 from ._conversation import Conversation
 from ._local_memory import LIMIT_BYTES, LocalMemory, is_too_long, may_be_refusal
 from ._operators import Operators
@@ -82,20 +82,26 @@ class Client:
         placed = self._memory.place(call) if self._memory is not None else None
         if self._memory is None or placed is None:
             return self._execute_by_bytes(call, timeout, progress)
-        begin = time.monotonic()
+        timeout = timeout if timeout is not None else self._channel.target.timeout
+        deadline = None if timeout is None else time.monotonic() + timeout
         try:
-            result = self._channel.call(_requests.execute(placed.call, self._memory.locate), timeout)
-        except BaseException as error:
+            # Another try could meet the first one in the same memory.
+            result = self._channel.call_once(_requests.execute(placed.call, self._memory.locate), timeout)
+        except BaseException as failure:
             self._memory.note_failure(placed)
-            if not isinstance(error, OpserveError) or not (may_be_refusal(error) or is_too_long(error)):
+            if not isinstance(failure, OpserveError):
                 raise
-            refused = may_be_refusal(error)
+            error = failure
         else:
             self._memory.note_success(placed, result)
             return result
-        left = timeout if timeout is not None else self._channel.target.timeout
-        result = self._execute_by_bytes(call, None if left is None else max(left - (time.monotonic() - begin), 0.001), progress)
-        if refused:
+        if not may_be_refusal(error) and not is_too_long(error):
+            pause = next(waits(lambda: error, deadline, time.monotonic), None)
+            if pause is None:
+                raise error
+            time.sleep(pause)
+        result = self._execute_by_bytes(call, left(deadline), progress)
+        if may_be_refusal(error):
             self._memory.note_refusal()
         else:
             self._memory.learn(placed, result)
