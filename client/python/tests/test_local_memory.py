@@ -76,6 +76,26 @@ def test_what_is_small_goes_by_bytes(client):
         assert not lies_in_memory(client, relu(client, 1, COUNT - 1))
 
 
+def test_what_is_not_dense_goes_as_it_did(client):
+    one = np.broadcast_to(np.float32(-3), (16 << 20,))
+    transposed = np.arange(2 * COUNT, dtype=np.float32).reshape(2, COUNT).T
+    for value in (one[:COUNT], transposed):
+        for _ in range(2):
+            out = client.execute("Relu", {"self": value})["out"]
+            assert (out == np.maximum(value, 0)).all() and not lies_in_memory(client, out)
+    assert client._memory._held_bytes == 0
+
+
+def test_a_socket_that_says_nothing_costs_a_moment(tmp_path, monkeypatch):
+    with opserve.server() as running, running.connect() as client, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as silent:
+        silent.bind(str(tmp_path / "silent"))
+        silent.listen()
+        monkeypatch.setattr(client._memory, "_socket_of_server", lambda: str(tmp_path / "silent"))
+        begin = time.monotonic()
+        relu(client, 1)
+        assert time.monotonic() - begin < 5
+
+
 def test_what_a_message_cannot_hold_needs_no_session(tmp_path):
     flags = ["--allow-shared-memory", f"unix:{tmp_path}/socket", "--max-message-bytes", "1MiB"]
     with opserve.server(*flags) as running, running.connect() as client:
@@ -172,7 +192,7 @@ def test_threads_have_regions_of_their_own(client):
 def child(client, inherited, answers):
     relu(client, 5)
     mine = relu(client, 6)
-    own = client._memory.regions.locate(mine) is not None and client._memory._process == os.getpid()
+    own = lies_in_memory(client, mine) and not lies_in_memory(client, inherited)
     relu(client, 9)
     answers.put((own, bool((inherited == 2).all()), bool((client.execute("Relu", {"self": inherited})["out"] == 2).all())))
 

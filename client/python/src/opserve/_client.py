@@ -79,14 +79,15 @@ class Client:
             return self._execute(call, timeout, told)
 
     def _execute(self, call: Call, timeout: Optional[float], progress: Optional[Progress]) -> Result:
+        begin = time.monotonic()
         placed = self._memory.place(call) if self._memory is not None else None
         if self._memory is None or placed is None:
             return self._execute_by_bytes(call, timeout, progress)
         timeout = timeout if timeout is not None else self._channel.target.timeout
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else begin + timeout
         try:
             # Another try could meet the first one in the same memory.
-            result = self._channel.call_once(_requests.execute(placed.call, self._memory.locate), timeout)
+            result = self._channel.call_once(_requests.execute(placed.call, self._memory.locate), left(deadline))
         except BaseException as failure:
             self._memory.note_failure(placed)
             if not isinstance(failure, OpserveError):

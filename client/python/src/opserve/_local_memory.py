@@ -13,13 +13,14 @@ import grpc
 import numpy as np
 
 from ._arrays import Array, as_arrays
-from ._requests import Call, Result
+from ._requests import Call, Result, attributes_of
 from ._shared_memory import ALIGNMENT, Regions, SharedMemory
 from .errors import OpserveError, ResourceError
 
 LARGE_BYTES = 64 << 10
 LIMIT_BYTES = 1 << 30
 IDLE_SECONDS = 10.0
+PATIENCE_SECONDS = 1.0  # with a socket that the server named: bytes would be there by then
 # A client leaves the memory alone for so long after a refusal, and twice as long after the next one.
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 64.0
 MAX_KINDS = 512
@@ -52,20 +53,33 @@ class _Idle(NamedTuple):
     since: float
 
 
+_memories: "weakref.WeakSet[LocalMemory]" = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for memory in list(_memories):
+        memory.begin()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 class LocalMemory:
-    """The regions of a client for such calls. Thread-safe; a process that is forked has its own."""
+    """The regions of a client for such calls. Thread-safe; a process that is forked begins anew."""
 
     def __init__(self, limit_bytes: int, given: Regions, socket_of_server: Callable[[], str]) -> None:
         self._limit_bytes = limit_bytes
         self._given = given
         self._socket_of_server = socket_of_server
+        self.begin()
+        _memories.add(self)
+
+    def begin(self) -> None:
+        """With no regions, and a lock that nobody holds."""
         self._lock = threading.Lock()
         self._kinds: Dict[Any, Outputs] = {}
-        self._begin()
-
-    def _begin(self) -> None:
         self.regions = Regions()
-        self._process = os.getpid()
         self._socket = ""
         self._held_bytes = 0
         self._idle: List[_Idle] = []
@@ -76,11 +90,15 @@ class LocalMemory:
         self._is_closed = False
 
     def place(self, call: Call) -> Optional[Placed]:
-        """None for a call that goes by bytes: it has no large input, or there is no memory for it now."""
+        """None for a call that goes by bytes: it has no large input, or one that is not dense (of one that is broadcast few bytes are
+        sent), or there is no memory for it now."""
         if not any(getattr(value, "nbytes", 0) >= LARGE_BYTES for value in call.inputs.values()):
             return None
         arrays = as_arrays(call.inputs)
-        large = {name: array for name, array in arrays.items() if array.nbytes >= LARGE_BYTES and self.locate(array) is None}
+        large = {name: array for name, array in arrays.items() if array.nbytes >= LARGE_BYTES}
+        if time.monotonic() < self._off_until or not all(array.flags.c_contiguous for array in large.values()):
+            return None
+        large = {name: array for name, array in large.items() if self.locate(array) is None}
         kind = _kind(call, arrays)
         known = self._kinds.get(kind) or {}
         sizes = [int(np.prod(shape)) * dtype.itemsize for dtype, shape in known.values()]
@@ -107,7 +125,7 @@ class LocalMemory:
 
     def locate(self, array: Array) -> Optional[Dict[str, Any]]:
         """Where it lies in a region, of these or of those that the program made; None for one in none."""
-        return self._given.locate(array) or (self.regions.locate(array) if self._process == os.getpid() else None)
+        return self._given.locate(array) or self.regions.locate(array)
 
     def note_success(self, placed: Placed, result: Result) -> None:
         self._pause = FIRST_PAUSE_SECONDS
@@ -156,7 +174,7 @@ class LocalMemory:
     def _lease(self, sizes: List[int]) -> Optional[List[SharedMemory]]:
         leased: List[SharedMemory] = []
         for size in sizes:
-            region = self._lease_one(1 << max(size - 1, 1).bit_length())
+            region = self._lease_one(_size_class(size))
             if region is None:
                 for other in leased:
                     self._give_back(other)
@@ -166,8 +184,6 @@ class LocalMemory:
 
     def _lease_one(self, size: int) -> Optional[SharedMemory]:
         with self._lock:
-            if self._process != os.getpid():
-                self._begin()
             if self._is_closed or time.monotonic() < self._off_until:
                 return None
             self._collect()
@@ -187,7 +203,7 @@ class LocalMemory:
             self._held_bytes += size
         try:
             self._socket = self._socket or self._socket_of_server()
-            return self.regions.allocate(self._socket, size)
+            return self.regions.allocate(self._socket, size, PATIENCE_SECONDS)
         except (OpserveError, OSError):
             with self._lock:
                 self._held_bytes -= size
@@ -195,6 +211,8 @@ class LocalMemory:
             return None
 
     def _give_back(self, region: SharedMemory) -> None:
+        if region.process != os.getpid():
+            return  # the parent's
         if self._is_closed:
             region.close()
         else:
@@ -204,7 +222,7 @@ class LocalMemory:
         """Makes what was given back idle, unless it was dropped."""
         while self._returned:
             region = self._returned.popleft()
-            if not region.is_closed and region.process == self._process:
+            if not region.is_closed:
                 self._idle.append(_Idle(region, time.monotonic()))
 
     def _drop(self, region: SharedMemory) -> None:
@@ -217,6 +235,12 @@ def _aligned(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
+def _size_class(size: int) -> int:
+    """At most an eighth, or a page, more: regions are used again by calls of about that size."""
+    step = 1 << max(size.bit_length() - 4, 12)
+    return -(-size // step) * step
+
+
 def _view(root: Array, start: int, dtype: "np.dtype[Any]", shape: Tuple[int, ...]) -> Array:
     size = int(np.prod(shape)) * dtype.itemsize
     return root[start:start + size].view(dtype).reshape(shape)
@@ -227,4 +251,4 @@ def _kind(call: Call, arrays: Dict[str, Array]) -> Any:
     if call.out or not isinstance(call.op, str):
         return None
     inputs = tuple((name, array.dtype.str, array.shape) for name, array in arrays.items())
-    return call.op, call.device, inputs, repr(sorted(call.attributes.items()))
+    return call.op, call.device, inputs, tuple(attribute.SerializeToString() for attribute in attributes_of(call))

@@ -29,10 +29,11 @@ class SharedMemory:
     A region that is closed gives its pages back: arrays that still look into it read zeros.
     """
 
-    def __init__(self, regions: "Regions", path: str, size_bytes: int) -> None:
+    def __init__(self, regions: "Regions", path: str, size_bytes: int, patience: Optional[float] = None) -> None:
         self._regions = regions
         self._used = 0
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket.settimeout(patience)
         try:
             self._socket.connect(path)
             self.id, memory = self._allocate(size_bytes)
@@ -104,15 +105,16 @@ class Regions:
     """The regions of a client, by address."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a finalizer, which may run at any allocation, forgets regions, too
         self._by_address: Dict[int, SharedMemory] = {}
         self._addresses: List[int] = []
 
-    def allocate(self, path: str, size_bytes: int) -> SharedMemory:
+    def allocate(self, path: str, size_bytes: int, patience: Optional[float] = None) -> SharedMemory:
+        """A new region from the server at that socket; OSError where it needs more than `patience` seconds for a step."""
         if not path:
             raise UnsupportedError(_SHARED_MEMORY_DISABLED, reason="SHARED_MEMORY_DISABLED",
                                    code=grpc.StatusCode.FAILED_PRECONDITION)
-        region = SharedMemory(self, path, size_bytes)
+        region = SharedMemory(self, path, size_bytes, patience)
         with self._lock:
             self._by_address[region.address] = region
             self._addresses = sorted(self._by_address)
