@@ -164,8 +164,8 @@ def test_a_call_that_is_tried_again_goes_by_bytes(client, monkeypatch):
         calls.append("bytes")
         return again(request, timeout)
 
-    monkeypatch.setattr(client._channel, "call_once", fail)
-    monkeypatch.setattr(client._channel, "call", succeed)
+    monkeypatch.setattr(client._execution._way, "call_once", fail)
+    monkeypatch.setattr(client._execution._way, "call", succeed)
     result = relu(client, 3)
     assert calls == ["memory", "bytes"]
     assert not lies_in_memory(client, result) and (kept == 2).all()

@@ -216,6 +216,16 @@ def test_a_bar_of_progress(narrow, asked, capfd):
     assert "8.00M/8.00M" in shown and shown.endswith("\n")
 
 
+def test_a_bar_for_a_tensor(client, capfd):
+    pytest.importorskip("tqdm")
+    with client.session() as session:
+        tensor = session.empty(1 << 20)
+        tensor.upload(np.ones(1 << 20, np.float32), progress=True)
+        assert "4.00M/4.00M" in capfd.readouterr().err
+        tensor.numpy(progress="tqdm")
+        assert "4.00M/4.00M" in capfd.readouterr().err
+
+
 def test_a_bar_without_tqdm(client, monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     with pytest.raises(ImportError, match="progress: a bar needs tqdm"):

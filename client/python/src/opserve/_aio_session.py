@@ -14,6 +14,7 @@ from . import _session
 from ._aio_conversation import AioConversation
 from ._arrays import Array, array_for_tensor, arrays_beside
 from ._exchange import Pending
+from ._progress import Asked, progress_of
 from ._proto import session_pb2 as api
 from ._requests import Op, Plan
 from ._session import Download, Shape
@@ -77,14 +78,18 @@ class Session:
         for name, array in arrays_beside(given, inputs).items():
             given[name] = await self.tensor(array)
         outputs = dict(out or {})
-        for name, spec in (await self._planned(op, given, values)).outputs.items():
+        for name, spec in (await self._planned(op, given, values, {})).outputs.items():
             if name not in outputs:
                 outputs[name] = await self.empty(*spec)
-        await self._talk.room()
-        return Executor(self, self._session.plan(op, _inner(given), values, out=_inner(outputs)), given, outputs)
+        return await self._executor(op, given, values, outputs)
 
-    async def _planned(self, op: Op, inputs: Mapping[str, "Tensor"], attributes: Mapping[str, Any]) -> Plan:
-        request = self._session._plan_request(op, _inner(inputs), attributes, {})
+    async def _executor(self, op: Op, inputs: Mapping[str, "Tensor"], attributes: Mapping[str, Any],
+                        outputs: Mapping[str, "Tensor"]) -> "Executor":
+        await self._talk.room()
+        return Executor(self, self._session._executor(op, _inner(inputs), attributes, _inner(outputs)), inputs, outputs)
+
+    async def _planned(self, op: Op, inputs: Mapping[str, Any], attributes: Mapping[str, Any], dtypes: Mapping[str, Any]) -> Plan:
+        request = self._session._plan_request(op, inputs, attributes, dtypes)
         if request.message not in self._session._plans:
             self._session._plans[request.message] = await self._channel.call(request)
         return self._session._plans[request.message]
@@ -226,13 +231,14 @@ class Tensor:
         self.nbytes = tensor.nbytes
         self.size = tensor.size
 
-    async def upload(self, value: Any, *, stream: Optional[Stream] = None, progress: Optional[Callable[[int], None]] = None) -> None:
-        """Writes an array of this shape and dtype. It may change when this returns. `progress` is told the bytes of each piece."""
-        await self.session._talk.room()
-        for sent in self._tensor._upload_pieces(value, _of(stream)):
-            if progress is not None:
-                progress(sent)
+    async def upload(self, value: Any, *, stream: Optional[Stream] = None, progress: Asked = None) -> None:
+        """Writes an array of this shape and dtype. It may change when this returns. `progress` is that of Client.execute(), for this array."""
+        with progress_of(progress) as told:
             await self.session._talk.room()
+            for done in self._tensor._upload_pieces(value, _of(stream)):
+                if told is not None:
+                    told(done, self.nbytes)
+                await self.session._talk.room()
 
     async def fill(self, value: Any, *, stream: Optional[Stream] = None) -> None:
         """Sets every element."""
@@ -244,11 +250,12 @@ class Tensor:
         await self.session._talk.room()
         self._tensor.copy_from(other._tensor, stream=_of(stream))
 
-    async def numpy(self, *, stream: Optional[Stream] = None, progress: Optional[Callable[[int], None]] = None) -> Array:
-        """The elements, as a new array. Raises the first failure on the stream. `progress` is told the bytes of each piece."""
-        await self.session._talk.room()
-        download = Download(self._tensor, _of(stream), progress)
-        await self.session._told(download.command)
+    async def numpy(self, *, stream: Optional[Stream] = None, progress: Asked = None) -> Array:
+        """The elements, as a new array. Raises the first failure on the stream. `progress` is that of Client.execute(), for this array."""
+        with progress_of(progress) as told:
+            await self.session._talk.room()
+            download = Download(self._tensor, _of(stream), told)
+            await self.session._told(download.command)
         return download.array()
 
     def free(self) -> None:

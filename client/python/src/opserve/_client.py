@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from types import TracebackType
@@ -10,19 +9,21 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
 
 from . import _requests
 from ._arrays import Array
-from ._channel import MAX_ANSWER_BYTES, Channel, Target, Tls, left, waits
+from ._channel import MAX_ANSWER_BYTES, Channel, Target, Tls
 from ._conversation import Conversation
-from ._local_memory import LIMIT_BYTES, LocalMemory, is_too_long, may_be_refusal
+from ._execution import Execution
+from ._local_memory import LIMIT_BYTES, LocalMemory, Placed, local_memory
 from ._operators import Operators
 from ._program import program_among
-from ._progress import Asked, Progress, progress_of
+from ._progress import Asked, progress_of
 from ._proto import operator_service_pb2 as api
 from ._proto import statistics_pb2
 from ._requests import Call, Op, Plan, Result
 from ._schema import Operator
 from ._session import Session
 from ._shared_memory import Regions, SharedMemory
-from .errors import OpserveError, ResourceError
+from ._steps import run
+from .errors import OpserveError
 
 
 def connect(target: str = "localhost:8500", *, timeout: Optional[float] = 5.0, tls: Tls = None, token: Optional[str] = None,
@@ -38,11 +39,36 @@ def connect(target: str = "localhost:8500", *, timeout: Optional[float] = 5.0, t
     """
     client = Client(Target(target, timeout, tls, token, max_answer_bytes), shared_memory_bytes)
     try:
-        client._max_message_bytes = client.info().max_message_bytes
+        client._execution.max_message_bytes = client.info().max_message_bytes
     except BaseException:
         client.close()
         raise
     return client
+
+
+class _Way:
+    """The steps of a call, done at once."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.call = channel.call
+        self.call_once = channel.call_once
+        self.sleep = time.sleep
+        self._channel = channel
+
+    def place(self, memory: LocalMemory, call: Call) -> Optional[Placed]:
+        return memory.place(call)
+
+    def socket_of_server(self) -> str:
+        return self._channel.call(_requests.get_server_info()).shared_memory_socket
+
+    def open_session(self, device: str, timeout: Optional[float]) -> Session:
+        return Session(self._channel, device, Conversation(self._channel, timeout))
+
+    def end_session(self, session: Session, failed: bool) -> None:
+        if failed:
+            session.cancel()
+        else:
+            session.close()
 
 
 class Client:
@@ -54,10 +80,9 @@ class Client:
         self._lock = threading.Lock()
         self._catalogue: Optional[Dict[str, Operator]] = None
         self._ops: Optional[Operators] = None
-        self._max_message_bytes = 0  # 0 = not known
-        self._memory: Optional[LocalMemory] = None
-        if shared_memory_bytes > 0 and target.is_local and os.environ.get("OPSERVE_SHARED_MEMORY") != "off":
-            self._memory = LocalMemory(shared_memory_bytes, self._regions, lambda: self.info().shared_memory_socket)
+        way = _Way(self._channel)
+        self._memory = local_memory(target.is_local, shared_memory_bytes, self._regions, way.socket_of_server)
+        self._execution = Execution(way, self._regions, self._memory, target.timeout)
 
     def execute(self, op: Op, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
                 out: Optional[Mapping[str, Array]] = None, device: str = "", timeout: Optional[float] = None,
@@ -74,56 +99,9 @@ class Client:
         """
         call = Call(op, inputs, {**(attributes or {}), **more}, out or {}, device, report)
         if progress is None:  # most calls are small
-            return self._execute(call, timeout, None)
+            return run(self._execution.steps(call, timeout, None))
         with progress_of(progress) as told:
-            return self._execute(call, timeout, told)
-
-    def _execute(self, call: Call, timeout: Optional[float], progress: Optional[Progress]) -> Result:
-        begin = time.monotonic()
-        placed = self._memory.place(call) if self._memory is not None else None
-        if self._memory is None or placed is None:
-            return self._execute_by_bytes(call, timeout, progress)
-        timeout = timeout if timeout is not None else self._channel.target.timeout
-        deadline = None if timeout is None else begin + timeout
-        try:
-            # Another try could meet the first one in the same memory.
-            result = self._channel.call_once(_requests.execute(placed.call, self._memory.locate), left(deadline))
-        except BaseException as failure:
-            self._memory.note_failure(placed)
-            if not isinstance(failure, OpserveError):
-                raise
-            error = failure
-        else:
-            self._memory.note_success(placed, result)
-            return result
-        if not may_be_refusal(error) and not is_too_long(error):
-            pause = next(waits(lambda: error, deadline, time.monotonic), None)
-            if pause is None:
-                raise error
-            time.sleep(pause)
-        result = self._execute_by_bytes(call, left(deadline), progress)
-        if may_be_refusal(error):
-            self._memory.note_refusal()
-        else:
-            self._memory.learn(placed, result)
-        return result
-
-    def _execute_by_bytes(self, call: Call, timeout: Optional[float], progress: Optional[Progress]) -> Result:
-        request = _requests.execute(call, self._regions.locate)
-        if self._max_message_bytes and len(request.message) > self._max_message_bytes:
-            return self._execute_in_pieces(call, timeout, progress)
-        try:
-            return self._channel.call(request, timeout)
-        except ResourceError as error:
-            if error.parameter != "max_message_bytes":  # of the answer
-                raise
-        return self._execute_in_pieces(call, timeout, progress)
-
-    def _execute_in_pieces(self, call: Call, timeout: Optional[float], progress: Optional[Progress]) -> Result:
-        if timeout is None:
-            timeout = self._channel.target.timeout
-        with self.session(device=call.device, timeout=timeout) as session:
-            return session.run_whole(call, progress)
+            return run(self._execution.steps(call, timeout, told))
 
     def execute_batch(self, calls: Sequence[Call], *, timeout: Optional[float] = None) -> List[Union[Result, OpserveError]]:
         """Runs many calls in one message; each has its own result or error, in their order."""

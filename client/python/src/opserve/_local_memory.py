@@ -29,6 +29,18 @@ _MAY_BE_REFUSALS = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND,
 Outputs = Dict[str, Tuple["np.dtype[Any]", Tuple[int, ...]]]
 
 
+def local_memory(is_local: bool, limit_bytes: int, given: Regions, socket_of_server: Callable[[], str]) -> "Optional[LocalMemory]":
+    """Of a client, unless its server is on another host, or the program wants none."""
+    if limit_bytes <= 0 or not is_local or os.environ.get("OPSERVE_SHARED_MEMORY") == "off":
+        return None
+    return LocalMemory(limit_bytes, given, socket_of_server)
+
+
+def has_large_input(call: Call) -> bool:
+    """Other calls go by bytes."""
+    return any(getattr(value, "nbytes", 0) >= LARGE_BYTES for value in call.inputs.values())
+
+
 def may_be_refusal(error: OpserveError) -> bool:
     return error.code in _MAY_BE_REFUSALS
 
@@ -90,10 +102,8 @@ class LocalMemory:
         self._is_closed = False
 
     def place(self, call: Call) -> Optional[Placed]:
-        """None for a call that goes by bytes: it has no large input, or one that is not dense (of one that is broadcast few bytes are
-        sent), or there is no memory for it now."""
-        if not any(getattr(value, "nbytes", 0) >= LARGE_BYTES for value in call.inputs.values()):
-            return None
+        """None for a call that goes by bytes: a large input is not dense (of one that is broadcast few bytes are sent), or there is no
+        memory for it now."""
         arrays = as_arrays(call.inputs)
         large = {name: array for name, array in arrays.items() if array.nbytes >= LARGE_BYTES}
         if time.monotonic() < self._off_until or not all(array.flags.c_contiguous for array in large.values()):

@@ -6,20 +6,20 @@ import itertools
 import math
 import weakref
 from types import TracebackType
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Type, Union
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Type, Union
 
 import numpy as np
 
 from . import _requests
-from ._arrays import Array, Spec, array_for_tensor, arrays_beside, as_array, as_arrays, bytes_of
+from ._arrays import Array, Spec, array_for_tensor, arrays_beside, as_array, bytes_of
 from ._attributes import attribute_of
 from ._conversation import Conversation
 from ._dtypes import data_type_of, numpy_dtype
 from ._exchange import Pending
-from ._progress import Progress
+from ._progress import Asked, Progress, progress_of
 from ._proto import session_pb2 as api
 from ._proto import types_pb2 as types
-from ._requests import Call, Op, Plan, Request, Result
+from ._requests import Call, Op, Plan, Request
 from .errors import OpserveError, bad_answer
 
 Shape = Union[int, Tuple[int, ...], List[int]]
@@ -85,32 +85,8 @@ class Session:
         executor.run(stream=stream)
         return executor.outputs
 
-    def run_whole(self, call: Call, progress: Optional[Progress] = None) -> Result:
-        """Uploads a call's arrays, runs it and downloads what it gives; tells `progress` of both."""
-        inputs = as_arrays(call.inputs)
-        dtypes = {name: array.dtype for name, array in call.out.items()}
-        plan = self._planned(call.op, inputs, call.attributes, dtypes)
-        total, done = plan.input_bytes + plan.output_bytes, 0
-
-        def advance(bytes_done: int) -> None:
-            nonlocal done
-            done += bytes_done
-            if progress is not None:
-                progress(done, total)
-
-        tensors = {}
-        for name, array in inputs.items():
-            tensors[name] = self.empty(array.shape, array.dtype)
-            tensors[name].upload(array, progress=advance)
-        outputs = {name: self.empty(spec.shape, dtypes.get(name, spec.dtype)) for name, spec in plan.outputs.items()}
-        Executor(self, call.op, tensors, call.attributes, outputs).run()
-        arrays = {}
-        for name, tensor in outputs.items():
-            arrays[name] = tensor.numpy(progress=advance)
-            if name in call.out:
-                np.copyto(call.out[name], arrays[name])
-                arrays[name] = call.out[name]
-        return Result(arrays)
+    def _executor(self, op: Op, inputs: Mapping[str, "Tensor"], attributes: Mapping[str, Any], outputs: Mapping[str, "Tensor"]) -> "Executor":
+        return Executor(self, op, inputs, attributes, outputs)
 
     def _tensors(self, inputs: Mapping[str, Any]) -> Dict[str, "Tensor"]:
         here = {name: value for name, value in inputs.items() if isinstance(value, Tensor)}
@@ -281,14 +257,15 @@ class Tensor(_Handle):
     def size(self) -> int:
         return math.prod(self.shape)
 
-    def upload(self, value: Any, *, stream: Optional[Stream] = None, progress: Optional[Callable[[int], None]] = None) -> None:
-        """Writes an array of this shape and dtype. It may change when this returns. `progress` is told the bytes of each piece."""
-        for sent in self._upload_pieces(value, stream):
-            if progress is not None:
-                progress(sent)
+    def upload(self, value: Any, *, stream: Optional[Stream] = None, progress: Asked = None) -> None:
+        """Writes an array of this shape and dtype. It may change when this returns. `progress` is that of Client.execute(), for this array."""
+        with progress_of(progress) as told:
+            for done in self._upload_pieces(value, stream):
+                if told is not None:
+                    told(done, self.nbytes)
 
     def _upload_pieces(self, value: Any, stream: Optional[Stream]) -> Iterator[int]:
-        """Sends a piece for each step; gives its bytes."""
+        """Sends a piece for each step; gives the bytes sent so far."""
         array = np.ascontiguousarray(as_array(value), self.dtype).reshape(np.shape(value))
         if array.shape != self.shape:
             raise ValueError(f"want an array of shape {self.shape}, got {array.shape}")
@@ -298,7 +275,7 @@ class Tensor(_Handle):
             part = bytes(data[start:start + chunk])
             destination = {"buffer": self.id, "offset_bytes": start, "row_bytes": len(part)}
             self._talk.send(part, stream=line, upload={"destination": destination, "stream": line, "raw_index": 0})
-            yield len(part)
+            yield start + len(part)
 
     def fill(self, value: Any, *, stream: Optional[Stream] = None) -> None:
         """Sets every element."""
@@ -316,11 +293,12 @@ class Tensor(_Handle):
             "source": {"buffer": other.id, "row_bytes": other.nbytes}, "stream": line,
             "destination": {"buffer": self.id, "row_bytes": self.nbytes}})
 
-    def numpy(self, *, stream: Optional[Stream] = None, progress: Optional[Callable[[int], None]] = None) -> Array:
-        """The elements, as a new array. Waits. Raises the first failure on the stream. `progress` is told the bytes of each piece, on
-        a thread of the session's."""
-        download = Download(self, stream, progress)
-        self.session._wait(download.command)
+    def numpy(self, *, stream: Optional[Stream] = None, progress: Asked = None) -> Array:
+        """The elements, as a new array. Waits. Raises the first failure on the stream. `progress` is that of Client.execute(), for this
+        array; a function is called on a thread of the session's."""
+        with progress_of(progress) as told:
+            download = Download(self, stream, told)
+            self.session._wait(download.command)
         return download.array()
 
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Array:
@@ -341,7 +319,7 @@ class Tensor(_Handle):
 class Download:
     """A tensor's elements on their way here."""
 
-    def __init__(self, tensor: Tensor, stream: Optional[Stream], progress: Optional[Callable[[int], None]]) -> None:
+    def __init__(self, tensor: Tensor, stream: Optional[Stream], progress: Optional[Progress]) -> None:
         self._array = np.empty(tensor.shape, tensor.dtype)
         self._data = bytes_of(self._array.reshape(-1))
         self._received = 0
@@ -357,7 +335,7 @@ class Download:
         self._data[start:start + len(part)] = part
         self._received += len(part)
         if self._progress is not None:
-            self._progress(len(part))
+            self._progress(self._received, len(self._data))
 
     def array(self) -> Array:
         """What came, once the command is over."""

@@ -9,6 +9,7 @@ Any number of calls may be under way; a task that is cancelled cancels its call.
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import time
 from types import TracebackType
 from typing import Any, Dict, Generator, List, Mapping, Optional, Sequence, Type, TypeVar, Union
@@ -21,12 +22,16 @@ from ._aio_conversation import AioConversation
 from ._aio_session import Session
 from ._arrays import Array
 from ._channel import MAX_ANSWER_BYTES, Target, Tls, left, waits
+from ._execution import Execution
+from ._local_memory import LIMIT_BYTES, PATIENCE_SECONDS, LocalMemory, Placed, local_memory
 from ._operators import AsyncOperators
+from ._progress import Asked, progress_of
 from ._proto import operator_service_pb2 as api
 from ._proto import statistics_pb2
 from ._requests import SERVICE, Call, Op, Plan, Request, Result
 from ._schema import Operator
 from ._shared_memory import Regions, SharedMemory
+from ._steps import run_awaited
 from .errors import OpserveError, error_of_rpc
 
 __all__ = ["Client", "Session", "connect"]
@@ -46,13 +51,24 @@ class _Channel:
 
     async def call(self, request: Request[T], timeout: Optional[float] = None) -> T:
         """Makes a call. Raises OpserveError."""
-        timeout = self.target.timeout if timeout is None else timeout
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = self._deadline(timeout)
         try:
             answer = await self._try(request, deadline)
         except grpc.RpcError as error:
             answer = await self._try_again(request, deadline, error_of_rpc(error))
         return request.read(answer)
+
+    async def call_once(self, request: Request[T], timeout: Optional[float] = None) -> T:
+        """The same, never tried again."""
+        try:
+            answer = await self._try(request, self._deadline(timeout))
+        except grpc.RpcError as error:
+            raise error_of_rpc(error) from None
+        return request.read(answer)
+
+    def _deadline(self, timeout: Optional[float]) -> Optional[float]:
+        timeout = self.target.timeout if timeout is None else timeout
+        return None if timeout is None else time.monotonic() + timeout
 
     def _try(self, request: Request[Any], deadline: Optional[float]) -> Any:
         method = self._methods.get(request.method)
@@ -83,17 +99,19 @@ class connect:
     opserve.connect()."""
 
     def __init__(self, target: str = "localhost:8500", *, timeout: Optional[float] = 5.0, tls: Tls = None,
-                 token: Optional[str] = None, max_answer_bytes: int = MAX_ANSWER_BYTES) -> None:
+                 token: Optional[str] = None, max_answer_bytes: int = MAX_ANSWER_BYTES,
+                 shared_memory_bytes: int = LIMIT_BYTES) -> None:
         self._target = Target(target, timeout, tls, token, max_answer_bytes)
+        self._shared_memory_bytes = shared_memory_bytes
         self._client: Optional[Client] = None
 
     def __await__(self) -> Generator[Any, None, "Client"]:
         return self._opened().__await__()
 
     async def _opened(self) -> "Client":
-        client = Client(self._target)
+        client = Client(self._target, self._shared_memory_bytes)
         try:
-            await client.info()
+            client._execution.max_message_bytes = (await client.info()).max_message_bytes
         except BaseException:
             await client.close()
             raise
@@ -109,20 +127,69 @@ class connect:
             await self._client.close()
 
 
+class _Way:
+    """The steps of a call, to be awaited."""
+
+    def __init__(self, channel: _Channel) -> None:
+        self.call = channel.call
+        self.call_once = channel.call_once
+        self.sleep = asyncio.sleep
+        self._channel = channel
+        self._loop: Optional[asyncio.AbstractEventLoop] = None
+
+    async def place(self, memory: LocalMemory, call: Call) -> Optional[Placed]:
+        """On a thread: the copies take milliseconds, and other tasks go on."""
+        self._loop = asyncio.get_running_loop()
+        placing = self._loop.run_in_executor(None, memory.place, call)
+        try:
+            return await asyncio.shield(placing)
+        except asyncio.CancelledError:
+            placing.add_done_callback(lambda placed: _forget(memory, placed))
+            raise
+
+    def socket_of_server(self) -> str:
+        """On that thread."""
+        assert self._loop is not None  # place() waits for it
+        info = asyncio.run_coroutine_threadsafe(self._channel.call(_requests.get_server_info()), self._loop)
+        try:
+            return info.result(PATIENCE_SECONDS).shared_memory_socket
+        except concurrent.futures.TimeoutError:
+            info.cancel()
+            raise OSError("the server does not say where its shared memory is") from None
+
+    async def open_session(self, device: str, timeout: Optional[float]) -> Session:
+        return await Session(self._channel, device, timeout)
+
+    async def end_session(self, session: Session, failed: bool) -> None:
+        await (session.cancel() if failed else session.close())
+
+
+def _forget(memory: LocalMemory, placing: "asyncio.Future[Optional[Placed]]") -> None:
+    """Gives back what was placed for a call that was cancelled."""
+    placed = None if placing.cancelled() or placing.exception() else placing.result()
+    if placed is not None:
+        memory.note_failure(placed)
+
+
 class Client:
     """A connection to a server, as opserve.Client."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, shared_memory_bytes: int = 0) -> None:
         self._channel = _Channel(target)
         self._regions = Regions()
+        way = _Way(self._channel)
+        self._memory = local_memory(target.is_local, shared_memory_bytes, self._regions, way.socket_of_server)
+        self._execution = Execution(way, self._regions, self._memory, target.timeout)
         self._catalogue: Optional[Dict[str, Operator]] = None
 
     async def execute(self, op: Op, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
                       out: Optional[Mapping[str, Array]] = None, device: str = "", timeout: Optional[float] = None,
-                      report: bool = False, **more: Any) -> Result:
-        """Runs an operator or a program; gives its outputs by name. The arrays must not change until the call is sent: with its first await."""
+                      report: bool = False, progress: Asked = None, **more: Any) -> Result:
+        """Runs an operator or a program; gives its outputs by name. The arguments are those of opserve.Client.execute(). Arrays must not
+        change until the call returns."""
         call = Call(op, inputs, {**(attributes or {}), **more}, out or {}, device, report)
-        return await self._channel.call(_requests.execute(call, self._regions.locate), timeout)
+        with progress_of(progress) as told:
+            return await run_awaited(self._execution.steps(call, timeout, told))
 
     async def execute_batch(self, calls: Sequence[Call], *,
                             timeout: Optional[float] = None) -> List[Union[Result, OpserveError]]:
@@ -178,5 +245,7 @@ class Client:
 
     async def close(self) -> None:
         """Ends the connection and releases shared memory."""
+        if self._memory is not None:
+            self._memory.close()
         self._regions.close()
         await self._channel.close()
