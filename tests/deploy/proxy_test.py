@@ -169,7 +169,33 @@ def check_plain(folder):
             check_soft_stop(grpc, proxy)
         finally:
             proxy.kill()
+        check_limit_of_calls(grpc, folder, server)
         check_without_server(grpc, folder)
+
+
+def check_limit_of_calls(grpc, folder, server):
+    """Above it calls are refused with a reason, and above twice as many the connection is dropped."""
+    limit = 20
+    proxy = running_proxy.Proxy(folder, server, calls_in_ten_seconds=limit)
+    try:
+        with grpc.insecure_channel(proxy.address) as channel:
+            told = [outcome_of(grpc, channel) for _ in range(3 * limit)]
+    finally:
+        proxy.kill()
+    refusal = f"RESOURCE_EXHAUSTED: this address makes more than {limit} calls in ten seconds: the limit of the proxy"
+    expect(told[:limit] == ["OK"] * limit, f"want {limit} calls that succeed first, got {told}")
+    refused = told.count(refusal)
+    # The rate is one of a window that slides.
+    expect(limit / 2 <= refused <= 2 * limit, f"want about {limit} calls that are refused, got {told}")
+    expect(told[-1].startswith("UNAVAILABLE"), f"want calls that are dropped last, got {told}")
+
+
+def outcome_of(grpc, channel):
+    try:
+        channel.unary_unary(INFO)(b"", timeout=PATIENCE_SECONDS)
+        return "OK"
+    except grpc.RpcError as error:
+        return f"{error.code().name}: {error.details()}"
 
 
 def check_without_server(grpc, folder):

@@ -28,7 +28,8 @@ class Proxy:
     speaks TLS there. `sidecar`: as beside its one server in a pod. It has started once its first server is up.
     """
 
-    def __init__(self, folder: pathlib.Path, *servers: str, certificate: pathlib.Path | None = None, sidecar=False):
+    def __init__(self, folder: pathlib.Path, *servers: str, certificate: pathlib.Path | None = None, sidecar=False,
+                 calls_in_ten_seconds: int | None = None):
         self.log = folder / "haproxy.log"
         with (
             socket.create_server(("127.0.0.1", 0), backlog=1024) as calls,
@@ -41,6 +42,8 @@ class Proxy:
             places["OPSERVE_PROXY_GROUP"] = grp.getgrgid(os.getegid()).gr_name
             places["OPSERVE_PROXY_STATS"] = f"fd@{watching.fileno()}"
             places["OPSERVE_PROXY_TLS" if certificate else "OPSERVE_PROXY_PLAIN"] = f"fd@{calls.fileno()}"
+            if calls_in_ten_seconds is not None:
+                places["OPSERVE_PROXY_CALLS"] = str(calls_in_ten_seconds)
             if sidecar:
                 places["OPSERVE_PROXY_SIDECAR"] = "1"
             if certificate:
