@@ -246,6 +246,14 @@ MEMORY = {
     "torch-rpc-memory": ("torch RPC, its default: shared memory", "torch.distributed.rpc"),
     "ray": ("Ray: an actor, the object store", "ray"),
 }
+# By cpp/client.cc, from C++: peer → (its words, the way it calls, over how many connections).
+CPP = {
+    "opserve-cpp": ("opserve, C++ client", "opserve", "1"),
+    "opserve-cpp-messages": ("opserve, C++ client without shared memory", "opserve-messages", "1"),
+    "grpc-cpp": ("gRPC and libtorch by hand", "by-hand", "1"),
+    "opserve-cpp-4": ("opserve, C++ client, up to four connections", "opserve", "4"),
+    "grpc-cpp-4": ("gRPC and libtorch by hand, four connections", "by-hand", "4"),
+}
 CLIENTS = {
     "opserve": opserve_client, "opserve-memory": opserve_memory_client, "grpc": grpc_client, "ray": ray_client,
     "torch-rpc-tcp": lambda address: torch_rpc_client("torch-rpc-tcp", address),
