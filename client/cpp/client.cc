@@ -14,7 +14,6 @@
 #include "client/cpp/transport/target.h"
 #include "client/cpp/wire/messages.h"
 #include "core/base/clock.h"
-#include "core/base/mutex.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 
@@ -48,49 +47,16 @@ CallHandle Start(Connection& connection, const char* method, const Request& requ
       connection.Start(method, request, {options.timeout, options.traceparent}, std::move(ended)));
 }
 
-// The same on this thread.
+// The same on this thread. `tries` is as in RpcOptions.
 template <typename T, typename Read>
 absl::StatusOr<T> CallHere(const Connection& connection, const char* method, const Request& request,
-                           const CallOptions& options, const Read& read) {
+                           const CallOptions& options, const Read& read, int tries = 0) {
   OPSERVE_RETURN_IF_ERROR(CheckTraceParent(options.traceparent));
   absl::StatusOr<T> value = absl::InternalError("no answer");
-  OPSERVE_RETURN_IF_ERROR(connection.Call(method, request, {options.timeout, options.traceparent},
+  RpcOptions rpc{.timeout = options.timeout, .traceparent = options.traceparent, .tries = tries};
+  OPSERVE_RETURN_IF_ERROR(connection.Call(method, request, std::move(rpc),
                                           [&](const Fragments& answer) { value = read(answer); }));
   return value;
-}
-
-// What one thread waits for.
-template <typename T>
-class Awaited {
- public:
-  void Set(absl::StatusOr<T> value) {
-    {
-      const MutexLock lock(mutex_);
-      value_ = std::move(value);
-    }
-    set_.NotifyAll();
-  }
-
-  // Nothing is left here: memory of a result is the caller's alone.
-  absl::StatusOr<T> Take() {
-    const MutexLock lock(mutex_);
-    while (!value_.has_value()) set_.Wait(mutex_);
-    return *std::move(value_);
-  }
-
- private:
-  Mutex mutex_;
-  CondVar set_;
-  std::optional<absl::StatusOr<T>> value_ ABSL_GUARDED_BY(mutex_);
-};
-
-// Starts a call by start(done) and waits for it.
-template <typename T, typename StartCall>
-absl::StatusOr<T> Wait(StartCall start) {
-  // Who sets it may still be in Set when it was taken.
-  const auto awaited = std::make_shared<Awaited<T>>();
-  start([awaited](absl::StatusOr<T> value) { awaited->Set(std::move(value)); });
-  return awaited->Take();
 }
 
 absl::Status TooLarge(const std::string& op, size_t bytes, std::string_view limit) {
@@ -155,21 +121,19 @@ CallHandle StartLarge(const std::shared_ptr<Connection>& connection, const char*
   return CallHandle(connection->Start(method, request, std::move(rpc), std::move(ended)));
 }
 
-// The same, waited for: here where the request is small.
+// The same on this thread.
 template <typename T, typename Read>
-absl::StatusOr<T> AwaitLarge(const std::shared_ptr<Connection>& connection, const char* method,
-                             const Request& request, const std::string& op,
-                             const CallOptions& options, Read read) {
-  if (request.has_views()) {
-    return Wait<T>([&](Done<T> done) {
-      StartLarge<T>(connection, method, request, op, options, 0, std::move(read), std::move(done));
-    });
-  }
-  absl::StatusOr<T> value = CallHere<T>(*connection, method, request, options, read);
+absl::StatusOr<T> CallLargeHere(const std::shared_ptr<Connection>& connection, const char* method,
+                                const Request& request, const std::string& op,
+                                const CallOptions& options, int tries, const Read& read) {
+  const size_t bytes = request.size_bytes();
+  if (bytes > kTransportMaxBytes)
+    return TooLarge(op, bytes, absl::StrCat(kTransportMaxBytes, " bytes, the limit of gRPC"));
+  absl::StatusOr<T> value = CallHere<T>(*connection, method, request, options, read, tries);
   if (!WantsExplanation(value.status())) return value;
   const absl::StatusOr<ServerInfo> info =
       CallHere<ServerInfo>(*connection, kGetServerInfo, {}, {kAskForLimits}, &ReadServerInfo);
-  return Explained(value.status(), info, connection->target(), op, request.size_bytes());
+  return Explained(value.status(), info, connection->target(), op, bytes);
 }
 
 // What the caller knows of the answers to calls; and the shared memory of calls, which is not to be
@@ -215,6 +179,12 @@ CallHandle StartExecute(const std::shared_ptr<Connection>& connection, const Cal
                         const CallOptions& options, int tries, Done<ExecuteResult> done) {
   return StartLarge<ExecuteResult>(connection, kExecute, MakeExecuteRequest(call), call.op(),
                                    options, tries, ReaderOf(call), std::move(done));
+}
+
+absl::StatusOr<ExecuteResult> ExecuteHere(const std::shared_ptr<Connection>& connection,
+                                          const Call& call, const CallOptions& options, int tries) {
+  return CallLargeHere<ExecuteResult>(connection, kExecute, MakeExecuteRequest(call), call.op(),
+                                      options, tries, ReaderOf(call));
 }
 
 // nullptr: there is to be none.
@@ -359,20 +329,25 @@ absl::StatusOr<SharedMemory> Client::CreateSharedMemory(int64_t size_bytes,
 }
 
 absl::StatusOr<ExecuteResult> Client::Execute(const Call& call, const CallOptions& options) const {
-  if (memory_ == nullptr || !IsWorthSharing(call)) {
-    return AwaitLarge<ExecuteResult>(connection_, kExecute, MakeExecuteRequest(call), call.op(),
-                                     options, ReaderOf(call));
-  }
+  if (memory_ == nullptr || !IsWorthSharing(call))
+    return ExecuteHere(connection_, call, options, 0);
   if (memory_->BeginAsking())
     memory_->Learn(GetServerInfo({.timeout = std::min(options.timeout, kAskForMemory)}));
-  return Wait<ExecuteResult>(
-      [&](Done<ExecuteResult> done) { ExecuteAsync(call, options, std::move(done)); });
+  absl::StatusOr<ExecuteResult> result = absl::InternalError("no result");
+  const auto start = [this](const Call& started, const CallOptions& with, int tries,
+                            Done<ExecuteResult> then) {
+    then(ExecuteHere(connection_, started, with, tries));
+    return CallHandle();  // it is over
+  };
+  ExecuteShared(memory_, start, connection_->tries(), call, options,
+                [&result](absl::StatusOr<ExecuteResult> ended) { result = std::move(ended); });
+  return result;
 }
 
 absl::StatusOr<BatchResults> Client::ExecuteBatch(std::span<const Call> calls,
                                                   const CallOptions& options) const {
-  return AwaitLarge<BatchResults>(connection_, kExecuteBatch, MakeExecuteBatchRequest(calls), "",
-                                  options, ReaderOf(calls));
+  return CallLargeHere<BatchResults>(connection_, kExecuteBatch, MakeExecuteBatchRequest(calls), "",
+                                     options, 0, ReaderOf(calls));
 }
 
 absl::StatusOr<Statistics> Client::GetStatistics(const CallOptions& options) const {

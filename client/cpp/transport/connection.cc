@@ -1,7 +1,6 @@
 #include "client/cpp/transport/connection.h"
 
 #include <grpcpp/alarm.h>
-#include <grpcpp/completion_queue.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 
@@ -20,6 +19,7 @@
 #include "client/cpp/transport/grpc_values.h"
 #include "client/cpp/transport/message_stream.h"
 #include "client/cpp/transport/retried_call.h"
+#include "client/cpp/transport/waited_call.h"
 #include "core/base/clock.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
@@ -302,33 +302,21 @@ absl::Status Connection::Call(const std::string& method, const Request& request,
 absl::Status Connection::CallOnce(const std::string& method, const Request& request,
                                   const RpcOptions& options,
                                   absl::FunctionRef<void(const Fragments& answer)> read) const {
-  const AnswerRoom room = transport_->memory->Reserve();  // goes behind the answer
   const Channel channel = transport_->channels.Pick();
   if (channel.calls != nullptr) channel.calls->fetch_add(1, std::memory_order_relaxed);
   const absl::Cleanup ended = [&channel] {
     if (channel.calls != nullptr) channel.calls->fetch_sub(1, std::memory_order_relaxed);
   };
-  std::vector<grpc::Slice> slices;
-  for (const Request::Piece& piece : request.pieces()) slices.push_back(OwnedSlice(piece));
-  const grpc::ByteBuffer message(slices.data(), slices.size());
-  grpc::ByteBuffer answer;
-  grpc::Status status;
-  grpc::ClientContext context;
-  CallContext::Set(options, context);
-  grpc::CompletionQueue queue;
-  const auto call =
-      grpc::GenericStub(channel.grpc).PrepareUnaryCall(&context, method, message, &queue);
-  call->StartCall();
-  call->Finish(&answer, &status, nullptr);
-  void* tag = nullptr;
-  bool ok = false;
-  queue.Next(&tag, &ok);
-  queue.Shutdown();
-  while (queue.Next(&tag, &ok)) {
+  const auto call = std::make_shared<WaitedCall>(transport_->memory->Reserve());
+  std::optional<grpc::Status> status = call->Make(channel.grpc, method, request, options);
+  if (!status.has_value()) {
+    KeepCallbackThreads();
+    call->KeepUntilEnded();
+    status.emplace(grpc::StatusCode::DEADLINE_EXCEEDED, "");
   }
-  OPSERVE_RETURN_IF_ERROR(StatusOfCall(status, target_, options, room.bytes));
-  slices.clear();
-  OPSERVE_RETURN_IF_ERROR(DumpAnswer(answer, target_, room.bytes, slices));
+  OPSERVE_RETURN_IF_ERROR(StatusOfCall(*status, target_, options, call->max_answer_bytes()));
+  std::vector<grpc::Slice> slices;
+  OPSERVE_RETURN_IF_ERROR(DumpAnswer(call->answer(), target_, call->max_answer_bytes(), slices));
   read(FragmentsOf(slices));
   return absl::OkStatus();
 }

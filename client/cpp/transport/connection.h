@@ -55,8 +55,8 @@ class Connection {
   std::shared_ptr<RunningCall> Start(const std::string& method, const Request& request,
                                      RpcOptions options, Ended ended);
 
-  // The same of a request without views, on this thread, which no other one has to wake. `read`
-  // gets the answer of a call that is OK.
+  // The same on this thread, which no other one has to wake. `read` gets the answer of a call that
+  // is OK. Views without owners are no longer read when this returns.
   absl::Status Call(const std::string& method, const Request& request, RpcOptions options,
                     absl::FunctionRef<void(const Fragments& answer)> read) const;
 

@@ -14,7 +14,6 @@ void Request::AppendCopy(std::string_view bytes) {
 void Request::AppendView(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
   if (bytes.empty()) return;
   pieces_.push_back({.view = bytes, .owner = std::move(owner)});
-  has_views_ = true;
   size_bytes_ += bytes.size();
 }
 

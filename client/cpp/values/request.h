@@ -24,15 +24,12 @@ class Request {
   void AppendView(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
   void Append(Request other);
 
-  // Whether it refers to memory of others.
-  bool has_views() const { return has_views_; }
   size_t size_bytes() const { return size_bytes_; }
   const std::vector<Piece>& pieces() const { return pieces_; }
 
  private:
   std::vector<Piece> pieces_;
   size_t size_bytes_ = 0;
-  bool has_views_ = false;
 };
 
 }  // namespace opserve::client

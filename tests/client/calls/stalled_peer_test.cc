@@ -6,10 +6,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -70,23 +72,29 @@ class StalledPeer {
   std::string target_;
 };
 
+enum class Way : uint8_t { kExecute, kExecuteAsync };
+
 class PendingCall {
  public:
-  PendingCall(StalledPeer& peer, TensorView view) : peer_(peer) {
+  PendingCall(StalledPeer& peer, TensorView view, Way way) : peer_(peer) {
     Call call("Op");
     call.Input("x", std::move(view));
-    Client::Connect(peer.target())
-        ->ExecuteAsync(call, {.timeout = absl::Milliseconds(300)},
-                       [this](const absl::StatusOr<ExecuteResult>& result) {
-                         const MutexLock lock(mutex_);
-                         status_ = result.status();
-                         ended_.NotifyAll();
-                       });
+    const CallOptions options = {.timeout = absl::Milliseconds(300)};
+    const Client client = *Client::Connect(peer.target());
+    if (way == Way::kExecuteAsync) {
+      client.ExecuteAsync(call, options, [this](const absl::StatusOr<ExecuteResult>& result) {
+        End(result.status());
+      });
+    } else {
+      thread_ = std::thread(
+          [this, client, call, options] { End(client.Execute(call, options).status()); });
+    }
   }
 
   ~PendingCall() {
     peer_.HangUp();
     EXPECT_TRUE(WaitFor(absl::Seconds(30)).has_value());
+    if (thread_.joinable()) thread_.join();
   }
   PendingCall(const PendingCall&) = delete;
   PendingCall& operator=(const PendingCall&) = delete;
@@ -101,7 +109,14 @@ class PendingCall {
   }
 
  private:
+  void End(absl::Status status) {
+    const MutexLock lock(mutex_);
+    status_ = std::move(status);
+    ended_.NotifyAll();
+  }
+
   StalledPeer& peer_;
+  std::thread thread_;
   Mutex mutex_;
   CondVar ended_;
   std::optional<absl::Status> status_ ABSL_GUARDED_BY(mutex_);
@@ -109,12 +124,14 @@ class PendingCall {
 
 constexpr size_t kElements = size_t{16} << 20;
 
-TEST(StalledPeerTest, OwnedInputsAreNotWaitedFor) {
+class StalledPeerTest : public ::testing::TestWithParam<Way> {};
+
+TEST_P(StalledPeerTest, OwnedInputsAreNotWaitedFor) {
   StalledPeer peer;
   const auto values = std::make_shared<const std::vector<float>>(kElements);
   TensorView view = TensorView::Of(*values, {static_cast<int64_t>(kElements)});
   view.owner = values;
-  PendingCall call(peer, std::move(view));
+  PendingCall call(peer, std::move(view), GetParam());
   peer.Accept();
   const std::optional<absl::Status> status = call.WaitFor(absl::Seconds(30));
   ASSERT_TRUE(status.has_value());
@@ -125,10 +142,10 @@ TEST(StalledPeerTest, OwnedInputsAreNotWaitedFor) {
   EXPECT_EQ(values.use_count(), 1);
 }
 
-TEST(StalledPeerTest, BorrowedInputsAreWaitedFor) {
+TEST_P(StalledPeerTest, BorrowedInputsAreWaitedFor) {
   StalledPeer peer;
   const std::vector<float> values(kElements);
-  PendingCall call(peer, TensorView::Of(values, {static_cast<int64_t>(kElements)}));
+  PendingCall call(peer, TensorView::Of(values, {static_cast<int64_t>(kElements)}), GetParam());
   peer.Accept();
   EXPECT_FALSE(call.WaitFor(absl::Seconds(1)).has_value()) << "the transport still reads them";
   peer.HangUp();
@@ -136,6 +153,9 @@ TEST(StalledPeerTest, BorrowedInputsAreWaitedFor) {
   ASSERT_TRUE(status.has_value());
   EXPECT_FALSE(status->ok());
 }
+
+INSTANTIATE_TEST_SUITE_P(Ways, StalledPeerTest,
+                         ::testing::Values(Way::kExecute, Way::kExecuteAsync));
 
 }  // namespace
 }  // namespace opserve::client
