@@ -87,6 +87,19 @@ def test_a_call_that_is_cancelled_while_it_is_placed_keeps_no_memory(server, mon
     run(body())
 
 
+def test_threads_that_wait_for_calls_do_not_keep_them_from_memory(server):
+    async def body():
+        loop = asyncio.get_running_loop()
+        async with opserve.aio.connect(server.address) as client:
+
+            def wait():
+                return asyncio.run_coroutine_threadsafe(relu(client, 1), loop).result(30)
+
+            await asyncio.gather(*(loop.run_in_executor(None, wait) for _ in range(64)))
+
+    run(body())
+
+
 def test_a_server_that_forgets_its_memory(server, monkeypatch):
     """The call goes by bytes then, and memory is left alone for a while."""
 

@@ -216,6 +216,20 @@ def test_a_bar_of_progress(narrow, asked, capfd):
     assert "8.00M/8.00M" in shown and shown.endswith("\n")
 
 
+@pytest.mark.parametrize("failure", [KeyError("mine"), SystemExit(3)])
+def test_what_progress_raises(client, failure):
+    def fail(done, total):
+        raise failure
+
+    with client.session() as session:
+        tensor = session.tensor(X)
+        for call in (lambda: tensor.upload(X, progress=fail), lambda: tensor.numpy(progress=fail)):
+            with pytest.raises(type(failure)) as raised:
+                call()
+            assert raised.value is failure
+        np.testing.assert_array_equal(tensor.numpy(), X)
+
+
 def test_a_bar_for_a_tensor(client, capfd):
     pytest.importorskip("tqdm")
     with client.session() as session:

@@ -10,7 +10,7 @@ import numpy as np
 from . import _requests
 from ._arrays import as_arrays
 from ._channel import left, waits
-from ._local_memory import LocalMemory, Placed, has_large_input, is_too_long, may_be_refusal
+from ._local_memory import LocalMemory, Placed, is_too_long, may_be_refusal
 from ._progress import Progress
 from ._requests import Call, Result
 from ._shared_memory import Regions
@@ -48,7 +48,7 @@ class Execution:
         if timeout is None:
             timeout = self._timeout
         deadline = None if timeout is None else time.monotonic() + timeout
-        if self._memory is not None and has_large_input(call):
+        if self._memory is not None and self._memory.is_for(call):
             placed = yield self._way.place(self._memory, call)
             if placed is not None:
                 return (yield from self._in_memory(self._memory, placed, call, deadline, progress))
@@ -95,10 +95,10 @@ class Execution:
         session = yield self._way.open_session(call.device, left(deadline))
         try:
             result = yield from _whole_call(session, call, progress)
+            yield self._way.end_session(session, False)
         except BaseException:
             yield self._way.end_session(session, True)
             raise
-        yield self._way.end_session(session, False)
         return result
 
 

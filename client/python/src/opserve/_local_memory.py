@@ -36,11 +36,6 @@ def local_memory(is_local: bool, limit_bytes: int, given: Regions, socket_of_ser
     return LocalMemory(limit_bytes, given, socket_of_server)
 
 
-def has_large_input(call: Call) -> bool:
-    """Other calls go by bytes."""
-    return any(getattr(value, "nbytes", 0) >= LARGE_BYTES for value in call.inputs.values())
-
-
 def may_be_refusal(error: OpserveError) -> bool:
     return error.code in _MAY_BE_REFUSALS
 
@@ -100,6 +95,11 @@ class LocalMemory:
         self._off_until = 0.0
         self._pause = FIRST_PAUSE_SECONDS
         self._is_closed = False
+
+    def is_for(self, call: Call) -> bool:
+        """Whether place() may do something for it: other calls go by bytes."""
+        has_large_input = any(getattr(value, "nbytes", 0) >= LARGE_BYTES for value in call.inputs.values())
+        return has_large_input and time.monotonic() >= self._off_until
 
     def place(self, call: Call) -> Optional[Placed]:
         """None for a call that goes by bytes: a large input is not dense (of one that is broadcast few bytes are sent), or there is no

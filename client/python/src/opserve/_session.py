@@ -324,6 +324,7 @@ class Download:
         self._data = bytes_of(self._array.reshape(-1))
         self._received = 0
         self._progress = progress
+        self._failure: Optional[BaseException] = None  # of progress, which is called while answers are read
         line = tensor._line(stream)
         source = {"buffer": tensor.id, "row_bytes": tensor.nbytes}
         self.command: Pending = tensor._talk.send(stream=line, on_chunk=self._take, download={"source": source, "stream": line})
@@ -334,11 +335,16 @@ class Download:
             raise bad_answer("a chunk is out of place")
         self._data[start:start + len(part)] = part
         self._received += len(part)
-        if self._progress is not None:
-            self._progress(self._received, len(self._data))
+        if self._progress is not None and self._failure is None:
+            try:
+                self._progress(self._received, len(self._data))
+            except BaseException as failure:
+                self._failure = failure
 
     def array(self) -> Array:
-        """What came, once the command is over."""
+        """What came, once the command is over. Raises what progress raised."""
+        if self._failure is not None:
+            raise self._failure
         if self._received != len(self._data):
             raise bad_answer(f"{self._received} of {len(self._data)} bytes came")
         return self._array

@@ -135,12 +135,14 @@ class _Way:
         self.call_once = channel.call_once
         self.sleep = asyncio.sleep
         self._channel = channel
+        # Its own: the loop's may be full of what waits for this call.
+        self._placing = concurrent.futures.ThreadPoolExecutor(1, "opserve memory")
         self._loop: Optional[asyncio.AbstractEventLoop] = None
 
     async def place(self, memory: LocalMemory, call: Call) -> Optional[Placed]:
         """On a thread: the copies take milliseconds, and other tasks go on."""
         self._loop = asyncio.get_running_loop()
-        placing = self._loop.run_in_executor(None, memory.place, call)
+        placing = self._loop.run_in_executor(self._placing, memory.place, call)
         try:
             return await asyncio.shield(placing)
         except asyncio.CancelledError:
@@ -156,6 +158,9 @@ class _Way:
         except concurrent.futures.TimeoutError:
             info.cancel()
             raise OSError("the server does not say where its shared memory is") from None
+
+    def close(self) -> None:
+        self._placing.shutdown(wait=False)
 
     async def open_session(self, device: str, timeout: Optional[float]) -> Session:
         return await Session(self._channel, device, timeout)
@@ -177,9 +182,9 @@ class Client:
     def __init__(self, target: Target, shared_memory_bytes: int = 0) -> None:
         self._channel = _Channel(target)
         self._regions = Regions()
-        way = _Way(self._channel)
-        self._memory = local_memory(target.is_local, shared_memory_bytes, self._regions, way.socket_of_server)
-        self._execution = Execution(way, self._regions, self._memory, target.timeout)
+        self._way = _Way(self._channel)
+        self._memory = local_memory(target.is_local, shared_memory_bytes, self._regions, self._way.socket_of_server)
+        self._execution = Execution(self._way, self._regions, self._memory, target.timeout)
         self._catalogue: Optional[Dict[str, Operator]] = None
 
     async def execute(self, op: Op, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
@@ -245,6 +250,7 @@ class Client:
 
     async def close(self) -> None:
         """Ends the connection and releases shared memory."""
+        self._way.close()
         if self._memory is not None:
             self._memory.close()
         self._regions.close()
