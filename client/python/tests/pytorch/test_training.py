@@ -18,10 +18,10 @@ def test_ctc(torch_client):
     result = subprocess.run([sys.executable, EXAMPLE, torch_client._channel.target.address, "50"], capture_output=True, text=True,
                             timeout=120, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"})
     assert result.returncode == 0, result.stderr
-    rows = [tuple(map(float, row)) for row in re.findall(r"calls (\S+) session (\S+) here (\S+)", result.stdout)]
-    calls, session, here = zip(*rows)
+    rows = [tuple(map(float, row)) for row in re.findall(r"calls (\S+) session (\S+) messages (\S+) here (\S+)", result.stdout)]
+    calls, session, messages, here = zip(*rows)
     assert len(here) == 50 and here[-1] < here[0] / 10
-    assert calls == pytest.approx(here, rel=1e-3, abs=1e-3) and session == calls
+    assert calls == pytest.approx(here, rel=1e-3, abs=1e-3) and session == calls and messages == calls
 
 
 def test_what_is_compiled_leaves_the_call_as_it_is(used):
