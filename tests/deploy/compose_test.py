@@ -104,7 +104,7 @@ def check_server(service, folder):
 
 
 def check_proxy(services):
-    environment = services["proxy"]["environment"]
+    environment = {name: value for name, value in services["proxy"]["environment"].items() if value is not None}
     expect(
         mounts(services["proxy"]).get(running_proxy.CONFIGURATION) == services["proxy"]["command"][-1],
         "the proxy is not given deploy/proxy/haproxy.cfg",
