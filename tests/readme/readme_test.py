@@ -184,7 +184,7 @@ def require_tool(tool, tools_folder):
 
 def main():
     name, tool = sys.argv[1:]
-    work = running_server.build_folder() / "readme" / f"{pathlib.Path(name).stem}-{tool}"
+    work = running_server.build_folder() / "readme" / f"{name.replace('/', '-')}-{tool}"  # no other test's
     tools_folder = running_server.build_folder() / "tools"
     require_tool(tool, tools_folder)
     copy_tree(work / "tree")
