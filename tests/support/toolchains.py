@@ -1,5 +1,6 @@
 """Tools of other languages, and how a test that lacks one ends."""
 
+import contextlib
 import fcntl
 import os
 import shutil
@@ -26,15 +27,22 @@ def lacking(what):
     skip(f"this machine lacks {what}")
 
 
+@contextlib.contextmanager
+def in_turn(path):
+    """Of the tests that run at the same time one is in such a block; `path` is the file that they lock."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def go_program(name, package, folder):
     """The path of a program that Debian has no package of, or None: installed, or, where all tools are required and there is a
     Go, built into `folder`, by one test for all that run at the same time."""
     if installed := shutil.which(name):
         return installed
     if all_required() and shutil.which("go"):
-        folder.mkdir(parents=True, exist_ok=True)
-        with open(folder / f"{name}.lock", "w", encoding="utf-8") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with in_turn(folder / f"{name}.lock"):
             if not shutil.which(name, path=folder):
                 environment = {**os.environ, "GOBIN": str(folder)}
                 subprocess.run(["go", "install", package], env=environment, timeout=1200, check=False)

@@ -6,7 +6,6 @@ Usage: clients_test.py triton|triton_http|perf_analyzer
 perf_analyzer of an older one. Both come from PyPI into a folder of the build; the test is skipped where they cannot be had.
 """
 
-import fcntl
 import os
 import pathlib
 import platform
@@ -32,9 +31,7 @@ SHARED_MEMORY = "--open-inference-shared-memory"
 
 def pip(folder, *words):
     """Calls pip in the virtual environment of that folder, which is made where there is none; tests do so in turn. False when it fails."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with open(folder.with_suffix(".lock"), "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with toolchains.in_turn(folder.with_suffix(".lock")):
         python = folder / "bin/python"
         if not python.exists():
             venv.create(folder, with_pip=True, system_site_packages=False)
