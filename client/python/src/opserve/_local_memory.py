@@ -106,7 +106,7 @@ class LocalMemory:
         memory for it now."""
         arrays = as_arrays(call.inputs)
         large = {name: array for name, array in arrays.items() if array.nbytes >= LARGE_BYTES}
-        if time.monotonic() < self._off_until or not all(array.flags.c_contiguous for array in large.values()):
+        if not all(array.flags.c_contiguous for array in large.values()):
             return None
         large = {name: array for name, array in large.items() if self.locate(array) is None}
         kind = _kind(call, arrays)
