@@ -1,5 +1,6 @@
-// Calls and bytes a second for 1 … N threads, in process and through gRPC, and what the locks cost
-// each call: from the growth of that cost with few threads follows what many would do.
+// Calls and bytes a second for 1 … N threads, in process and through gRPC, and the processor time
+// and the waits for locks of each call: how these grow with few threads says what many would do.
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,15 +35,27 @@ struct Workload {
 const Workload kWorkloads[] = {
     {"8 floats, run inline", 8, 1},
     {"64 Ki floats, queued", 64 << 10, 2},
+    {"64 Ki floats, one caller", 64 << 10, 0},
+    {"1 Mi floats, one caller", 1 << 20, 0},
     {"16 Mi floats, one caller", 16 << 20, 0},
 };
 
 struct Figures {
-  double calls = 0;  // a second
-  double bytes = 0;  // likewise, read and written
-  double waits = 0;  // for locks, a call
+  double calls = 0;   // a second
+  double bytes = 0;   // likewise, read and written
+  double cpu_us = 0;  // of the process, callers included, a call
+  double waits = 0;   // for locks, a call
   double waited_ns = 0;
 };
+
+double CpuSeconds() {
+  rusage usage = {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
 
 // `call` again and again on so many threads for a while.
 Figures Measure(int callers, double seconds, int64_t bytes_of_call,
@@ -51,6 +64,7 @@ Figures Measure(int callers, double seconds, int64_t bytes_of_call,
   std::atomic<int64_t> calls = 0;
   std::vector<std::thread> threads;
   const LockWaits before = LockWaitsSoFar();
+  const double cpu_before = CpuSeconds();
   const absl::Time start = absl::Now();
   for (int i = 0; i < callers; ++i) {
     threads.emplace_back([&, i] {
@@ -67,6 +81,7 @@ Figures Measure(int callers, double seconds, int64_t bytes_of_call,
   const auto count = static_cast<double>(std::max<int64_t>(calls, 1));
   return {.calls = count / took,
           .bytes = count * static_cast<double>(bytes_of_call) / took,
+          .cpu_us = (CpuSeconds() - cpu_before) / count * 1e6,
           .waits = static_cast<double>(after.count - before.count) / count,
           .waited_ns = static_cast<double>((after.time - before.time).count()) / count};
 }
@@ -123,8 +138,9 @@ Figures ThroughGrpc(const Workload& load, int threads, double seconds) {
 }
 
 void Print(const char* way, const Workload& load, int threads, const Figures& figures) {
-  std::printf("| %s | %s | %d | %.0f | %.2f | %.3f | %.0f |\n", way, load.name.c_str(), threads,
-              figures.calls, figures.bytes / 1e9, figures.waits, figures.waited_ns);
+  std::printf("| %s | %s | %d | %.0f | %.2f | %.1f | %.3f | %.0f |\n", way, load.name.c_str(),
+              threads, figures.calls, figures.bytes / 1e9, figures.cpu_us, figures.waits,
+              figures.waited_ns);
   std::fflush(stdout);
 }
 
@@ -140,8 +156,10 @@ int Main(int argc, char** argv) {
       ->check(CLI::Range(0.1, 600.0))
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
-  std::puts("| way | calls | threads | calls/s | GB/s | lock waits a call | ns in them a call |");
-  std::puts("|---|---|---|---|---|---|---|");
+  std::puts(
+      "| way | calls | threads | calls/s | GB/s | processor µs a call | lock waits a call | ns "
+      "in them a call |");
+  std::puts("|---|---|---|---|---|---|---|---|");
   for (const Workload& load : kWorkloads)
     for (const int count : threads)
       Print("in process", load, count, InProcess(load, count, seconds));
