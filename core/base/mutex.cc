@@ -1,13 +1,19 @@
 #include "core/base/mutex.h"
 
+#include <algorithm>
 #include <atomic>
 
 namespace opserve {
 namespace {
 
-// How often a thread tries before it sleeps, which is about a microsecond: what our locks guard
-// takes less, and a sleep and a wake-up more.
-constexpr int kTries = 32;
+using SteadyClock = std::chrono::steady_clock;
+
+// How long a thread tries before it sleeps: what our locks guard takes a fraction of a microsecond,
+// so this is time for a dozen threads in turn. A sleep and a wake-up take longer; and while some
+// sleep, each unlock has to wake one.
+constexpr std::chrono::microseconds kSpin{8};
+// Between two tries, at most: who tries takes the lock's cache line from who holds it.
+constexpr int kMostPauses = 16;
 
 std::atomic<int64_t> lock_waits{0};
 std::atomic<int64_t> lock_wait_ns{0};
@@ -21,21 +27,22 @@ void Pause() {
 #endif
 }
 
-void LockTaken(std::mutex& mutex) {
-  for (int i = 0; i < kTries; ++i) {
-    Pause();
+void LockTaken(std::mutex& mutex, SteadyClock::time_point start) {
+  int pauses = 1;
+  do {
+    for (int i = 0; i < pauses; ++i) Pause();
     if (mutex.try_lock()) return;
-  }
+    pauses = std::min(2 * pauses, kMostPauses);
+  } while (SteadyClock::now() - start < kSpin);
   mutex.lock();
 }
 
 }  // namespace
 
 void Mutex::Wait() {
-  using std::chrono::steady_clock;
-  const steady_clock::time_point start = steady_clock::now();
-  LockTaken(mutex_);
-  const std::chrono::nanoseconds waited = steady_clock::now() - start;
+  const SteadyClock::time_point start = SteadyClock::now();
+  LockTaken(mutex_, start);
+  const std::chrono::nanoseconds waited = SteadyClock::now() - start;
   lock_waits.fetch_add(1, std::memory_order_relaxed);
   lock_wait_ns.fetch_add(waited.count(), std::memory_order_relaxed);
 }

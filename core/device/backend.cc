@@ -44,7 +44,7 @@ absl::Status ReadCommonOptions(const DeviceText& text, DeviceSpec& spec) {
     } else if (key == "profile") {
       OPSERVE_RETURN_IF_ERROR(ReadProfile(value, spec));
     } else {
-      return BadDeviceText("device", "the options threads=N and profile=P",
+      return BadDeviceText("device", text.usage,
                            value.empty() ? key : absl::StrCat(key, "=", value));
     }
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,16 +19,18 @@
 
 namespace opserve {
 
-// "cpu", "cpu,threads=2,profile=atlas-a2", "ascend:0-3".
+// "cpu", "cpu,threads=2,profile=atlas-a2", "cpu,numa-node=1", "ascend:0-3".
 struct DeviceSpec {
   std::string kind = "cpu";
   int threads = 0;  // 0 = every usable core; of an NPU, 4 that wait for it
   Profile profile = Profile::kHost;
+  std::optional<int> numa_node = std::nullopt;  // of the CPU's, whose cores it uses; none = all
   std::vector<int> ids = {};  // of NPUs, the runtime's numbers; none = all that it sees
 };
 
 // A spec's text in its parts.
 struct DeviceText {
+  std::string_view usage;  // the backend's
   std::string all;
   std::string number;  // what stands behind "kind:"
   bool has_number = false;
@@ -46,7 +49,7 @@ using MakeDevice = std::function<absl::StatusOr<std::unique_ptr<Device>>(const D
 
 struct Backend {
   std::string_view kind;   // "cpu"
-  std::string_view usage;  // "cpu[,threads=N][,profile=P]"
+  std::string_view usage;  // "cpu[,threads=N][,profile=P][,numa-node=M]"
 
   // Fills in `spec`, whose kind is set. Errors (161002) name the part of the text.
   absl::Status (*read)(const DeviceText& text, DeviceSpec& spec);

@@ -130,8 +130,9 @@ struct PooledBuffer::Core {
 
   void Return(std::byte* data, size_t size_class, const Lessee& lessee) {
     Poison(data, size_class);
+    const absl::Time now = clock.Now();
     MutexLock lock(mutex);
-    cached[size_class].push_back({data, clock.Now(), lessee.reader});
+    cached[size_class].push_back({data, now, lessee.reader});
     used.Return(lessee.client, static_cast<int64_t>(size_class));
     stats.cached_bytes += static_cast<int64_t>(size_class);
   }

@@ -44,8 +44,10 @@ absl::StatusOr<DeviceSpec> ParseDeviceSpec(std::string_view text,
     const auto append = [](std::string* out, const Backend* one) { out->append(one->usage); };
     return BadDeviceText("device", absl::StrJoin(backends, ", or ", append), parts[0]);
   }
-  DeviceText device{
-      .all = parts[0], .number = head.second, .has_number = parts[0].size() > head.first.size()};
+  DeviceText device{.usage = backend->usage,
+                    .all = parts[0],
+                    .number = head.second,
+                    .has_number = parts[0].size() > head.first.size()};
   for (size_t i = 1; i < parts.size(); ++i)
     device.options.emplace_back(absl::StrSplit(parts[i], absl::MaxSplits('=', 1)));
   DeviceSpec spec;

@@ -47,6 +47,8 @@ class TaskQueue {
     lane.waiting.push_back({std::move(task), now});
   }
 
+  bool empty() const { return turns_.empty(); }
+
   // The next client's, if one waits. It counts as running until End.
   std::optional<Taken> Pop(Time now) {
     if (turns_.empty()) return std::nullopt;

@@ -1,5 +1,6 @@
 #include "core/workers/thread_arena.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "core/base/thread.h"
 
 #include "oneapi/tbb/global_control.h"
+#include "oneapi/tbb/info.h"
 #include "oneapi/tbb/task_arena.h"
 
 namespace opserve {
@@ -19,6 +21,9 @@ namespace {
 // As much as threads have by default, so that a kernel may use on one thread what it may use on
 // another.
 constexpr size_t kStackBytes = size_t{8} << 20;
+
+// oneTBB's number for any node, or for one that it does not know.
+constexpr int kAnyNode = oneapi::tbb::task_arena::automatic;
 
 // What all arenas share: oneTBB's limits, and its threads, which stay once they are there.
 class OneTbb {
@@ -102,12 +107,15 @@ class OneTbb {
 
 }  // namespace
 
+// A visit is asked of one oneTBB arena with room for a single thread, or for few where there are
+// many threads: oneTBB wakes all the threads that an arena has room for, whatever is asked of it.
 class ThreadArena::Arena {
  public:
-  Arena(int threads, absl::AnyInvocable<void() const> visit)
-      : threads_(threads), visit_(std::move(visit)), arena_(threads, 0) {
+  Arena(int threads, absl::AnyInvocable<void() const> visit, std::optional<int> numa_node)
+      : threads_(threads), visit_(std::move(visit)) {
     OneTbb::Instance().Claim(threads);
-    arena_.initialize();
+    const int gates = std::min(threads, kMaxGates);
+    for (int i = 0; i < gates; ++i) AddGate((threads + i) / gates, numa_node);
   }
   ~Arena() {
     WaitForVisits();
@@ -117,45 +125,92 @@ class ThreadArena::Arena {
   Arena& operator=(const Arena&) = delete;
 
   void CallForVisit() {
-    visits_->Add();
-    arena_.enqueue([this, visits = visits_] {
-      visit_();
-      visits->End();  // from here on the arena may be gone
+    Gate* const gate = visits_->Begin();
+    if (gate == nullptr) return;
+    gate->enqueue([this, gate, visits = visits_] {
+      do {
+        visit_();
+      } while (visits->End(*gate));  // from here on the arena may be gone
     });
   }
   void WaitForVisits() { visits_->WaitForAll(); }
 
  private:
-  // The visits that were called for and are not over. Outlives the arena, in the last one's end.
+  using Gate = oneapi::tbb::task_arena;
+  // oneTBB looks through the arenas of a process whenever a thread comes or goes.
+  static constexpr int kMaxGates = 64;
+
+  // The visits that were called for and are not over, and the threads that can be called. Outlives
+  // the arena, in the last visit's end.
   class OpenVisits {
    public:
-    void Add() {
+    void AddThread(Gate& gate) {
       MutexLock lock(mutex_);
-      ++count_;
+      free_.push_back(&gate);
     }
-    void End() {
+    // Where the thread is to be called; nullptr: one that is at a visit makes this one next.
+    Gate* Begin() {
       MutexLock lock(mutex_);
-      if (--count_ == 0) over_.NotifyAll();
+      ++open_;
+      if (free_.empty()) {
+        ++unserved_;
+        return nullptr;
+      }
+      // Who was freed last is still awake.
+      Gate* const gate = free_.back();
+      free_.pop_back();
+      return gate;
+    }
+    // Whether the thread is to make another one.
+    bool End(Gate& gate) {
+      MutexLock lock(mutex_);
+      if (--open_ == 0) over_.NotifyAll();
+      if (unserved_ > 0) {
+        --unserved_;
+        return true;
+      }
+      free_.push_back(&gate);
+      return false;
     }
     void WaitForAll() {
       MutexLock lock(mutex_);
-      while (count_ > 0) over_.Wait(mutex_);
+      while (open_ > 0) over_.Wait(mutex_);
     }
 
    private:
     Mutex mutex_;
     CondVar over_;
-    int count_ ABSL_GUARDED_BY(mutex_) = 0;
+    std::vector<Gate*> free_ ABSL_GUARDED_BY(mutex_);
+    int open_ ABSL_GUARDED_BY(mutex_) = 0;
+    int unserved_ ABSL_GUARDED_BY(mutex_) = 0;  // of these: no thread was called
   };
+
+  void AddGate(int threads, std::optional<int> numa_node) {
+    const int node = numa_node.value_or(kAnyNode);
+    Gate& gate = *gates_.emplace_back(
+        std::make_unique<Gate>(Gate::constraints(node, threads), /*reserved_for_masters=*/0));
+    gate.initialize();
+    for (int i = 0; i < threads; ++i) visits_->AddThread(gate);
+  }
 
   const int threads_;
   const absl::AnyInvocable<void() const> visit_;
   const std::shared_ptr<OpenVisits> visits_ = std::make_shared<OpenVisits>();
-  oneapi::tbb::task_arena arena_;
+  std::vector<std::unique_ptr<Gate>> gates_;
 };
 
-ThreadArena::ThreadArena(int threads, absl::AnyInvocable<void() const> visit)
-    : arena_(std::make_unique<Arena>(threads, std::move(visit))) {}
+std::vector<int> NumaNodes() {
+  std::vector<int> nodes = oneapi::tbb::info::numa_nodes();
+  std::erase(nodes, kAnyNode);
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
+int CoresOfNumaNode(int node) { return oneapi::tbb::info::default_concurrency(node); }
+
+ThreadArena::ThreadArena(int threads, absl::AnyInvocable<void() const> visit,
+                         std::optional<int> numa_node)
+    : arena_(std::make_unique<Arena>(threads, std::move(visit), numa_node)) {}
 ThreadArena::~ThreadArena() = default;
 
 void ThreadArena::CallForVisit() { arena_->CallForVisit(); }

@@ -15,6 +15,7 @@
 #include "core/workers/shared_loop.h"
 #include "core/workers/task_queue.h"
 #include "core/workers/thread_arena.h"
+#include "core/workers/waiting_work.h"
 
 namespace opserve {
 namespace {
@@ -24,6 +25,10 @@ constexpr std::chrono::microseconds kSpin{50};
 
 // How long a thread stays with a loop when others wait for it, if its chunks are shorter.
 constexpr std::chrono::microseconds kTurn{50};
+
+// Threads that one thread calls at a time, which takes some microseconds each: those that come call
+// others in turn.
+constexpr int kCallsAtATime = 4;
 
 // Tiny tasks that go before one that is not, when both wait for a thread.
 constexpr int kTinyInARow = 8;
@@ -64,11 +69,12 @@ class InLoop {
 
 class WorkerPool::Discipline final : private ReliefThreads::Source {
  public:
-  explicit Discipline(int threads)
+  Discipline(int threads, std::optional<int> numa_node)
       : threads_(threads),
         relief_(std::make_unique<ReliefThreads>(static_cast<ReliefThreads::Source&>(*this),
                                                 kMaxReliefThreads)),
-        arena_(threads, [this] { Visit(); }) {}
+        arena_(
+            threads, [this] { Visit(); }, numa_node) {}
 
   // Relief first: its tasks may leave others, which are the arena's.
   ~Discipline() override {
@@ -86,8 +92,8 @@ class WorkerPool::Discipline final : private ReliefThreads::Source {
     {
       MutexLock lock(mutex_);
       QueueOf(size).Push(client, std::move(task), SteadyClock::now());
-      if (size == Size::kTiny) Add(tiny_waiting_, 1);
-      Add(tasks_waiting_, 1);
+      if (size == Size::kTiny) waiting_.AddTinyTasks(1);
+      waiting_.AddTasks(1);
       visits = VisitsToCallFor();
       // Even where a thread is called for: it may not come, as oneTBB counts those of the process
       // that wait for something as those that work.
@@ -118,16 +124,6 @@ class WorkerPool::Discipline final : private ReliefThreads::Source {
     Size size = Size::kAny;
   };
 
-  // Of the counters that are written under the mutex, and looked at without it.
-  static void Add(std::atomic<int64_t>& counter, int64_t count) {
-    counter.store(counter.load(std::memory_order_relaxed) + count, std::memory_order_release);
-  }
-
-  bool SomethingWaits() const {
-    return tasks_waiting_.load(std::memory_order_acquire) > 0 ||
-           seats_waiting_.load(std::memory_order_acquire) > 0;
-  }
-
   // A thread of the arena stays as long as something waits, and a little longer. It comes as one
   // that looks: who called for it has counted it.
   void Visit() {
@@ -139,12 +135,21 @@ class WorkerPool::Discipline final : private ReliefThreads::Source {
 
   // Empty: the thread leaves, and is no longer counted.
   std::optional<Turn> Look() {
-    SpinUntil([this] { return SomethingWaits(); });
-    MutexLock lock(mutex_);
-    --looking_;
-    std::optional<Turn> turn = TakeTurn();
-    if (!turn.has_value()) --visiting_;
-    return turn;
+    while (true) {
+      const bool claimed = SpinUntil([this] { return waiting_.Claim(); });
+      std::optional<Turn> turn;
+      int visits = 0;
+      {
+        MutexLock lock(mutex_);
+        turn = TakeTurn();
+        if (claimed && !turn.has_value()) continue;
+        --looking_;
+        if (!turn.has_value()) --visiting_;
+        visits = VisitsToCallFor();
+      }
+      CallForVisits(visits);
+      return turn;
+    }
   }
 
   // Empty: the thread counts as one that looks.
@@ -164,10 +169,8 @@ class WorkerPool::Discipline final : private ReliefThreads::Source {
 
   // How many threads are to come, which count as visiting and as looking from now on.
   int VisitsToCallFor() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    const int64_t waiting = tasks_waiting_.load(std::memory_order_relaxed) +
-                            seats_waiting_.load(std::memory_order_relaxed);
-    const auto wanted =
-        static_cast<int>(std::min<int64_t>(waiting - looking_, threads_ - visiting_));
+    const auto wanted = static_cast<int>(
+        std::min<int64_t>({waiting_.all() - looking_, threads_ - visiting_, kCallsAtATime}));
     if (wanted <= 0) return 0;
     visiting_ += wanted;
     looking_ += wanted;
@@ -199,14 +202,16 @@ class WorkerPool::Discipline final : private ReliefThreads::Source {
   }
 
   std::optional<Turn> TakeTask(Size size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return Begin(QueueOf(size).Pop(SteadyClock::now()), size);
+    Queue& queue = QueueOf(size);
+    if (queue.empty()) return std::nullopt;  // the clock is dear under the mutex
+    return Begin(queue.Pop(SteadyClock::now()), size);
   }
 
   std::optional<Turn> Begin(std::optional<Queue::Taken> taken, Size size)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!taken.has_value()) return std::nullopt;
-    if (size == Size::kTiny) Add(tiny_waiting_, -1);
-    Add(tasks_waiting_, -1);
+    if (size == Size::kTiny) waiting_.AddTinyTasks(-1);
+    waiting_.AddTasks(-1);
     if (taken->client == ClientId::kNone) ++own_tasks_;
     last_taken_ = taken->start;
     return Turn{nullptr, *std::move(taken), size};
@@ -232,7 +237,7 @@ class WorkerPool::Discipline final : private ReliefThreads::Source {
 
   // Between two chunks of somebody else's.
   void RunTinyTask() {
-    if (tiny_waiting_.load(std::memory_order_acquire) == 0) return;
+    if (waiting_.tiny_tasks() == 0) return;
     std::optional<Turn> turn;
     {
       MutexLock lock(mutex_);
@@ -249,8 +254,8 @@ class WorkerPool::Discipline final : private ReliefThreads::Source {
       MutexLock lock(mutex_);
       loop.published = true;
       loop.EnterLast(loops_);
-      Add(num_loops_, 1);
-      Add(seats_waiting_, loop.seats);
+      ++num_loops_;
+      waiting_.AddSeats(loop.seats);
       visits = VisitsToCallFor();
     }
     CallForVisits(visits);
@@ -272,8 +277,8 @@ class WorkerPool::Discipline final : private ReliefThreads::Source {
     if (!loop.published) return;
     loop.published = false;
     loop.Leave(loops_);
-    Add(num_loops_, -1);
-    Add(seats_waiting_, -loop.seats);
+    --num_loops_;
+    waiting_.AddSeats(-loop.seats);
     loop.seats = 0;
   }
 
@@ -283,7 +288,7 @@ class WorkerPool::Discipline final : private ReliefThreads::Source {
     SharedLoop* loop = loops_.front();
     loop->Leave(loops_);
     if (--loop->seats > 0) loop->EnterLast(loops_);
-    Add(seats_waiting_, -1);
+    waiting_.AddSeats(-1);
     loop->helpers.fetch_add(1, std::memory_order_relaxed);
     return Turn{loop, {}, Size::kAny};
   }
@@ -292,8 +297,8 @@ class WorkerPool::Discipline final : private ReliefThreads::Source {
   bool RunChunks(SharedLoop& loop) {
     const SteadyClock::time_point start = SteadyClock::now();
     while (loop.RunChunk()) {
-      const bool others_wait = tasks_waiting_.load(std::memory_order_acquire) > 0 ||
-                               num_loops_.load(std::memory_order_acquire) > 1;
+      const bool others_wait =
+          waiting_.tasks() > 0 || num_loops_.load(std::memory_order_acquire) > 1;
       if (others_wait && SteadyClock::now() - start >= kTurn) return true;
     }
     return false;
@@ -305,7 +310,7 @@ class WorkerPool::Discipline final : private ReliefThreads::Source {
       Remove(loop);
     } else if (loop.published) {
       if (loop.seats++ == 0) loop.EnterLast(loops_);
-      Add(seats_waiting_, 1);
+      waiting_.AddSeats(1);
     }
     if (loop.helpers.fetch_sub(1, std::memory_order_release) == 1) helper_left_.NotifyAll();
   }
@@ -368,17 +373,14 @@ class WorkerPool::Discipline final : private ReliefThreads::Source {
   bool loops_turn_ ABSL_GUARDED_BY(mutex_) = false;
   int visiting_ ABSL_GUARDED_BY(mutex_) = 0;  // threads in the arena, or called for
   int looking_ ABSL_GUARDED_BY(mutex_) = 0;   // of these: what comes next will be seen by them
-  // What the queues hold, to look at without the mutex; written under it.
-  std::atomic<int64_t> tasks_waiting_{0};  // tiny ones, too
-  std::atomic<int64_t> tiny_waiting_{0};
-  std::atomic<int64_t> num_loops_{0};  // without free seats, too
-  std::atomic<int64_t> seats_waiting_{0};
+  WaitingWork waiting_;                       // changes under the mutex
+  std::atomic<int64_t> num_loops_{0};         // likewise; without free seats, too
   std::unique_ptr<ReliefThreads> relief_ ABSL_GUARDED_BY(mutex_);
   ThreadArena arena_;
 };
 
-WorkerPool::WorkerPool(int threads)
-    : threads_(threads), discipline_(std::make_unique<Discipline>(threads)) {}
+WorkerPool::WorkerPool(int threads, std::optional<int> numa_node)
+    : threads_(threads), discipline_(std::make_unique<Discipline>(threads, numa_node)) {}
 WorkerPool::~WorkerPool() = default;
 
 void WorkerPool::Enqueue(std::unique_ptr<Task> task, Size size, ClientId client) {

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "absl/functional/function_ref.h"
 #include "core/base/client_id.h"
@@ -33,9 +34,10 @@ class WorkerPool {
   static constexpr int kMaxReliefThreads = 32;
 
   // 1 <= `threads` <= kMaxThreads. The calling thread of ParallelFor counts as one while it works.
-  // Throws ThreadError where the system has too few threads, or the process has too many
-  // (ThreadArena::kMaxThreadsOfProcess).
-  explicit WorkerPool(int threads);
+  // The workers run on the cores of `numa_node`, one of NumaNodes() (thread_arena.h), or of any;
+  // relief threads run on any. Throws ThreadError where the system has too few threads, or the
+  // process has too many (ThreadArena::kMaxThreadsOfProcess).
+  explicit WorkerPool(int threads, std::optional<int> numa_node = std::nullopt);
   // Waits for the tasks that were enqueued.
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;

@@ -156,10 +156,11 @@ void AddDeviceFlags(FlagSet& flags, ServerConfig& config) {
   flags.SetGroup("Devices");
   flags.AddList(
       "--device", "DEVICE", config.devices.front().kind,
-      "Device that runs calls: cpu[,threads=N][,profile=P], or NPUs by the numbers of the\n"
-      "runtime: ascend:2, ascend:0-3, or ascend for all, with the same options. Repeatable.\n"
-      "Calls that name no device run on the first.\n"
+      "Device that runs calls: cpu[,threads=N][,profile=P][,numa-node=M], or NPUs by the numbers\n"
+      "of the runtime: ascend:2, ascend:0-3, or ascend for all, with threads and profile.\n"
+      "Repeatable. Calls that name no device run on the first.\n"
       "N: 1 to 1024. Default: all cores that this process may use; 4 for each NPU.\n"
+      "M: the NUMA node whose cores the device uses. Default: the cores of all.\n"
       "P: host (default), atlas-a2, atlas-a3, atlas-training, atlas-inference.",
       [&devices = config.devices](const std::vector<std::string>& texts) {
         return ReadDevices(texts, devices);

@@ -215,7 +215,9 @@ absl::StatusOr<std::vector<MakeDevice>> FindDevices(const DeviceSpec& spec, int 
 
 }  // namespace
 
-extern constinit const Backend kAscendBackend = {
-    .kind = "ascend", .usage = "ascend[:ID][,…]", .read = ReadSpec, .find = FindDevices};
+extern constinit const Backend kAscendBackend = {.kind = "ascend",
+                                                 .usage = "ascend[:ID][,threads=N][,profile=P]",
+                                                 .read = ReadSpec,
+                                                 .find = FindDevices};
 
 }  // namespace opserve::ascend

@@ -1,10 +1,16 @@
 #include "core/backends/cpu/cpu_device.h"
 
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/backends/cpu/simd.h"
 #include "core/backends/cpu/transfers.h"
+#include "core/base/status_macros.h"
 #include "core/base/usable_cores.h"
 #include "core/op/op_table.h"
+#include "core/workers/thread_arena.h"
 #include "hwy/targets.h"
 
 namespace opserve::cpu {
@@ -28,7 +34,7 @@ class CpuDevice final : public Device {
   CpuDevice(DeviceInfo info, const CpuDeviceOptions& options, const Clock& clock)
       : info_(std::move(info)),
         memory_(options.memory_limit_bytes, MemorySource::Host(), clock, options.client_share),
-        workers_(info_.threads) {}
+        workers_(info_.threads, options.numa_node) {}
 
   const DeviceInfo& info() const override { return info_; }
   const Kernel* FindKernel(const Operator& op) const override {
@@ -67,15 +73,43 @@ class CpuDevice final : public Device {
   WorkerPool workers_;  // last: its tasks use the rest until it is gone
 };
 
+absl::Status ReadNumaNode(const std::string& value, DeviceSpec& spec) {
+  const std::vector<int> nodes = NumaNodes();
+  int node = 0;
+  if (absl::SimpleAtoi(value, &node) && std::count(nodes.begin(), nodes.end(), node) > 0) {
+    spec.numa_node = node;
+    return absl::OkStatus();
+  }
+  const std::string want = nodes.empty() ? "a machine whose NUMA nodes libtbbbind can tell"
+                                         : absl::StrCat("one of ", absl::StrJoin(nodes, ", "));
+  return BadDeviceText("device: numa-node", want, value);
+}
+
 absl::Status ReadSpec(const DeviceText& text, DeviceSpec& spec) {
   if (text.has_number) return BadDeviceText("device", kCpuBackend.usage, text.all);
-  return ReadCommonOptions(text, spec);
+  DeviceText common = text;
+  common.options.clear();
+  for (const auto& [key, value] : text.options) {
+    if (key == "numa-node") {
+      OPSERVE_RETURN_IF_ERROR(ReadNumaNode(value, spec));
+    } else {
+      common.options.emplace_back(key, value);
+    }
+  }
+  return ReadCommonOptions(common, spec);
+}
+
+int DefaultThreads(std::optional<int> numa_node) {
+  const int cores = UsableCores();
+  return numa_node.has_value() ? std::clamp(CoresOfNumaNode(*numa_node), 1, cores) : cores;
 }
 
 absl::StatusOr<std::vector<MakeDevice>> FindDevices(
     const DeviceSpec& spec, int number, const std::vector<std::string>& /*library_paths*/) {
-  const CpuDeviceOptions options = {
-      .name = absl::StrCat("cpu:", number), .threads = spec.threads, .profile = spec.profile};
+  const CpuDeviceOptions options = {.name = absl::StrCat("cpu:", number),
+                                    .threads = spec.threads,
+                                    .numa_node = spec.numa_node,
+                                    .profile = spec.profile};
   return std::vector<MakeDevice>{[options](const DeviceLimits& limits, const Clock& clock) {
     CpuDeviceOptions limited = options;
     limited.memory_limit_bytes = limits.memory_limit_bytes;
@@ -86,8 +120,10 @@ absl::StatusOr<std::vector<MakeDevice>> FindDevices(
 
 }  // namespace
 
-extern constinit const Backend kCpuBackend = {
-    .kind = "cpu", .usage = "cpu[,threads=N][,profile=P]", .read = ReadSpec, .find = FindDevices};
+extern constinit const Backend kCpuBackend = {.kind = "cpu",
+                                              .usage = "cpu[,threads=N][,profile=P][,numa-node=M]",
+                                              .read = ReadSpec,
+                                              .find = FindDevices};
 
 std::string SimdTargetName() {
   const int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
@@ -99,9 +135,11 @@ std::unique_ptr<Device> MakeCpuDevice(const CpuDeviceOptions& options, const Clo
   info.name = options.name;
   info.kind = "cpu";
   info.profile = options.profile;
-  info.threads = options.threads > 0 ? options.threads : UsableCores();
-  info.description =
-      absl::StrCat(info.threads, info.threads == 1 ? " thread, " : " threads, ", SimdTargetName());
+  info.threads = options.threads > 0 ? options.threads : DefaultThreads(options.numa_node);
+  const std::string node =
+      options.numa_node.has_value() ? absl::StrCat(" on NUMA node ", *options.numa_node) : "";
+  info.description = absl::StrCat(info.threads, info.threads == 1 ? " thread" : " threads", node,
+                                  ", ", SimdTargetName());
   return std::make_unique<CpuDevice>(std::move(info), options, clock);
 }
 

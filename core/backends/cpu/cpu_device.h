@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/base/clock.h"
@@ -14,7 +15,8 @@ extern const Backend kCpuBackend;
 
 struct CpuDeviceOptions {
   std::string name = "cpu:0";
-  int threads = 0;  // 0 = every core that this process may use
+  int threads = 0;  // 0 = every core of the node that this process may use
+  std::optional<int> numa_node = std::nullopt;  // one of NumaNodes(); none = all
   Profile profile = Profile::kHost;
   int64_t memory_limit_bytes = 0;
   double client_share = 1;  // of it; see SharedLimit

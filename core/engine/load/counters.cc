@@ -1,13 +1,29 @@
 #include "core/engine/load/counters.h"
 
+#include <algorithm>
+#include <bit>
+
+#include "core/base/usable_cores.h"
+
 namespace opserve {
 namespace {
 
+// More would cost more to read than they save.
+constexpr size_t kMaxPlaces = 16;
+
+size_t NumOperators() { return AllOperators().size() + 1; }
+
+size_t NumberOfThread() {
+  static std::atomic<size_t> threads{0};
+  constinit thread_local size_t number = 0;  // 0: none yet
+  if (number == 0) number = threads.fetch_add(1, std::memory_order_relaxed) + 1;
+  return number;
+}
+
 template <size_t kCount>
-std::array<int64_t, kCount> ReadAll(const std::array<EngineCounters::Count, kCount>& counts) {
-  std::array<int64_t, kCount> numbers = {};
-  for (size_t i = 0; i < kCount; ++i) numbers[i] = counts[i].load(std::memory_order_relaxed);
-  return numbers;
+void AddAll(const std::array<EngineCounters::Count, kCount>& counts,
+            std::array<int64_t, kCount>& sums) {
+  for (size_t i = 0; i < kCount; ++i) sums[i] += counts[i].load(std::memory_order_relaxed);
 }
 
 bool IsDrop(absl::StatusCode code) {
@@ -21,36 +37,49 @@ int64_t FailedCalls(const OperatorStatistics& statistics) {
   return failed;
 }
 
-// Adds what was counted of an operator to the whole, unless it was not called.
-void AddOperator(std::string_view op, const EngineCounters::OfOperator& counts,
-                 EngineStatistics& statistics) {
+// Adds what was counted in one place.
+void AddPlace(const EngineCounters::OfOperator& counts, OperatorStatistics& sum,
+              EngineStatistics& statistics) {
   const int64_t inline_calls = counts.inline_calls;
   const int64_t queued_calls = counts.queued_calls;
-  if (inline_calls + queued_calls == 0) return;
-  OperatorStatistics& added = statistics.operators.emplace_back(
-      OperatorStatistics{.op = op,
-                         .calls = inline_calls + queued_calls,
-                         .queue_wait = absl::Nanoseconds(counts.queue_wait_ns.load()),
-                         .execution = absl::Nanoseconds(counts.execution_ns.load()),
-                         .input_bytes = counts.input_bytes,
-                         .output_bytes = counts.output_bytes,
-                         .ended = ReadAll(counts.failed),
-                         .executed = ReadAll(counts.executed),
-                         .queued = ReadAll(counts.queued)});
-  added.ended[0] = counts.succeeded;
-  const int64_t last_success_ns = counts.last_success_ns;
-  if (last_success_ns != 0) added.last_success = absl::FromUnixNanos(last_success_ns);
-  added.failed_calls = FailedCalls(added);
   statistics.inline_calls += inline_calls;
   statistics.queued_calls += queued_calls;
-  statistics.failed_calls += added.failed_calls;
-  statistics.queue_wait += added.queue_wait;
-  statistics.execution += added.execution;
-  statistics.input_bytes += added.input_bytes;
-  statistics.output_bytes += added.output_bytes;
+  sum.calls += inline_calls + queued_calls;
+  sum.queue_wait += absl::Nanoseconds(counts.queue_wait_ns.load());
+  sum.execution += absl::Nanoseconds(counts.execution_ns.load());
+  sum.input_bytes += counts.input_bytes;
+  sum.output_bytes += counts.output_bytes;
+  sum.ended[0] += counts.succeeded;
+  AddAll(counts.failed, sum.ended);
+  AddAll(counts.executed, sum.executed);
+  AddAll(counts.queued, sum.queued);
+  const int64_t last_success_ns = counts.last_success_ns;
+  if (last_success_ns != 0)
+    sum.last_success = std::max(sum.last_success, absl::FromUnixNanos(last_success_ns));
+}
+
+// Adds an operator to the whole, unless it was not called.
+void AddOperator(OperatorStatistics sum, EngineStatistics& statistics) {
+  if (sum.calls == 0) return;
+  sum.failed_calls = FailedCalls(sum);
+  statistics.failed_calls += sum.failed_calls;
+  statistics.queue_wait += sum.queue_wait;
+  statistics.execution += sum.execution;
+  statistics.input_bytes += sum.input_bytes;
+  statistics.output_bytes += sum.output_bytes;
+  statistics.operators.push_back(sum);
 }
 
 }  // namespace
+
+EngineCounters::EngineCounters(const Clock& with)
+    : clock(with),
+      num_places_(std::min(std::bit_ceil(static_cast<size_t>(UsableCores())), kMaxPlaces)),
+      operators_(num_places_ * NumOperators()) {}
+
+size_t EngineCounters::PlaceOfThread() const {
+  return (NumberOfThread() & (num_places_ - 1)) * NumOperators();
+}
 
 void EngineCounters::CountRefusal(Admission::Refusal refusal) {
   switch (refusal) {
@@ -69,23 +98,30 @@ void EngineCounters::CountRefusal(Admission::Refusal refusal) {
 
 void EngineCounters::CountEnd(const OpCall& call, int64_t input_bytes, absl::Duration executed,
                               const absl::Status& status) {
-  Add(Of(*call.op).execution_ns, executed);
-  CountExecutions(*call.op, executed, 1);
-  CountOutcome(call, input_bytes, status);
+  OfOperator& counts = Of(*call.op);
+  Add(counts.execution_ns, executed);
+  Add(counts.executed[DurationBucket(executed)], 1);
+  CountOutcome(call, counts, input_bytes, status);
 }
 
 void EngineCounters::CountOutcome(const OpCall& call, int64_t input_bytes,
                                   const absl::Status& status) {
-  OfOperator& counts = Of(*call.op);
+  CountOutcome(call, Of(*call.op), input_bytes, status);
+}
+
+void EngineCounters::CountOutcome(const OpCall& call, OfOperator& counts, int64_t input_bytes,
+                                  const absl::Status& status) {
   Add(counts.input_bytes, input_bytes);
   if (!status.ok()) return CountFailure(*call.op, status.code());
-  CountSuccesses(*call.op, 1);
+  CountSuccesses(counts, 1);
   Add(counts.output_bytes, call.output_bytes());
 }
 
 void EngineCounters::CountSuccesses(const Operator& op, int64_t calls) {
-  if (calls == 0) return;
-  OfOperator& counts = Of(op);
+  if (calls > 0) CountSuccesses(Of(op), calls);
+}
+
+void EngineCounters::CountSuccesses(OfOperator& counts, int64_t calls) {
   Add(counts.succeeded, calls);
   counts.last_success_ns.store(absl::ToUnixNanos(clock.Now()), std::memory_order_relaxed);
 }
@@ -113,9 +149,12 @@ EngineStatistics EngineCounters::Read() const {
       .refused_deadline = refused_deadline,
       .queue_wait = absl::Nanoseconds(group_wait_ns.load()),
   };
-  for (size_t i = 0; i < operators.size(); ++i) {
+  for (size_t i = 0; i < NumOperators(); ++i) {
     const bool is_program = i == AllOperators().size();
-    AddOperator(is_program ? kProgramName : AllOperators()[i]->name, operators[i], statistics);
+    OperatorStatistics sum{.op = is_program ? kProgramName : AllOperators()[i]->name};
+    for (size_t place = 0; place < num_places_; ++place)
+      AddPlace(operators_[place * NumOperators() + i], sum, statistics);
+    AddOperator(sum, statistics);
   }
   return statistics;
 }

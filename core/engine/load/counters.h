@@ -60,11 +60,13 @@ struct EngineStatistics {
 };
 
 // Relaxed: each number is right, all of them together are of about the same time.
+//
+// What calls count is there several times, and each thread counts in one place: threads that count
+// the calls of one operator at the same time would wait for each other's cache line.
 struct EngineCounters {
   using Count = std::atomic<int64_t>;
 
-  // Of the calls of one operator. A cache line of its own: who counts does not wait for those who
-  // count the calls of another.
+  // Of the calls of one operator, by some of the threads. Cache lines of its own.
   struct alignas(64) OfOperator {
     Count inline_calls{0};
     Count queued_calls{0};
@@ -81,14 +83,14 @@ struct EngineCounters {
   };
 
   // The clock must outlive this.
-  explicit EngineCounters(const Clock& with) : clock(with) {}
+  explicit EngineCounters(const Clock& with);
 
   static void Add(Count& count, int64_t more) { count.fetch_add(more, std::memory_order_relaxed); }
   static void Add(Count& count_ns, absl::Duration more) {
     Add(count_ns, absl::ToInt64Nanoseconds(more));
   }
 
-  OfOperator& Of(const Operator& op) { return operators[IndexOf(op)]; }
+  OfOperator& Of(const Operator& op) { return operators_[PlaceOfThread() + IndexOf(op)]; }
 
   void CountRefusal(Admission::Refusal refusal);
   // Of a call that ran: what it read, how long it took, and what it wrote or why it did not.
@@ -121,13 +123,22 @@ struct EngineCounters {
   Count expired_calls{0};
   Count cancelled_calls{0};
   Count group_wait_ns{0};
-  // In the order of AllOperators; all programs are the last.
-  std::vector<OfOperator> operators = std::vector<OfOperator>(AllOperators().size() + 1);
 
  private:
+  void CountOutcome(const OpCall& call, OfOperator& counts, int64_t input_bytes,
+                    const absl::Status& status);
+  void CountSuccesses(OfOperator& counts, int64_t calls);
+
+  // The first of the thread's place.
+  size_t PlaceOfThread() const;
+
   static size_t IndexOf(const Operator& op) {
     return AsProgram(op) == nullptr ? OperatorIndex(op) : AllOperators().size();
   }
+
+  const size_t num_places_;  // a power of two
+  // Place by place, in each in the order of AllOperators; all programs are the last.
+  std::vector<OfOperator> operators_;
 };
 
 }  // namespace opserve

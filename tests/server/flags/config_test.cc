@@ -210,7 +210,8 @@ TEST(ConfigTest, BadFlagsSayWhichWantedAndCame) {
                 "--listen: want each address once, got localhost:1 twice");
   ExpectRefused({"--listen", "unix:/a", "--listen", "unix:///a"}, "got unix:///a twice");
   ExpectRefused({"--device", "gpu"},
-                "--device: want cpu[,threads=N][,profile=P], or ascend[:ID][,…], got \"gpu\"");
+                "--device: want cpu[,threads=N][,profile=P][,numa-node=M], or "
+                "ascend[:ID][,threads=N][,profile=P], got \"gpu\"");
   ExpectRefused({"--device", "ascend:x"}, "--device: ascend: want N, or N-M, from 0 to 1023");
   ExpectRefused({"--ascend-library-path", "/nowhere"},
                 "--ascend-library-path: want a folder or a library, got \"/nowhere\"");
