@@ -1,7 +1,7 @@
-// Calls and bytes a second for 1 … N threads, in process and through gRPC, and the processor time
-// and the waits for locks of each call: how these grow with few threads says what many would do.
+// Calls and bytes a second of an engine for 1 … N threads, and the processor time and the waits for
+// locks of each call: how these grow with few threads says what many would do. `servers`, in this
+// folder, has gRPC in between.
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -9,25 +9,20 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 #include <thread>
 #include <vector>
 
-#include <opserve/client.h>
-
 #include "CLI/CLI.hpp"
-#include "absl/strings/str_cat.h"
 #include "core/base/mutex.h"
 #include "core/base/waiter.h"
 #include "core/engine/engine.h"
 #include "core/op/op_table.h"
-#include "server/server.h"
 
 namespace opserve::bench {
 namespace {
 
 struct Workload {
-  std::string name;
+  const char* name;
   int64_t elements;
   int callers_per_thread;  // 0: one caller, whatever the threads
 };
@@ -92,7 +87,7 @@ int Callers(const Workload& load, int threads) {
   return std::max(1, load.callers_per_thread * threads);
 }
 
-Figures InProcess(const Workload& load, int threads, double seconds) {
+Figures Run(const Workload& load, int threads, double seconds) {
   EngineOptions options;
   options.devices = {DeviceSpec{.kind = "cpu", .threads = threads}};
   options.memory_limit_bytes = int64_t{4} << 30;
@@ -117,30 +112,9 @@ Figures InProcess(const Workload& load, int threads, double seconds) {
   });
 }
 
-Figures ThroughGrpc(const Workload& load, int threads, double seconds) {
-  server::ServerConfig config;
-  config.max_message_bytes = int64_t{1} << 30;
-  config.listen = {absl::StrCat("unix:/tmp/opserve-bench-scaling-", ::getpid())};
-  config.devices = {DeviceSpec{.kind = "cpu", .threads = threads}};
-  config.memory_limit_bytes = int64_t{4} << 30;
-  const std::unique_ptr<server::Server> server = *server::Server::Start(config);
-  const std::vector<float> values(static_cast<size_t>(load.elements), 1.0f);
-  std::vector<client::Client> clients;
-  for (int i = 0; i < Callers(load, threads); ++i)
-    clients.push_back(*client::Client::Connect(server->addresses()[0]));
-  client::Call call("SmoothL1LossBackward");
-  for (const char* name : {"grad_out", "self", "target"})
-    call.Input(name, client::TensorView::Of(values, {load.elements}));
-  call.Attribute("reduction", 0).Attribute("beta", 1.0);
-  return Measure(Callers(load, threads), seconds, BytesOf(load), [&](int caller) {
-    if (!clients[static_cast<size_t>(caller)].Execute(call).ok()) std::abort();
-  });
-}
-
-void Print(const char* way, const Workload& load, int threads, const Figures& figures) {
-  std::printf("| %s | %s | %d | %.0f | %.2f | %.1f | %.3f | %.0f |\n", way, load.name.c_str(),
-              threads, figures.calls, figures.bytes / 1e9, figures.cpu_us, figures.waits,
-              figures.waited_ns);
+void Print(const Workload& load, int threads, const Figures& figures) {
+  std::printf("| %s | %d | %.0f | %.2f | %.1f | %.3f | %.0f |\n", load.name, threads, figures.calls,
+              figures.bytes / 1e9, figures.cpu_us, figures.waits, figures.waited_ns);
   std::fflush(stdout);
 }
 
@@ -157,14 +131,11 @@ int Main(int argc, char** argv) {
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   std::puts(
-      "| way | calls | threads | calls/s | GB/s | processor µs a call | lock waits a call | ns "
-      "in them a call |");
-  std::puts("|---|---|---|---|---|---|---|---|");
+      "| calls | threads | calls/s | GB/s | processor µs a call | lock waits a call | ns in them a "
+      "call |");
+  std::puts("|---|---|---|---|---|---|---|");
   for (const Workload& load : kWorkloads)
-    for (const int count : threads)
-      Print("in process", load, count, InProcess(load, count, seconds));
-  for (const Workload& load : kWorkloads)
-    for (const int count : threads) Print("gRPC", load, count, ThroughGrpc(load, count, seconds));
+    for (const int count : threads) Print(load, count, Run(load, count, seconds));
   return 0;
 }
 
