@@ -17,12 +17,16 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from debian_libraries import (  # noqa: E402
+    COMPILED_IN, all_libraries, copy_licence, fail, output_of, owners_of, package_named)
+
 PROGRAMS = ["opserve-server", "opserve"]
-OPENED_BY_LIBRARIES = ["libtbbmalloc.so.2"]  # by libtbb, beside which it lies
-COMPILED_IN = ["libcli11-dev", "nlohmann-json3-dev"]  # headers that became part of the programs
+OPENED_BY_LIBRARIES = ["libtbbmalloc.so.2", "libtbbbind_2_5.so.3"]  # by libtbb, beside which they lie
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 SYSTEM = {CERTIFICATES: "ca-certificates", "/usr/lib/os-release": "base-files"}  # file → package
 SBOM = "usr/share/opserve/sbom.spdx.json"
@@ -38,71 +42,6 @@ TEXTS = {
     "etc/group": "root:x:0:\nopserve:x:10001:\n",
     "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
 }
-
-Package = collections.namedtuple("Package", "name version architecture source source_version")
-
-
-def fail(message):
-    sys.exit(f"make_root.py: {message}")
-
-
-def output_of(*command, statuses=(0,)):
-    done = subprocess.run(
-        [str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False
-    )
-    if done.returncode not in statuses:
-        fail(f"{' '.join(map(str, command))}: {(done.stderr or done.stdout).strip()}")
-    return done.stdout
-
-
-# ---- what is loaded
-
-
-def libraries_of(program):
-    """The paths at which the loader looks for a program's libraries, and for itself."""
-    places = set()
-    for line in output_of("ldd", program).splitlines():
-        match = re.fullmatch(r"\s*(?:\S+ => )?(\S+) \(0x[0-9a-f]+\)", line)
-        if not match:
-            fail(f"{program}: want the place of a library, got '{line.strip()}'")
-        if match[1].startswith("/"):  # all but the kernel's
-            places.add(match[1])
-    return places
-
-
-def all_libraries(programs):
-    places = set().union(*map(libraries_of, programs))
-    folders = {os.path.dirname(place) for place in places}
-    for name in OPENED_BY_LIBRARIES:
-        found = [f"{folder}/{name}" for folder in sorted(folders) if os.path.exists(f"{folder}/{name}")]
-        if not found:
-            fail(f"{name}: want it in one of {sorted(folders)}, where the libraries are that open it")
-        places |= {found[0], *libraries_of(found[0])}
-    return places
-
-
-# ---- whose it is
-
-
-def owners_of(files):
-    """file → the names of Debian's packages that hold it. dpkg knows a file by /lib or by /usr/lib."""
-    spelt = {file: file for file in files}
-    spelt |= {file.removeprefix("/usr"): file for file in files if file.startswith("/usr/lib")}
-    owners = {}
-    for line in output_of("dpkg-query", "--search", *spelt, statuses=(0, 1)).splitlines():
-        package, _, file = line.partition(": ")
-        if file in spelt and not package.startswith("diversion by"):
-            owners[spelt[file]] = package.split(",")[0]
-    strangers = sorted(set(files) - set(owners))
-    if strangers:
-        fail(f"want libraries of Debian's packages, whose licence and version are known, got {', '.join(strangers)}")
-    return owners
-
-
-def package_named(name):
-    fields = "${Package}\n${Version}\n${Architecture}\n${source:Package}\n${source:Version}\n"
-    return Package(*output_of("dpkg-query", "--show", f"--showformat={fields}", name).split())
-
 
 # ---- what is put there
 
@@ -126,22 +65,6 @@ def link_loader(root):
         link = root / "usr/lib64" / place.name
         if not link.exists():
             link.symlink_to(os.path.realpath(place))
-
-
-def copy_licence(package, root):
-    """Its copyright file, with the texts that this refers to."""
-    source = pathlib.Path("/usr/share/doc", package.name, "copyright")
-    if not source.is_file():
-        fail(f"{package.name}: want its licence, {source}, got no such file")
-    target = root / "usr/share/doc" / package.name / "copyright"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(source, target)
-    text = source.read_text(encoding="utf-8", errors="replace")
-    for name in re.findall(r"/usr/share/common-licenses/([A-Za-z0-9.-]*[A-Za-z0-9])", text):
-        licence, common = pathlib.Path("/usr/share/common-licenses", name), root / "usr/share/common-licenses"
-        if licence.is_file():
-            common.mkdir(parents=True, exist_ok=True)
-            shutil.copy(licence, common / name)
 
 
 def write_status(package, root):
@@ -228,7 +151,7 @@ def sbom(version, packages):
 def make_root(installed, root):
     version = output_of(installed / "bin" / PROGRAMS[0], "--version").split()[-1]
     lay_ground(installed, root)
-    places = all_libraries(installed / "bin" / program for program in PROGRAMS)
+    places = all_libraries([installed / "bin" / program for program in PROGRAMS], OPENED_BY_LIBRARIES)
     owners = owners_of({copy_library(place, root) for place in places})
     link_loader(root)
     files = collections.defaultdict(set)

@@ -133,7 +133,7 @@ def check_list(root):
         expect((root / package["licenseComments"][1:]).stat().st_size > 0, f"{name}: no licence")
         status = (root / "var/lib/dpkg/status.d" / name).read_text(encoding="utf-8")
         expect(f"\nVersion: {here}\n" in status, f"{name}: status.d tells another version than {here}")
-    for name in ("libc6", "libgrpc29", "libssl3", "nlohmann-json3-dev", "ca-certificates"):
+    for name in ("libc6", "libgrpc29", "libhwloc15", "libssl3", "libtbbbind-2-5", "nlohmann-json3-dev", "ca-certificates"):
         expect(name in packages, f"want {name} in the list, got {sorted(packages)}")
     ids = {each["SPDXID"] for each in document["packages"]}
     expect({each["relatedSpdxElement"] for each in document["relationships"]} == ids, "want each package related once")
