@@ -6,6 +6,7 @@ The conversations of opserve.Client and of opserve.aio.Client share it.
 from __future__ import annotations
 
 import copy
+import functools
 import os
 import sys
 from collections import deque
@@ -41,10 +42,15 @@ class Pending:
     error: Optional[OpserveError] = None
 
 
+@functools.lru_cache(maxsize=4096)
+def _is_ours(file: str) -> bool:
+    return os.path.abspath(file).startswith(_PACKAGE)
+
+
 def caller() -> str:
     """Where, outside of this package, the program is."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(_PACKAGE):
+    while frame.f_back is not None and _is_ours(frame.f_code.co_filename):
         frame = frame.f_back
     return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
 
