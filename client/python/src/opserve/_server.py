@@ -22,7 +22,8 @@ class server:
 
         with opserve.server() as s, s.connect() as c: …
 
-    program   the binary; unless given $OPSERVE_SERVER, or opserve-server in $OPSERVE_BIN_DIR or $PATH
+    program   the binary; unless given $OPSERVE_SERVER, or opserve-server in $OPSERVE_BIN_DIR, that of the package
+              opserve-server (`pip install opserve[server]`), or opserve-server in $PATH
     flags     further flags of it: "--device", "cpu,threads=2"
     It serves on localhost only, and stops with the block. FileNotFoundError where there is no binary, RuntimeError with what it
     printed where it does not start within `timeout` seconds.
@@ -86,8 +87,22 @@ class server:
 
 def find() -> str:
     """Where the server's program is."""
-    named = os.environ.get("OPSERVE_SERVER")
-    found = named if named else shutil.which(PROGRAM, path=os.environ.get("OPSERVE_BIN_DIR")) or shutil.which(PROGRAM)
+    found = os.environ.get("OPSERVE_SERVER") or _in_folder() or _in_package() or shutil.which(PROGRAM)
     if not found:
-        raise FileNotFoundError(f"{PROGRAM} is not in $PATH: build it (scripts/build release), or name it in $OPSERVE_SERVER")
+        raise FileNotFoundError(f"{PROGRAM} is not in $PATH: install it (pip install opserve[server]), build it "
+                                "(scripts/build release), or name it in $OPSERVE_SERVER")
     return found
+
+
+def _in_folder() -> Optional[str]:
+    folder = os.environ.get("OPSERVE_BIN_DIR")
+    return shutil.which(PROGRAM, path=folder) if folder else None
+
+
+def _in_package() -> Optional[str]:
+    try:
+        import opserve_server
+    except ImportError:
+        return None
+    path: str = opserve_server.program(PROGRAM)
+    return path
