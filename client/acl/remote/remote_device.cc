@@ -71,7 +71,7 @@ absl::StatusOr<std::shared_ptr<ProvidedEvent>> RemoteDevice::CreateEvent() {
 }
 
 absl::StatusOr<std::shared_ptr<ProvidedPlan>> RemoteDevice::MakePlan(const OperatorCall& call) {
-  return MakeRemotePlan(session_, context_, nothing_, call);
+  return MakeRemotePlan(session_, context_, nothing_, call, known_plans_);
 }
 
 }  // namespace opserve::acl

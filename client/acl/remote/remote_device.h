@@ -10,6 +10,7 @@
 #include <opserve/session.h>
 
 #include "client/acl/provider/provider.h"
+#include "client/acl/remote/known_plans.h"
 #include "client/acl/remote/server_session.h"
 #include "client/acl/remote/transfers.h"
 
@@ -47,6 +48,7 @@ class RemoteDevice final : public ProvidedDevice {
   client::Context context_;
   const client::DeviceBuffer nothing_;
   Transfers transfers_;
+  KnownPlans known_plans_;
 };
 
 }  // namespace opserve::acl

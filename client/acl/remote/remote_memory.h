@@ -1,6 +1,7 @@
 // Memory on a server, as the C interface sees it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -21,8 +22,12 @@ class RemoteMemory final : public ProvidedMemory {
         buffer_(std::move(buffer)) {}
 
   const client::DeviceBuffer& buffer() const { return buffer_; }
+  // No other allocation of the process has or had it; > 0.
+  uint64_t serial() const { return serial_; }
 
  private:
+  inline static std::atomic<uint64_t> serials_{0};
+  const uint64_t serial_ = ++serials_;
   const std::unique_ptr<ReservedRange> addresses_;
   const client::DeviceBuffer buffer_;
 };

@@ -1,6 +1,7 @@
 #include "client/acl/remote/remote_plan.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <variant>
@@ -96,14 +97,25 @@ absl::Status RemotePlan::SetStorages(
 absl::StatusOr<std::shared_ptr<ProvidedPlan>> MakeRemotePlan(ServerSession& session,
                                                              client::Context context,
                                                              const client::DeviceBuffer& nothing,
-                                                             const OperatorCall& call) {
+                                                             const OperatorCall& call,
+                                                             KnownPlans& known) {
   OPSERVE_RETURN_IF_ERROR(session.CheckAlive());
   OPSERVE_ASSIGN_OR_RETURN(const client::DeviceCall made, ToDeviceCall(call, nothing));
-  client::Executor executor = context.CreateExecutor(made, client::ExecutorUse::kRepeatable);
+  std::string key = KnownPlans::KeyOf(call);
+  const std::optional<int64_t> bytes = known.Find(key);
+  client::Executor executor = context.CreateExecutor(
+      made, client::ExecutorUse::kRepeatable,
+      bytes.has_value() ? client::PlanWanted::kLater : client::PlanWanted::kSoon);
+  if (bytes.has_value()) {
+    return std::make_shared<RemotePlan>(session, std::move(executor), *bytes,
+                                        RemotePlan::Made::kBelieved);
+  }
   const absl::StatusOr<client::ExecutorPlan> plan = executor.plan();
   if (!plan.ok()) return session.Told(plan.status());
   OPSERVE_RETURN_IF_ERROR(CheckNoneIsWanted(call, plan->outputs));
-  return std::make_shared<RemotePlan>(session, std::move(executor), plan->workspace_bytes);
+  known.Remember(std::move(key), plan->workspace_bytes);
+  return std::make_shared<RemotePlan>(session, std::move(executor), plan->workspace_bytes,
+                                      RemotePlan::Made::kSaid);
 }
 
 }  // namespace opserve::acl

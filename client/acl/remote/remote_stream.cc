@@ -12,6 +12,8 @@
 namespace opserve::acl {
 namespace {
 
+constexpr size_t kMostBelieved = 256;
+
 // The wait was too long, not the work.
 bool IsTooLate(const absl::Status& status) {
   return absl::IsDeadlineExceeded(status) && !GetErrorDetail(status).has_value();
@@ -27,6 +29,24 @@ void RemoteStream::Damage::Note(absl::Status status) {
 absl::Status RemoteStream::Damage::Take() {
   const MutexLock lock(mutex);
   return std::exchange(first, absl::OkStatus());
+}
+
+void RemoteStream::Believed::Add(const client::Executor& executor) {
+  const MutexLock lock(mutex_);
+  if (executors_.size() == kMostBelieved) executors_.pop_front();
+  executors_.push_back(executor);
+}
+
+absl::Status RemoteStream::Believed::ReasonOf(absl::Status failure) {
+  std::deque<client::Executor> executors;
+  {
+    const MutexLock lock(mutex_);
+    executors.swap(executors_);
+  }
+  if (failure.ok()) return failure;
+  for (const client::Executor& executor : executors)
+    OPSERVE_RETURN_IF_ERROR(executor.plan({.timeout = kLastWord}).status());
+  return failure;
 }
 
 absl::Status RemoteStream::Enter() {
@@ -60,7 +80,9 @@ absl::Status RemoteStream::Fill(const MemoryView& to, std::byte value, int64_t b
 
 absl::Status RemoteStream::Execute(ProvidedPlan& plan, const MemoryView& workspace) {
   OPSERVE_RETURN_IF_ERROR(Enter());
-  const client::Executor& executor = static_cast<RemotePlan&>(plan).executor();
+  const auto& remote = static_cast<const RemotePlan&>(plan);
+  const client::Executor& executor = remote.executor();
+  if (remote.made() == RemotePlan::Made::kBelieved) believed_.Add(executor);
   if (workspace.memory == nullptr) {
     stream_.Execute(executor);
   } else {
@@ -95,6 +117,7 @@ RemoteStream::Synchronized RemoteStream::Synchronize(absl::Duration timeout) {
   }
   failure = stream_.Synchronize({.timeout = std::max(end - Clock::Real().Now(), kLastWord)});
   if (IsTooLate(failure) && session_.CheckAlive().ok()) return {.in_time = false, .failure = {}};
+  failure = believed_.ReasonOf(std::move(failure));
   const absl::Status damage = damage_->Take();
   if (failure.ok()) failure = damage;
   if (failure.ok()) failure = transfers_.TakeFailure();

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <utility>
@@ -48,6 +49,18 @@ class RemoteStream final : public ProvidedStream {
     absl::Status first ABSL_GUARDED_BY(mutex);
   };
 
+  // Executors that were executed and are believed to be there. The newest, a bounded number.
+  class Believed {
+   public:
+    void Add(const client::Executor& executor);
+    // Forgets them. Why the first one that is missing could not be made; `failure` where none is.
+    absl::Status ReasonOf(absl::Status failure);
+
+   private:
+    Mutex mutex_;
+    std::deque<client::Executor> executors_ ABSL_GUARDED_BY(mutex_);
+  };
+
   // Before each command.
   absl::Status Enter();
 
@@ -57,6 +70,7 @@ class RemoteStream final : public ProvidedStream {
   client::Stream stream_;
   std::atomic<uint64_t> joined_{0};
   const std::shared_ptr<Damage> damage_ = std::make_shared<Damage>();
+  Believed believed_;
 };
 
 }  // namespace opserve::acl

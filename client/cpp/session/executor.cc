@@ -43,11 +43,12 @@ Command SetTensorsCommand(const RemoteObject& executor, const std::string& op,
 
 }  // namespace
 
-Executor Context::CreateExecutor(const DeviceCall& call, ExecutorUse use) {
+Executor Context::CreateExecutor(const DeviceCall& call, ExecutorUse use, PlanWanted wanted) {
   const auto plan = std::make_shared<PendingPlan>(call.op());
   auto object = std::make_shared<RemoteObject>(RemoteObject::Kind::kExecutor,
                                                object_->shared_channel(), object_);
   Command command = object->NewCommand(absl::StrCat("CreateExecutor of ", call.op()));
+  command.may_wait = wanted == PlanWanted::kLater;
   v1::CreateExecutorCommand& create = *command.message.mutable_create_executor();
   create.set_executor(object->id());
   create.set_context(object_->id());

@@ -74,8 +74,8 @@ uint64_t SessionChannel::SendWith(Command command, const Handler& handler) {
   command.message.set_quiet(is_quiet);
   const ExpectedAnswer expected = ExpectedOf(command.message);
   OutgoingMessage message(std::move(command.message), command.raw);
-  const bool may_wait =
-      is_quiet && message.is_copied() && message.size_bytes() < kGroupBytes / kMaxWaiting;
+  const bool may_wait = (is_quiet || command.may_wait) && message.is_copied() &&
+                        message.size_bytes() < kGroupBytes / kMaxWaiting;
   absl::Status refused = CheckSize(message.size_bytes(), command.meaning);
   uint64_t id = 0;
   bool flush_later = false;

@@ -37,6 +37,7 @@ struct Command {
   // Whose Synchronize tells of a failure that nothing waits for. 0, 0: nobody's.
   uint64_t stream = 0;
   uint64_t context = 0;
+  bool may_wait = false;  // as a quiet one may, though its answer is asked for
 };
 
 // Thread-safe. Lives as long as the RPC at least.

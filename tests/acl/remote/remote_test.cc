@@ -155,6 +155,68 @@ TEST_F(AclRemoteTest, AServerThatDoesNotAnswerIsATimeout) {
   EXPECT_EQ(aclrtDestroyEvent(event), ACL_SUCCESS);
 }
 
+TEST_F(AclRemoteTest, PhaseOneOfACallMadeBeforeWaitsForNothing) {
+  const FloatTensor grad({2}, {1, 1});
+  const FloatTensor self({2}, {5, -5});
+  const FloatTensor out({2}, {9, 9});
+  Planned planned;
+  ASSERT_EQ(PlanL1(grad, self, out, planned), ACLNN_SUCCESS);
+  ASSERT_EQ(RunToEnd(aclnnL1LossBackward, planned), ACL_SUCCESS);
+  ASSERT_THAT(out.Read(), ElementsAre(1, -1));
+  server_.Pause();
+  ASSERT_EQ(PlanL1(grad, self, out, planned), ACLNN_SUCCESS);
+  server_.Continue();
+  ASSERT_EQ(aclrtMemset(out.data(), 8, 0, 8), ACL_SUCCESS);
+  ASSERT_EQ(RunToEnd(aclnnL1LossBackward, planned), ACL_SUCCESS);
+  EXPECT_THAT(out.Read(), ElementsAre(1, -1));
+  // Another tensor is another call, and so is another output.
+  const FloatTensor turned({2}, {-5, 5});
+  const FloatTensor other({2}, {9, 9});
+  ASSERT_EQ(PlanL1(grad, turned, other, planned), ACLNN_SUCCESS);
+  ASSERT_EQ(RunToEnd(aclnnL1LossBackward, planned), ACL_SUCCESS);
+  EXPECT_THAT(other.Read(), ElementsAre(-1, 1));
+  EXPECT_THAT(out.Read(), ElementsAre(1, -1));
+}
+
+// An attribute's value decides, too: a call that was right before is refused with another one.
+TEST_F(AclRemoteTest, PhaseOneRefusesWhatIsDifferent) {
+  const FloatTensor grad({2}, {1, 1});
+  const FloatTensor self({2}, {5, -5});
+  const FloatTensor out({2}, {9, 9});
+  Planned planned;
+  ASSERT_EQ(PlanL1(grad, self, out, planned), ACLNN_SUCCESS);
+  ASSERT_EQ(RunToEnd(aclnnL1LossBackward, planned), ACL_SUCCESS);
+  EXPECT_EQ(aclnnL1LossBackwardGetWorkspaceSize(grad.get(), self.get(), grad.get(), 7, out.get(),
+                                                &planned.workspace_size, &planned.executor),
+            ACLNN_ERR_PARAM_INVALID);
+  EXPECT_THAT(aclGetRecentErrMsg(), HasSubstr("reduction"));
+  EXPECT_EQ(aclnnL1LossBackwardGetWorkspaceSize(grad.get(), self.get(), grad.get(), 1, out.get(),
+                                                &planned.workspace_size, &planned.executor),
+            ACLNN_SUCCESS);
+  ASSERT_EQ(RunToEnd(aclnnL1LossBackward, planned), ACL_SUCCESS);
+  EXPECT_THAT(out.Read(), ElementsAre(0.5, -0.5));
+}
+
+// The server could not make the executor, and nobody waited for its answer.
+TEST(AclRemoteLimitsTest, AreToldByTheSynchronizationWherePhaseOneDidNotWait) {
+  const RemoteServer server({"--session-max-handles", "16"});
+  ASSERT_EQ(aclInit(nullptr), ACL_SUCCESS) << aclGetRecentErrMsg();
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  {
+    const FloatTensor grad({2}, {1, 1});
+    const FloatTensor self({2}, {5, -5});
+    const FloatTensor out({2}, {9, 9});
+    Planned planned;
+    ASSERT_EQ(PlanL1(grad, self, out, planned), ACLNN_SUCCESS) << aclGetRecentErrMsg();
+    ASSERT_EQ(RunToEnd(aclnnL1LossBackward, planned), ACL_SUCCESS);
+    for (int i = 0; i < 16; ++i) ASSERT_EQ(PlanL1(grad, self, out, planned), ACLNN_SUCCESS);
+    EXPECT_NE(RunToEnd(aclnnL1LossBackward, planned), ACL_SUCCESS);
+    EXPECT_THAT(aclGetRecentErrMsg(), HasSubstr("want at most 16 handles in the session"));
+    EXPECT_EQ(aclrtSynchronizeStream(nullptr), ACL_SUCCESS) << "it is told once";
+  }
+  EXPECT_EQ(aclFinalize(), ACL_SUCCESS);
+}
+
 TEST(AclRemoteLimitsTest, AreToldByTheCallThatMeetsThem) {
   const RemoteServer server({"--session-memory-limit", "1MiB"});
   ASSERT_EQ(aclInit(nullptr), ACL_SUCCESS) << aclGetRecentErrMsg();

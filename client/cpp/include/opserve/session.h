@@ -112,6 +112,10 @@ enum class OnFailure : uint8_t { kStop, kContinue };
 
 enum class ExecutorUse : uint8_t { kOnce, kRepeatable };
 
+// When phase one's answer is wanted. kLater: nobody waits for it before the executor runs, so the
+// command may wait a millisecond to go out with those behind it.
+enum class PlanWanted : uint8_t { kSoon, kLater };
+
 // A command that was sent. Destroying the handle does not affect the command.
 class CommandHandle {
  public:
@@ -267,7 +271,8 @@ class Context {
   }
 
   // Phase one.
-  Executor CreateExecutor(const DeviceCall& call, ExecutorUse use = ExecutorUse::kOnce);
+  Executor CreateExecutor(const DeviceCall& call, ExecutorUse use = ExecutorUse::kOnce,
+                          PlanWanted wanted = PlanWanted::kSoon);
 
   // Of all streams of the context.
   absl::Status Synchronize(const CallOptions& options = {});
