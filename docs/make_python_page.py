@@ -87,8 +87,16 @@ def sections(prefix, path):
             yield from section(prefix, node)
 
 
+def session_objects():
+    """What a session makes. Nobody makes them by their names, so no module lists them."""
+    yield "\n## What a session makes\n"
+    module = module_of(PACKAGE / "_session.py")
+    for name in ("Event", "Executor", "Stream", "Tensor"):
+        yield from section("opserve.Session", definition(module, name))
+
+
 def main():
-    page = "".join([HEAD, *sections("opserve", PACKAGE / "__init__.py"), *sections("opserve.aio", PACKAGE / "aio.py"),
+    page = "".join([HEAD, *sections("opserve", PACKAGE / "__init__.py"), *session_objects(), *sections("opserve.aio", PACKAGE / "aio.py"),
                     *sections("opserve.onnx", PACKAGE / "onnx.py")])
     if sys.argv[1:] != ["--check"]:
         PAGE.write_text(page, encoding="utf-8")

@@ -64,7 +64,7 @@ class Result(Mapping[str, Array]):
         try:
             return self._arrays[name]
         except KeyError:
-            raise KeyError(f"want one of the outputs {', '.join(self._arrays)}, got {name!r}") from None
+            raise KeyError(f"want the name of an output ({', '.join(self._arrays)}), got {name!r}") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._arrays)

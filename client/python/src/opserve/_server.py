@@ -89,8 +89,8 @@ def find() -> str:
     """Where the server's program is."""
     found = os.environ.get("OPSERVE_SERVER") or _in_folder() or _in_package() or shutil.which(PROGRAM)
     if not found:
-        raise FileNotFoundError(f"{PROGRAM} is not in $PATH: install it (pip install opserve[server]), build it "
-                                "(scripts/build release), or name it in $OPSERVE_SERVER")
+        raise FileNotFoundError(f"want {PROGRAM} in $OPSERVE_BIN_DIR, in the Python package opserve-server or in $PATH, got it in none: "
+                                "name it in $OPSERVE_SERVER, such as build/release/bin/opserve-server after scripts/build release")
     return found
 
 

@@ -258,7 +258,7 @@ class Tensor(_Handle):
         return math.prod(self.shape)
 
     def upload(self, value: Any, *, stream: Optional[Stream] = None, progress: Asked = None) -> None:
-        """Writes an array of this shape and dtype. It may change when this returns. `progress` is that of Client.execute(), for this array."""
+        """Writes an array of this shape; another dtype is converted to the tensor's. The array may change when this returns. `progress` is that of Client.execute(), for this array."""
         with progress_of(progress) as told:
             for done in self._upload_pieces(value, stream):
                 if told is not None:
