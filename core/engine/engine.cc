@@ -136,7 +136,8 @@ absl::StatusOr<Plan> Engine::MakePlan(const NamedCall& call) const {
        .parameter = "max_call_time",
        .want = absl::StrCat("a call that takes at most ",
                             absl::FormatDuration(call_limits_.max_time), " by estimate"),
-       .got = absl::StrCat("one of ", absl::FormatDuration(plan->cost.time))});
+       .got = absl::StrCat(
+           "one of ", absl::FormatDuration(absl::Ceil(plan->cost.time, absl::Milliseconds(1))))});
 }
 
 absl::StatusOr<Plan> Engine::PlanOf(const NamedCall& call) const {

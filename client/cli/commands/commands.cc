@@ -16,6 +16,7 @@
 #include "client/cli/output/operator_page.h"
 #include "client/cli/output/report.h"
 #include "core/base/clock.h"
+#include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 #include "core/base/trace_context.h"
 
@@ -92,6 +93,13 @@ client::CallOptions Remote::options() const {
 
 namespace {
 
+// A call has what is left of the command's time; what was given is what its user knows.
+absl::Status InGivenTime(absl::Status status, absl::Duration timeout) {
+  if (!absl::IsDeadlineExceeded(status) || GetErrorDetail(status).has_value()) return status;
+  return absl::DeadlineExceededError(
+      absl::StrCat("no answer within ", absl::FormatDuration(timeout), " (--timeout)"));
+}
+
 // What a client can do about a server that cannot be reached.
 absl::Status WithNextStep(const absl::Status& status) {
   if (!absl::IsUnavailable(status) ||
@@ -136,7 +144,7 @@ absl::Status RunCommand(const Arguments& arguments) {
   if (arguments.command == Command::kBench) return RunBench(arguments);
   if (arguments.command == Command::kCompletion)
     return WriteOutput(CompletionScript(arguments.shell));
-  absl::Status status = WithNextStep(RunRemotely(arguments));
+  absl::Status status = WithNextStep(InGivenTime(RunRemotely(arguments), arguments.timeout));
   const std::optional<TraceContext> trace = ParseTraceParent(arguments.traceparent);
   if (status.ok() || !trace.has_value()) return status;
   return InTrace(std::move(status), HexOf(trace->trace_id));

@@ -282,6 +282,8 @@ std::string ErrorJson(const absl::Status& status) {
     add("parameter", detail->parameter);
     add("want", detail->want);
     add("got", detail->got);
+    if (detail->retry_after.has_value())
+      error["retry_after_seconds"] = absl::ToDoubleSeconds(*detail->retry_after);
   }
   if (const std::string trace_id = TraceIdOf(status); !trace_id.empty())
     error["trace_id"] = trace_id;

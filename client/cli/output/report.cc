@@ -49,10 +49,16 @@ std::string ErrorLine(const absl::Status& status) {
       "opserve: ",
       client::ShortText(client::PrintableText(ToStd(status.message())), kMaxErrorBytes));
   const std::optional<ErrorDetail> detail = GetErrorDetail(status);
-  const int code = detail.has_value() ? GetErrorReasonInfo(detail->reason).aclnn_code : 0;
   if (!detail.has_value() && ExitCodeOf(status) == ExitCode::kUsage) return line;
-  absl::StrAppend(&line, " (", code == 0 ? "" : absl::StrCat(code, ", "),
-                  absl::StatusCodeToString(status.code()));
+  line += " (";
+  if (detail.has_value()) {
+    const ErrorReasonInfo& info = GetErrorReasonInfo(detail->reason);
+    absl::StrAppend(&line, ToAbsl(info.name), ", ");
+    if (info.aclnn_code != 0) absl::StrAppend(&line, info.aclnn_code, ", ");
+  }
+  absl::StrAppend(&line, absl::StatusCodeToString(status.code()));
+  if (detail.has_value() && detail->retry_after.has_value())
+    absl::StrAppend(&line, ", try again in ", absl::FormatDuration(*detail->retry_after));
   if (const std::string trace_id = TraceIdOf(status); !trace_id.empty())
     absl::StrAppend(&line, ", trace ", trace_id);
   line.push_back(')');

@@ -106,7 +106,7 @@ absl::Status Admission::Refuse(Refusal refusal, const Demand& demand) const {
       detail.parameter = "queue";
       detail.want = absl::StrCat("a wait of at most ",
                                  absl::FormatDuration(absl::Trunc(MaxWait(demand), kLeastRetry)));
-      detail.got = absl::StrCat("about ", absl::FormatDuration(absl::Trunc(wait, kLeastRetry)));
+      detail.got = absl::StrCat("about ", absl::FormatDuration(absl::Ceil(wait, kLeastRetry)));
       break;
     default:
       detail.reason = ErrorReason::kDeadlineExceeded;

@@ -96,7 +96,7 @@ TEST(ReportTest, MapsExitCodes) {
 
 TEST(ReportTest, WritesOneLine) {
   EXPECT_EQ(ErrorLine(WithOperator(InvalidParameter("beta", ">= 0", "-1"), "Op")),
-            "opserve: Op: beta: want >= 0, got -1 (161002, INVALID_ARGUMENT)");
+            "opserve: Op: beta: want >= 0, got -1 (INVALID_PARAMETER, 161002, INVALID_ARGUMENT)");
   EXPECT_EQ(ErrorLine(absl::UnavailableError("host:1: \x1b[2J\nrefused")),
             "opserve: host:1: \\x1b[2J\\x0arefused (UNAVAILABLE)");
   EXPECT_EQ(ErrorLine(UsageError("unknown command 'rnu'")), "opserve: unknown command 'rnu'");

@@ -121,7 +121,7 @@ class CallLines(unittest.TestCase):
         trace = ["--traceparent", remote_calls.SAMPLED[1]]
         text, status = self.opserve(address, "ops", "NoSuchOperator", *trace)
         self.assertEqual(status, 1)
-        self.assertRegex(text, rf"^opserve: .* \(NOT_FOUND, trace {remote_calls.TRACE_ID}\)\n$")
+        self.assertRegex(text, rf"^opserve: .* \(OPERATOR_NOT_FOUND, NOT_FOUND, trace {remote_calls.TRACE_ID}\)\n$")
         text, _ = self.opserve(address, "--json", "ops", "NoSuchOperator", *trace)
         self.assertEqual(json.loads(text)["error"]["trace_id"], remote_calls.TRACE_ID)
         text, _ = self.opserve(address, "ops", "NoSuchOperator")
