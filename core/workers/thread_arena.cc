@@ -186,9 +186,11 @@ class ThreadArena::Arena {
   };
 
   void AddGate(int threads, std::optional<int> numa_node) {
-    const int node = numa_node.value_or(kAnyNode);
-    Gate& gate = *gates_.emplace_back(
-        std::make_unique<Gate>(Gate::constraints(node, threads), /*reserved_for_masters=*/0));
+    Gate::constraints constraints;  // whose constructor with these is not there for every compiler
+    constraints.numa_id = numa_node.value_or(kAnyNode);
+    constraints.max_concurrency = threads;
+    Gate& gate =
+        *gates_.emplace_back(std::make_unique<Gate>(constraints, /*reserved_for_masters=*/0));
     gate.initialize();
     for (int i = 0; i < threads; ++i) visits_->AddThread(gate);
   }
