@@ -105,8 +105,13 @@ absl::Status WithNextStep(const absl::Status& status) {
   if (!absl::IsUnavailable(status) ||
       !absl::StrContains(status.message(), "failed to connect to all addresses"))
     return status;
+  // A server with TLS closes what does not begin with a handshake.
+  const bool answers = absl::StrContains(status.message(), "Socket closed");
   return absl::UnavailableError(absl::StrCat(
-      status.message(), "; start opserve-server there, or name another server with --target"));
+      status.message(),
+      answers
+          ? "; a server is there that closes the connection: if it has TLS, give --tls or --cacert"
+          : "; start opserve-server there, or name another server with --target"));
 }
 
 absl::Status RunRemotely(const Arguments& arguments) {

@@ -20,6 +20,7 @@ import toolchains
 
 MACHINE = {"HWLOC_SYNTHETIC": "node:2 core:1 pu:1", "HWLOC_THISSYSTEM": "1"}
 LOAD_SECONDS = 2
+REST_SECONDS = 60  # until the threads of a device that has no work have left its cores
 
 
 def refused(device):
@@ -66,6 +67,14 @@ def seen_under_load(address, pid, device):
     return seen
 
 
+def wait_for_rest(pid):
+    deadline = time.monotonic() + REST_SECONDS
+    while any(bound_threads(pid).values()):
+        if time.monotonic() > deadline:
+            sys.exit(f"threads are bound to a core {REST_SECONDS} s after the work ended")
+        time.sleep(0.05)
+
+
 def check_devices(address):
     told = subprocess.run([running_server.bin_folder() / "opserve", "devices", "--target", address], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, text=True, timeout=60, check=True).stdout
@@ -91,7 +100,7 @@ def main():
                 seen = seen_under_load(address, pid, f"cpu:{number}")
                 if seen != {number}:
                     sys.exit(f"cpu:{number} under load: want threads on core {number} alone, got some on {sorted(seen)}")
-                time.sleep(0.2)  # its threads go to sleep
+                wait_for_rest(pid)
     return 0
 
 
