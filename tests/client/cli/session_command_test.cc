@@ -116,7 +116,8 @@ TEST_F(SessionCommandTest, CallsLargerThanAMessageGoThrough) {
                        "-o",  "grad_input=" + out};
   const Finished without = Run(words);
   EXPECT_EQ(without.exit_code, 1);
-  EXPECT_THAT(without.err, HasSubstr("; --session sends it in pieces (RESOURCE_EXHAUSTED)"));
+  EXPECT_THAT(without.err,
+              HasSubstr("; --session sends it in pieces (RESOURCE_LIMIT, RESOURCE_EXHAUSTED)"));
   const Finished done = RunSession(words);
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_EQ(done.out, "grad_input f32[1000,1000] in " + out + "\n");

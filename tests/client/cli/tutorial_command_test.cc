@@ -65,8 +65,9 @@ TEST_F(TutorialTest, RunsEachCommand) {
   EXPECT_THAT(done.out, HasSubstr(kFirstGradient));
   EXPECT_THAT(done.out, HasSubstr("SmoothL1LossBackward - Gradient of SmoothL1Loss"));
   EXPECT_THAT(done.out, HasSubstr("\nexecuted on cpu:0 in "));
-  EXPECT_THAT(done.out,
-              HasSubstr("\nopserve: SmoothL1LossBackward: beta: want >= 0, got -1 (OUT_OF_RANGE, 161002"));
+  EXPECT_THAT(
+      done.out,
+      HasSubstr("\nopserve: SmoothL1LossBackward: beta: want >= 0, got -1 (OUT_OF_RANGE, 161002"));
   EXPECT_THAT(done.out, HasSubstr("\n1 under way "));
   EXPECT_THAT(done.out, HasSubstr("\nout f32[3]\n[  2 1.5   0]\n"));
   EXPECT_THAT(done.out, HasSubstr("\ngrad_w f32[3,1]\n[[2]\n [2]\n [2]]\n"));
