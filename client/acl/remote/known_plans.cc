@@ -23,7 +23,10 @@ class Key {
     Add(text.size());
     bytes_.append(text);
   }
-  void Add(const std::string& text) { Add(std::string_view(text)); }
+  void Add(const std::string& text) {
+    const std::string_view view = text;
+    Add(view);
+  }
 
   template <typename Number>
   void Add(std::span<const Number> numbers) {
