@@ -33,19 +33,18 @@ absl::Status RemoteStream::Damage::Take() {
 
 void RemoteStream::Believed::Add(const client::Executor& executor) {
   const MutexLock lock(mutex_);
-  if (executors_.size() == kMostBelieved) executors_.pop_front();
-  executors_.push_back(executor);
+  if (outcomes_.size() == kMostBelieved) outcomes_.pop_front();
+  outcomes_.push_back(executor.Outcome());
 }
 
 absl::Status RemoteStream::Believed::ReasonOf(absl::Status failure) {
-  std::deque<client::Executor> executors;
+  std::deque<Outcome> outcomes;
   {
     const MutexLock lock(mutex_);
-    executors.swap(executors_);
+    outcomes.swap(outcomes_);
   }
   if (failure.ok()) return failure;
-  for (const client::Executor& executor : executors)
-    OPSERVE_RETURN_IF_ERROR(executor.plan({.timeout = kLastWord}).status());
+  for (const Outcome& outcome : outcomes) OPSERVE_RETURN_IF_ERROR(outcome({.timeout = kLastWord}));
   return failure;
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -49,7 +50,8 @@ class RemoteStream final : public ProvidedStream {
     absl::Status first ABSL_GUARDED_BY(mutex);
   };
 
-  // Executors that were executed and are believed to be there. The newest, a bounded number.
+  // What became of executors that were executed and are believed to be there: of the newest, a
+  // bounded number.
   class Believed {
    public:
     void Add(const client::Executor& executor);
@@ -58,7 +60,8 @@ class RemoteStream final : public ProvidedStream {
 
    private:
     Mutex mutex_;
-    std::deque<client::Executor> executors_ ABSL_GUARDED_BY(mutex_);
+    using Outcome = std::function<absl::Status(const client::CallOptions&)>;
+    std::deque<Outcome> outcomes_ ABSL_GUARDED_BY(mutex_);
   };
 
   // Before each command.

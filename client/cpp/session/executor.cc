@@ -28,6 +28,14 @@ absl::StatusOr<ExecutorPlan> ReadExecutorPlan(const SessionAnswer& answer,
   return plan;
 }
 
+absl::StatusOr<ExecutorPlan> AwaitPlan(const SessionChannel& channel,
+                                       const PendingPlan::Answer& answer, const std::string& op,
+                                       const CallOptions& options) {
+  std::optional<absl::StatusOr<ExecutorPlan>> plan = answer.Wait(channel.Deadline(options.timeout));
+  return plan.has_value() ? *std::move(plan)
+                          : channel.TooLate(absl::StrCat("CreateExecutor of ", op));
+}
+
 Command SetTensorsCommand(const RemoteObject& executor, const std::string& op,
                           std::span<const std::pair<std::string, DeviceTensor>> tensors) {
   Command command = executor.NewCommand(absl::StrCat("SetTensors of ", op));
@@ -71,11 +79,14 @@ Executor Context::CreateExecutor(const DeviceCall& call, ExecutorUse use, PlanWa
 }
 
 absl::StatusOr<ExecutorPlan> Executor::plan(const CallOptions& options) const {
-  const SessionChannel& channel = object_->channel();
-  std::optional<absl::StatusOr<ExecutorPlan>> plan =
-      plan_->answer()->Wait(channel.Deadline(options.timeout));
-  return plan.has_value() ? *std::move(plan)
-                          : channel.TooLate(absl::StrCat("CreateExecutor of ", plan_->op()));
+  return AwaitPlan(object_->channel(), *plan_->answer(), plan_->op(), options);
+}
+
+std::function<absl::Status(const CallOptions&)> Executor::Outcome() const {
+  return [channel = object_->shared_channel(), answer = plan_->answer(),
+          op = plan_->op()](const CallOptions& options) {
+    return AwaitPlan(*channel, *answer, op, options).status();
+  };
 }
 
 absl::StatusOr<int64_t> Executor::workspace_bytes(const CallOptions& options) const {

@@ -155,13 +155,19 @@ TEST_F(AclRemoteTest, AServerThatDoesNotAnswerIsATimeout) {
   EXPECT_EQ(aclrtDestroyEvent(event), ACL_SUCCESS);
 }
 
+// Both phases of a call that was not made before, and its end.
+void RunL1(const FloatTensor& grad, const FloatTensor& self, const FloatTensor& out) {
+  Planned planned;
+  ASSERT_EQ(PlanL1(grad, self, out, planned), ACLNN_SUCCESS) << aclGetRecentErrMsg();
+  ASSERT_EQ(RunToEnd(aclnnL1LossBackward, planned), ACL_SUCCESS);
+}
+
 TEST_F(AclRemoteTest, PhaseOneOfACallMadeBeforeWaitsForNothing) {
   const FloatTensor grad({2}, {1, 1});
   const FloatTensor self({2}, {5, -5});
   const FloatTensor out({2}, {9, 9});
+  RunL1(grad, self, out);
   Planned planned;
-  ASSERT_EQ(PlanL1(grad, self, out, planned), ACLNN_SUCCESS);
-  ASSERT_EQ(RunToEnd(aclnnL1LossBackward, planned), ACL_SUCCESS);
   ASSERT_THAT(out.Read(), ElementsAre(1, -1));
   server_.Pause();
   ASSERT_EQ(PlanL1(grad, self, out, planned), ACLNN_SUCCESS);
@@ -172,8 +178,7 @@ TEST_F(AclRemoteTest, PhaseOneOfACallMadeBeforeWaitsForNothing) {
   // Another tensor is another call, and so is another output.
   const FloatTensor turned({2}, {-5, 5});
   const FloatTensor other({2}, {9, 9});
-  ASSERT_EQ(PlanL1(grad, turned, other, planned), ACLNN_SUCCESS);
-  ASSERT_EQ(RunToEnd(aclnnL1LossBackward, planned), ACL_SUCCESS);
+  RunL1(grad, turned, other);
   EXPECT_THAT(other.Read(), ElementsAre(-1, 1));
   EXPECT_THAT(out.Read(), ElementsAre(1, -1));
 }
@@ -183,9 +188,8 @@ TEST_F(AclRemoteTest, PhaseOneRefusesWhatIsDifferent) {
   const FloatTensor grad({2}, {1, 1});
   const FloatTensor self({2}, {5, -5});
   const FloatTensor out({2}, {9, 9});
+  RunL1(grad, self, out);
   Planned planned;
-  ASSERT_EQ(PlanL1(grad, self, out, planned), ACLNN_SUCCESS);
-  ASSERT_EQ(RunToEnd(aclnnL1LossBackward, planned), ACL_SUCCESS);
   EXPECT_EQ(aclnnL1LossBackwardGetWorkspaceSize(grad.get(), self.get(), grad.get(), 7, out.get(),
                                                 &planned.workspace_size, &planned.executor),
             ACLNN_ERR_PARAM_INVALID);
@@ -206,13 +210,32 @@ TEST(AclRemoteLimitsTest, AreToldByTheSynchronizationWherePhaseOneDidNotWait) {
     const FloatTensor grad({2}, {1, 1});
     const FloatTensor self({2}, {5, -5});
     const FloatTensor out({2}, {9, 9});
+    RunL1(grad, self, out);
     Planned planned;
-    ASSERT_EQ(PlanL1(grad, self, out, planned), ACLNN_SUCCESS) << aclGetRecentErrMsg();
-    ASSERT_EQ(RunToEnd(aclnnL1LossBackward, planned), ACL_SUCCESS);
     for (int i = 0; i < 16; ++i) ASSERT_EQ(PlanL1(grad, self, out, planned), ACLNN_SUCCESS);
     EXPECT_NE(RunToEnd(aclnnL1LossBackward, planned), ACL_SUCCESS);
     EXPECT_THAT(aclGetRecentErrMsg(), HasSubstr("want at most 16 handles in the session"));
     EXPECT_EQ(aclrtSynchronizeStream(nullptr), ACL_SUCCESS) << "it is told once";
+  }
+  EXPECT_EQ(aclFinalize(), ACL_SUCCESS);
+}
+
+// Executors go when they have run, whether or not anybody synchronizes.
+TEST(AclRemoteLimitsTest, CallsMadeAgainHoldNothing) {
+  const RemoteServer server({"--session-max-handles", "16"});
+  ASSERT_EQ(aclInit(nullptr), ACL_SUCCESS) << aclGetRecentErrMsg();
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  {
+    const FloatTensor grad({2}, {1, 1});
+    const FloatTensor self({2}, {5, -5});
+    const FloatTensor out({2}, {9, 9});
+    RunL1(grad, self, out);
+    for (int i = 0; i < 100; ++i) {
+      Planned planned;
+      ASSERT_EQ(PlanL1(grad, self, out, planned), ACLNN_SUCCESS);
+      ASSERT_EQ(aclnnL1LossBackward(nullptr, 0, planned.executor, nullptr), ACLNN_SUCCESS);
+    }
+    EXPECT_EQ(aclrtSynchronizeStream(nullptr), ACL_SUCCESS) << aclGetRecentErrMsg();
   }
   EXPECT_EQ(aclFinalize(), ACL_SUCCESS);
 }

@@ -158,6 +158,9 @@ class Executor {
   // Waits for phase one's answer; later calls have it.
   absl::StatusOr<ExecutorPlan> plan(const CallOptions& options = {}) const;
   absl::StatusOr<int64_t> workspace_bytes(const CallOptions& options = {}) const;
+  // Asks whether phase one succeeded, and waits as plan() does, without keeping the executor or its
+  // buffers.
+  std::function<absl::Status(const CallOptions&)> Outcome() const;
 
   // Other buffers and offsets in bytes, by the name of the input or output, for the executions to
   // come of a repeatable executor. Descriptions stay what they were.
