@@ -55,7 +55,8 @@ constexpr std::array<ErrorReasonInfo, kNumErrorReasons> kReasons = {{
     {ErrorReason::kDeadlineExceeded, "DEADLINE_EXCEEDED", 0, absl::StatusCode::kDeadlineExceeded,
      "the deadline passed before the call ran, or while it ran"},
     {ErrorReason::kCancelled, "CANCELLED", 0, absl::StatusCode::kCancelled,
-     "the call was cancelled, or its caller went away"},
+     "the call was cancelled, or its caller went away: gRPC's clients cancel a call whose "
+     "deadline passes"},
     {ErrorReason::kDraining, "DRAINING", 0, absl::StatusCode::kUnavailable,
      "the server is stopping; another replica may serve"},
     {ErrorReason::kStreamFailed, "STREAM_FAILED", 0, absl::StatusCode::kFailedPrecondition,
