@@ -21,7 +21,7 @@ std::string Quoted(std::string_view text);
 template <typename Range>
 std::string_view NearestMatch(std::string_view word, const Range& candidates);
 
-// "; did you mean "mean"?", to end what was wanted with: of NearestMatch, between two `quote`;
+// " (did you mean "mean"?)", to end what was wanted with: of NearestMatch, between two `quote`;
 // empty where there is none.
 template <typename Range>
 std::string DidYouMean(std::string_view word, const Range& candidates, char quote = '"');
@@ -50,7 +50,7 @@ std::string_view NearestMatch(std::string_view word, const Range& candidates) {
 template <typename Range>
 std::string DidYouMean(std::string_view word, const Range& candidates, char quote) {
   const std::string nearest(NearestMatch(word, candidates));
-  return nearest.empty() ? "" : "; did you mean " + (quote + nearest + quote) + "?";
+  return nearest.empty() ? "" : " (did you mean " + (quote + nearest + quote) + "?)";
 }
 
 }  // namespace opserve

@@ -7,12 +7,30 @@
 #include <variant>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 
 namespace opserve {
 namespace {
+
+// "self and target": of the given inputs in [begin, end) that `is_meant` takes.
+std::string JoinedNames(const OpCall& call, size_t begin, size_t end,
+                        absl::FunctionRef<bool(const TensorDesc&)> is_meant) {
+  std::string names;
+  for (size_t i = begin; i < end; ++i) {
+    if (!call.inputs[i].has_value() || !is_meant(*call.inputs[i])) continue;
+    absl::StrAppend(&names, names.empty() ? "" : " and ", std::string(call.op->inputs[i].name));
+  }
+  return names;
+}
+
+// What the inputs before `input` broadcast to, in an error's words.
+std::string BroadcastOfFormer(const OpCall& call, size_t input, const Dims& shape) {
+  return absl::StrCat(ShapeToString(shape), " (",
+                      JoinedNames(call, 0, input, [](const TensorDesc&) { return true; }), ")");
+}
 
 absl::Status CheckRank(const TensorDesc& desc, std::string_view parameter) {
   if (desc.rank() <= kMaxRank) return absl::OkStatus();
@@ -113,8 +131,15 @@ absl::Status CheckInputSupported(const OpCall& call, int input) {
 
 absl::Status CheckInputsSupported(const OpCall& call) {
   for (size_t i = 0; i < call.inputs.size(); ++i) {
-    if (call.inputs[i].has_value())
-      OPSERVE_RETURN_IF_ERROR(CheckInputSupported(call, static_cast<int>(i)));
+    if (!call.inputs[i].has_value()) continue;
+    const DType dtype = call.inputs[i]->dtype;
+    if (call.supported().Contains(dtype)) continue;
+    const std::string others =
+        JoinedNames(call, i + 1, call.inputs.size(),
+                    [dtype](const TensorDesc& input) { return input.dtype == dtype; });
+    return UnsupportedDType(
+        call.op->inputs[i].name, call.supported().ToString(),
+        absl::StrCat(std::string(DTypeName(dtype)), others.empty() ? "" : ", like ", others));
   }
   return absl::OkStatus();
 }
@@ -185,14 +210,15 @@ absl::StatusOr<Dims> BroadcastInputs(const OpCall& call) {
     if (!std::exchange(any, true) || SameShape(shape, input)) continue;
     std::optional<Dims> next = BroadcastShapes(shape, input);
     if (!next.has_value()) {
-      return ShapeMismatch(call.op->inputs[i].name,
-                           absl::StrCat("a shape that broadcasts with ", ShapeToString(shape)),
-                           ShapeToString(input));
+      return ShapeMismatch(
+          call.op->inputs[i].name,
+          absl::StrCat("a shape that broadcasts with ", BroadcastOfFormer(call, i, shape)),
+          ShapeToString(input));
     }
     if (!IsCountable(*next)) {
       return ShapeMismatch(call.op->inputs[i].name,
-                           absl::StrCat("a shape that broadcasts with ", ShapeToString(shape),
-                                        " to fewer than 2^60 elements"),
+                           absl::StrCat("a shape that broadcasts to fewer than 2^60 elements with ",
+                                        BroadcastOfFormer(call, i, shape)),
                            ShapeToString(input));
     }
     shape = *std::move(next);

@@ -81,7 +81,8 @@ absl::StatusOr<Dims> ProductShapeOf(const OpCall& call, int first) {
   std::optional<Dims> shape = BroadcastShapes(BatchOf(a), BatchOf(b));
   if (!shape.has_value()) {
     return ShapeMismatch(FactorName(call, first + 1),
-                         absl::StrCat("a batch that broadcasts with ", ShapeToString(BatchOf(a))),
+                         absl::StrCat("a batch that broadcasts with ", ShapeToString(BatchOf(a)),
+                                      " (", std::string(FactorName(call, first)), ")"),
                          ShapeToString(b));
   }
   if (a.size() > 1) shape->push_back(a[a.size() - 2]);
@@ -112,8 +113,9 @@ absl::Status InferAddmm(OpCall& call) {
   OPSERVE_ASSIGN_OR_RETURN(const DType promoted, CheckFactors(call, 1, 2));
   OPSERVE_ASSIGN_OR_RETURN(const Dims shape, ProductShapeOf(call, 1));
   if (!BroadcastsTo(call.input(0).shape, shape)) {
-    return ShapeMismatch("self", absl::StrCat("a shape that broadcasts to ", ShapeToString(shape)),
-                         ShapeToString(call.input(0).shape));
+    return ShapeMismatch(
+        "self", absl::StrCat("a shape that broadcasts to the product's ", ShapeToString(shape)),
+        ShapeToString(call.input(0).shape));
   }
   return SettleOutput(call, 0, promoted, shape);
 }
