@@ -11,6 +11,15 @@ namespace {
 
 constexpr char kOk[] = "OK";
 
+// Of a counter that grew in `seconds`.
+struct Rate {
+  double seconds;
+
+  double operator()(int64_t before, int64_t after) const {
+    return static_cast<double>(after - before) / seconds;
+  }
+};
+
 std::string Bytes(double bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   size_t unit = 0;
@@ -123,13 +132,10 @@ const client::MethodStatistics* Find(const client::Statistics& statistics,
 }
 
 std::string OperatorRates(const client::Statistics& from, const client::Statistics& now,
-                          double seconds) {
+                          Rate rate) {
   std::string text = now.operators.empty() ? "" : OperatorsHeader();
   std::map<std::string, client::OperatorStatistics> earlier;
   for (const client::OperatorStatistics& op : from.operators) earlier[op.op] = op;
-  const auto rate = [seconds](int64_t before, int64_t after) {
-    return static_cast<double>(after - before) / seconds;
-  };
   for (const client::OperatorStatistics& op : now.operators) {
     const client::OperatorStatistics& before = earlier[op.op];
     const int64_t calls = op.calls - before.calls;
@@ -143,11 +149,28 @@ std::string OperatorRates(const client::Statistics& from, const client::Statisti
   return text;
 }
 
+// What was refused, and the errors of reasons that occurred.
+std::string ErrorRates(const client::Statistics& from, const client::Statistics& now, Rate rate) {
+  const client::EngineStatistics& before = from.engine;
+  const client::EngineStatistics& after = now.engine;
+  std::string text = absl::StrFormat(
+      "                   refused: %.1f/s by calls, %.1f/s by bytes, %.1f/s by wait, %.1f/s by "
+      "deadline\n",
+      rate(before.refused_calls, after.refused_calls),
+      rate(before.refused_bytes, after.refused_bytes),
+      rate(before.refused_wait, after.refused_wait),
+      rate(before.refused_deadline, after.refused_deadline));
+  for (const auto& [reason, count] : now.errors) {
+    const auto earlier = from.errors.find(reason);
+    const int64_t known = earlier == from.errors.end() ? 0 : earlier->second;
+    if (count > known)
+      absl::StrAppendFormat(&text, "error              %.1f/s %s\n", rate(known, count), reason);
+  }
+  return text;
+}
+
 std::string RateLine(const client::MethodStatistics& before, const client::MethodStatistics& now,
-                     double seconds) {
-  const auto rate = [seconds](int64_t from, int64_t to) {
-    return static_cast<double>(to - from) / seconds;
-  };
+                     Rate rate) {
   return absl::StrFormat("%-18s %12.1f %12.1f %6d %10s/s %10s/s\n", now.method,
                          rate(Ended(before), Ended(now)), rate(Failed(before), Failed(now)),
                          now.in_flight, Bytes(rate(before.request_bytes, now.request_bytes)),
@@ -178,18 +201,15 @@ std::string RatesText(const client::Statistics& before, const client::Statistics
                       ShownMethods shown) {
   const client::Statistics nothing;
   const client::Statistics& from = before.uptime <= now.uptime ? before : nothing;
-  const double seconds = std::max(absl::ToDoubleSeconds(now.uptime - from.uptime), 1e-9);
+  const Rate rate{std::max(absl::ToDoubleSeconds(now.uptime - from.uptime), 1e-9)};
   std::string text = absl::StrFormat("%-18s %12s %12s %6s %12s %12s\n", "a second", "calls",
                                      "failed", "now", "in", "out");
   for (const client::MethodStatistics& method : now.methods) {
     if (!IsShown(method, shown)) continue;
     const client::MethodStatistics* earlier = Find(from, method.method);
-    absl::StrAppend(&text, RateLine(earlier == nullptr ? client::MethodStatistics() : *earlier,
-                                    method, seconds));
+    absl::StrAppend(
+        &text, RateLine(earlier == nullptr ? client::MethodStatistics() : *earlier, method, rate));
   }
-  const auto rate = [seconds](int64_t earlier, int64_t later) {
-    return static_cast<double>(later - earlier) / seconds;
-  };
   absl::StrAppendFormat(&text, "%-18s %12.1f %12.1f\n", "(calls in batches)",
                         rate(from.batch_calls, now.batch_calls),
                         rate(from.batch_failed_calls, now.batch_failed_calls));
@@ -205,7 +225,7 @@ std::string RatesText(const client::Statistics& before, const client::Statistics
       Mean(QueueWait(now) - QueueWait(from), engine.queued_calls - from.engine.queued_calls),
       Mean(engine.execution - from.engine.execution, Runs(engine) - Runs(from.engine)),
       Time(engine.expected_wait));
-  return text + OperatorRates(from, now, seconds) + DevicesText(now) +
+  return text + ErrorRates(from, now, rate) + OperatorRates(from, now, rate) + DevicesText(now) +
          SharedMemoryText(now.shared_memory);
 }
 
