@@ -92,7 +92,8 @@ absl::StatusOr<double> MeasureCeiling(const PreparedLoad& load, const CeilingOpt
   OPSERVE_ASSIGN_OR_RETURN(
       const Lanes lanes,
       ConnectTo(*server, load, options.warm_up + options.duration + kSpare, none));
-  Mix mix = load.MakeMix();
+  // A call that the load would give up is one that this program can make.
+  Mix mix = load.MakeMix(kSpare);
   const Level level{.name = "ceiling", .in_flight = options.in_flight};
   Measurement measurement = Measure(
       lanes, mix, level,

@@ -138,11 +138,11 @@ absl::StatusOr<Lanes> PreparedLoad::Connect(absl::Duration lifetime) {
   return lanes;
 }
 
-Mix PreparedLoad::MakeMix() const {
+Mix PreparedLoad::MakeMix(absl::Duration shortest_timeout) const {
   std::vector<MixEntry> entries;
   for (const Work& work : works_) {
     entries.push_back({.weight = work.weight,
-                       .timeout = work.timeout,
+                       .timeout = std::max(work.timeout, shortest_timeout),
                        .calls = options_.mode == Mode::kBatch ? options_.batch : 1});
   }
   return {std::move(entries), options_.seed};

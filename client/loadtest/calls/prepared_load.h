@@ -43,7 +43,8 @@ class PreparedLoad {
 
   // New connections. `lifetime` bounds what sessions last.
   absl::StatusOr<Lanes> Connect(absl::Duration lifetime);
-  Mix MakeMix() const;
+  // No call gets less time than `shortest_timeout`.
+  Mix MakeMix(absl::Duration shortest_timeout = absl::ZeroDuration()) const;
 
   const std::vector<Work>& works() const { return works_; }
   // The first answer to each.
