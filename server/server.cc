@@ -269,6 +269,7 @@ class GrpcServer final : public Server {
                                  .host_memory = *watches_.host_memory(),
                                  .regions = regions_.get(),
                                  .named_regions = named_regions_.get(),
+                                 .certificates = access_.certificates(),
                                  .readiness = readiness_};
     return http_.Serve(config, sources,
                        {.engine = *engine_,

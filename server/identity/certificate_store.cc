@@ -21,29 +21,35 @@ absl::StatusOr<std::unique_ptr<CertificateStore>> CertificateStore::Open(const T
   // Of the wall clock, as its clients'.
   OPSERVE_ASSIGN_OR_RETURN(const absl::Time end, CheckCertificates(certificates, absl::Now()));
   LogTaken(end);
-  return std::unique_ptr<CertificateStore>(new CertificateStore(files, std::move(certificates)));
+  return std::unique_ptr<CertificateStore>(new CertificateStore(files, std::move(certificates), end));
 }
 
-absl::StatusOr<absl::Time> CertificateStore::TakeChanged() {
+absl::StatusOr<bool> CertificateStore::TakeChanged() {
   OPSERVE_ASSIGN_OR_RETURN(Certificates read, ReadCertificates(files_));
-  if (read == *current()) return absl::InfinitePast();
+  if (read == *current()) return false;
   OPSERVE_ASSIGN_OR_RETURN(const absl::Time end, CheckCertificates(read, absl::Now()));
   const MutexLock lock(mutex_);
   current_ = std::make_shared<const Certificates>(std::move(read));
-  return end;
+  end_ = end;
+  return true;
 }
 
 void CertificateStore::Reload() {
-  const absl::StatusOr<absl::Time> taken = TakeChanged();
+  const absl::StatusOr<bool> taken = TakeChanged();
   std::string problem(ToStd(taken.status().message()));
   const bool is_new = [&] {
     const MutexLock lock(mutex_);
     return std::exchange(last_problem_, problem) != problem;
   }();
-  if (taken.ok() && *taken > absl::InfinitePast()) LogTaken(*taken);
+  if (taken.ok() && *taken) LogTaken(end());
   if (taken.ok() || !is_new) return;
   Log(LogLevel::kWarning, "certificate not taken",
       {{"error", std::move(problem)}, {"advice", "the one before stays in use"}});
+}
+
+absl::Time CertificateStore::end() const {
+  const MutexLock lock(mutex_);
+  return end_;
 }
 
 std::shared_ptr<const Certificates> CertificateStore::current() const {

@@ -27,14 +27,21 @@ class CertificateStore {
   // Never nullptr; another object each time they changed.
   std::shared_ptr<const Certificates> current() const;
 
+  // Until when they can be shown, by the wall clock: the earliest end of the chain.
+  absl::Time end() const;
+
  private:
-  CertificateStore(const TlsConfig& files, Certificates certificates)
-      : files_(files), current_(std::make_shared<const Certificates>(std::move(certificates))) {}
-  absl::StatusOr<absl::Time> TakeChanged();
+  CertificateStore(const TlsConfig& files, Certificates certificates, absl::Time end)
+      : files_(files),
+        current_(std::make_shared<const Certificates>(std::move(certificates))),
+        end_(end) {}
+  // Whether the files had others.
+  absl::StatusOr<bool> TakeChanged();
 
   const TlsConfig files_;
   mutable Mutex mutex_;
   std::shared_ptr<const Certificates> current_ ABSL_GUARDED_BY(mutex_);
+  absl::Time end_ ABSL_GUARDED_BY(mutex_);
   std::string last_problem_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -55,7 +55,7 @@ MAY_INCLUDE = {
     + ["server/session", "server/tracing"],
     "server/http/port": ["core/base", "server/connections"],
     "server/http/views": BELOW_SERVER
-    + ["server/calls", "server/connections", "server/counters", "server/flags", "server/session"]
+    + ["server/calls", "server/connections", "server/counters", "server/flags", "server/identity", "server/session"]
     + ["server/shared_memory"],
     "server/http/playground": BELOW_SERVER + ["server/http/port", "server/http/views"],
     "server/http/inference": BELOW_SERVER

@@ -37,7 +37,7 @@ class Authority:
         make_key(self._key)
         openssl("req", "-x509", "-new", "-key", self._key, "-subj", f"/CN={name}", "-days", "30", "-out", self.certificate)
 
-    def issue(self, name="localhost", expired=False):
+    def issue(self, name="localhost", expired=False, days=30):
         """A key, and a certificate of it for localhost and 127.0.0.1."""
         self._issued += 1
         stem = self._folder / f"{self._name}-{self._issued}"
@@ -47,7 +47,7 @@ class Authority:
         extensions.write_text("subjectAltName = DNS:localhost, IP:127.0.0.1\n", encoding="ascii")
         openssl("req", "-new", "-key", pair.key, "-subj", f"/CN={name}", "-out", request)
         # A certificate of no days has expired by the next second.
-        days = "0" if expired else "30"
+        days = "0" if expired else str(days)
         openssl("x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self._key, "-CAcreateserial", "-days", days,
                 "-extfile", extensions, "-out", pair.certificate)
         if expired:

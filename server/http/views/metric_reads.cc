@@ -21,6 +21,11 @@ void AddCodes(std::string_view of, const std::array<int64_t, kCodes>& counts, Se
 
 }  // namespace
 
+void AddCertificatesEnd(View view, Series series) {
+  if (view.certificates_end.has_value())
+    series.Add({}, absl::ToUnixSeconds(*view.certificates_end));
+}
+
 void AddRpcs(View view, Series series) {
   for (size_t i = 0; i < kNumMethods; ++i)
     AddCodes(MethodName(static_cast<Method>(i)), view.counts.methods[i].ended, series);

@@ -74,6 +74,7 @@ auto OfRegisteredMemory(const Read& read) {
 }
 
 // What is told apart by more than one of those.
+void AddCertificatesEnd(View view, Series series);  // with TLS
 void AddRpcs(View view, Series series);
 void AddRpcTimes(View view, Series series);
 void AddErrors(View view, Series series);

@@ -28,6 +28,11 @@ std::vector<Metric> ServerMetrics() {
       {"opserve_uptime_seconds", kGauge, {}, "Time since the server started", Value([](View view) {
          return absl::ToDoubleSeconds(view.uptime);
        })},
+      {"opserve_tls_certificate_expiration_timestamp_seconds",
+       kGauge,
+       {},
+       "With --tls-cert: when the first certificate of its chain expires, in seconds since 1970",
+       &AddCertificatesEnd},
       {"process_cpu_seconds_total",
        kCounter,
        {},
@@ -80,8 +85,8 @@ std::vector<Metric> FailureAndBatchMetrics() {
       {"opserve_errors_total",
        kCounter,
        {"reason"},
-       "Errors of calls, of calls inside batches and of sessions that were not opened, by reason "
-       "(docs/errors.md)",
+       "Errors of calls, of calls inside batches, of sessions' commands and of sessions that were "
+       "not opened, by reason (docs/errors.md)",
        &AddErrors},
       {"opserve_batch_size_calls",
        kHistogram,

@@ -66,6 +66,7 @@ ServerView TakeView(const ViewSources& sources, absl::Time start) {
   const auto devices = sources.engine.devices();
   for (size_t i = 0; i < devices.size(); ++i)
     view.devices.push_back(ViewDevice(*devices[i], sources.open_streams.on(i)));
+  if (sources.certificates != nullptr) view.certificates_end = sources.certificates->end();
   if (sources.regions != nullptr) view.shared_memory = sources.regions->stats();
   if (sources.named_regions != nullptr) view.registered_memory = sources.named_regions->stats();
   return view;

@@ -14,6 +14,7 @@
 #include "server/connections/connection_table.h"
 #include "server/counters/server_counters.h"
 #include "server/http/views/readiness.h"
+#include "server/identity/certificate_store.h"
 #include "server/session/host_memory.h"
 #include "server/session/open_streams.h"
 #include "server/shared_memory/named_region_table.h"
@@ -31,6 +32,7 @@ struct ViewSources {
   const HostMemory& host_memory;
   const RegionTable* regions = nullptr;             // none where shared memory is not allowed
   const NamedRegionTable* named_regions = nullptr;  // likewise, of the Open Inference Protocol
+  const CertificateStore* certificates = nullptr;   // none without TLS
   const Readiness& readiness;
   const Clock& clock = Clock::Real();
 };
@@ -65,6 +67,7 @@ struct ServerView {
   int64_t host_memory_limit_bytes = 0;
   std::optional<RegionTable::Stats> shared_memory;
   std::optional<NamedRegionTable::Stats> registered_memory;
+  std::optional<absl::Time> certificates_end;  // by the wall clock; none without TLS
   std::vector<RecentError> errors;  // the newest first
   ExemplarMap exemplars;
 };

@@ -29,8 +29,8 @@ DASHBOARD = ROOT / "deploy" / "dashboards" / "opserve.json"
 SKIPPED = 77
 PATIENCE_SECONDS = 60
 TRACE_ID, SPAN_ID = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
-# Prometheus's own.
-NOT_OURS = {"up"}
+# Prometheus's own, and what only servers with TLS have (tests/server/identity/tls_test.py).
+NOT_OURS = {"up", "opserve_tls_certificate_expiration_timestamp_seconds"}
 NAME = re.compile(r"\b(?:(?:opserve|process)_[a-z_]+|up)\b(?=\{|\[|\s|\)|,|$)")
 
 

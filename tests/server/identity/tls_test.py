@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.request
 import warnings
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -24,6 +25,12 @@ import remote_calls  # noqa: E402
 import running_server  # noqa: E402
 
 PATIENCE_SECONDS = 60
+
+
+def end_of(pair):
+    """Seconds since 1970."""
+    told = certificates.openssl("x509", "-noout", "-enddate", "-in", pair.certificate)
+    return ssl.cert_time_to_seconds(told.strip().removeprefix("notAfter="))
 
 
 class TlsTest(unittest.TestCase):
@@ -178,6 +185,25 @@ class Rotation(TlsTest):
         self.assertEqual(set(codes), {"OK"})
         self.assertGreaterEqual(len(codes), before + 10)
         self.assertEqual(self.log().count("certificate not taken"), 1, "said more than once")
+
+    def test_the_metric_says_when_the_certificate_in_use_expires(self):
+        live = certificates.Pair(self.folder / "live.pem", self.folder / "live.key")
+        self.replace(live, self.pair)
+        self.serve("--http", "127.0.0.1:0", pair=live)
+        url = (self.folder / "address").read_text(encoding="utf-8").split()[-1]
+        self.assertEqual(self.expiration_at(url), end_of(self.pair))
+        longer = self.authority.issue(days=60)
+        self.replace(live, longer)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while self.expiration_at(url) != end_of(longer):
+            self.assertLess(time.monotonic(), deadline, "the new certificate's end is not shown")
+            time.sleep(0.05)
+
+    def expiration_at(self, url):
+        with urllib.request.urlopen(f"{url}/metrics", timeout=10) as answer:
+            lines = answer.read().decode().splitlines()
+        name = "opserve_tls_certificate_expiration_timestamp_seconds "
+        return [float(line.removeprefix(name)) for line in lines if line.startswith(name)][0]
 
     def test_the_clients_authority_can_change(self):
         live, other = self.folder / "clients.pem", certificates.Authority(self.folder, "other")
