@@ -1,9 +1,9 @@
 """opserve behind HAProxy, as deploy/proxy/haproxy.cfg has it.
 
-Usage: proxy_test.py config|plain|tls     (the programs are in $OPSERVE_BIN_DIR)
+Usage: proxy_test.py config|plain|tls|tls_servers     (the programs are in $OPSERVE_BIN_DIR)
 
-config: haproxy takes it, without and with all it takes from the environment. plain, tls: calls, a session, health,
-and what is not served.
+config: haproxy takes it, without and with all it takes from the environment. plain, tls, tls_servers (which have TLS, too):
+calls, a session, health, and what is not served.
 """
 
 import os
@@ -68,6 +68,7 @@ def check_config(folder):
         {},
         servers,
         {**servers, "OPSERVE_PROXY_PLAIN": "127.0.0.1:8480", "OPSERVE_PROXY_STATS": "*:8404"},
+        {**servers, "OPSERVE_PROXY_SERVER_CA": str(certificate), "OPSERVE_PROXY_SERVER_NAME": "localhost"},
         {"OPSERVE_SERVER_1": "unix@/run/opserve/grpc", "OPSERVE_PROXY_SIDECAR": "1"},
     ):
         for pem in (certificate, both):
@@ -234,6 +235,28 @@ def check_tls(folder):
             proxy.kill()
 
 
+def check_tls_servers(folder):
+    """A server's certificate must be of the right authority, and for the right name."""
+    grpc = grpc_of_debian()
+    authority, other = certificates.Authority(folder), certificates.Authority(folder, "other")
+    pair = authority.issue()
+    with running_server.running_server(folder, *BEHIND, "--tls-cert", pair.certificate, "--tls-key", pair.key) as server:
+        proxy = running_proxy.Proxy(folder, server, server_ca=authority.certificate, server_name="localhost")
+        try:
+            with grpc.insecure_channel(proxy.address) as channel:
+                check_calls(grpc, channel)
+                check_session_both_ways(channel)
+        finally:
+            proxy.kill()
+        for wrong in ({"server_ca": other.certificate, "server_name": "localhost"},
+                      {"server_ca": authority.certificate, "server_name": "elsewhere"}):
+            proxy = running_proxy.Proxy(folder, server, **wrong, begins="DOWN")
+            try:
+                check_refused(grpc, f"a server that is not {wrong}", grpc.insecure_channel(proxy.address))
+            finally:
+                proxy.kill()
+
+
 def check_refused(grpc, what, channel):
     with channel:
         try:
@@ -250,6 +273,7 @@ def main():
         "config": check_config,
         "plain": check_plain,
         "tls": check_tls,
+        "tls_servers": check_tls_servers,
     }
     with tempfile.TemporaryDirectory(prefix="opserve-") as folder:
         checks[sys.argv[1]](pathlib.Path(folder))

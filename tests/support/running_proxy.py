@@ -25,11 +25,14 @@ def program() -> str | None:
 
 class Proxy:
     """HAProxy before `servers`, on a free port of this machine: `address`. `certificate`: the PEM file with which it
-    speaks TLS there. `sidecar`: as beside its one server in a pod. It has started once its first server is up.
+    speaks TLS there. `server_ca`, `server_name`: the PEM file and the name by which the servers' certificates are known,
+    where they have TLS. `sidecar`: as beside its one server in a pod. It has started once its first server is up, or else
+    has the state `begins`.
     """
 
     def __init__(self, folder: pathlib.Path, *servers: str, certificate: pathlib.Path | None = None, sidecar=False,
-                 calls_in_ten_seconds: int | None = None):
+                 calls_in_ten_seconds: int | None = None, server_ca: pathlib.Path | None = None, server_name: str = "",
+                 begins: str = "UP"):
         self.log = folder / "haproxy.log"
         with (
             socket.create_server(("127.0.0.1", 0), backlog=1024) as calls,
@@ -46,6 +49,8 @@ class Proxy:
                 places["OPSERVE_PROXY_CALLS"] = str(calls_in_ten_seconds)
             if sidecar:
                 places["OPSERVE_PROXY_SIDECAR"] = "1"
+            if server_ca:
+                places |= {"OPSERVE_PROXY_SERVER_CA": str(server_ca), "OPSERVE_PROXY_SERVER_NAME": server_name}
             if certificate:
                 places["OPSERVE_PROXY_CERT"] = str(certificate)
             with open(self.log, "w", encoding="utf-8") as output:
@@ -59,7 +64,7 @@ class Proxy:
                 )
         self.pid = self._process.pid
         try:
-            self.await_state("one", "UP", not sidecar)
+            self.await_state("one", begins, not sidecar)
         except BaseException:
             self.kill()
             raise
