@@ -91,7 +91,10 @@ void ServerCounters::AnswersLeft(size_t answers, size_t bytes) {
 
 void ServerCounters::CommandBegan() { Add(kLayout.session_commands_begun, 1); }
 void ServerCounters::CommandEnded() { Add(kLayout.session_commands_ended, 1); }
-void ServerCounters::CommandFailed() { Add(kLayout.session_failed_commands, 1); }
+void ServerCounters::CommandFailed(ErrorReason reason, const absl::Status& status) {
+  Add(kLayout.session_failed_commands, 1);
+  Failed("a command of Session", reason, status);
+}
 
 ServerCounts::Ended ServerCounts::ended() const {
   Ended ended = {session_commands, session_failed_commands};

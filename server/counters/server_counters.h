@@ -112,7 +112,7 @@ class ServerCounters {
   void CommandBegan();
   void CommandEnded();
   void AnswersLeft(size_t answers, size_t bytes);
-  void CommandFailed();
+  void CommandFailed(ErrorReason reason, const absl::Status& status);
 
   // Each number by itself is one that was true since the call began.
   ServerCounts Sum() const;

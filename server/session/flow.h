@@ -13,6 +13,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
 #include "core/base/mutex.h"
 #include "core/device/memory_pool.h"
 #include "opserve/v1/session.pb.h"
@@ -26,6 +27,7 @@ namespace opserve::server {
 struct Answer {
   v1::Answer header;
   std::vector<PooledBuffer> raw;
+  absl::Status status;  // of a command that failed: what `header.error` tells
 
   int64_t size_bytes() const;
 };

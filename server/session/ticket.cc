@@ -69,6 +69,7 @@ void Ticket::FinishBlaming(const absl::Status& status, uint64_t command) {
   answer.header.set_id(id_);
   answer.header.set_failed_command(command);
   *answer.header.mutable_error() = EncodeStatusDetails(status);
+  answer.status = status;
   End(std::move(answer));
 }
 

@@ -34,6 +34,7 @@ struct CallRecord {
   std::string peer;   // as gRPC calls it: "ipv4:127.0.0.1:40000"
   int64_t calls = 0;  // of a batch; commands of a session
   int64_t failed_calls = 0;
+  uint64_t command = 0;  // the id of a session's command, where it is about one
   size_t request_bytes = 0;
   size_t response_bytes = 0;
   absl::StatusCode code = absl::StatusCode::kOk;

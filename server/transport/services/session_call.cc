@@ -11,6 +11,7 @@
 #include "core/base/status_macros.h"
 #include "server/calls/worker_task.h"
 #include "server/codec/message_scanner.h"
+#include "server/codec/status_details.h"
 #include "server/transport/messages/inflate.h"
 #include "server/transport/messages/status.h"
 #include "server/transport/unary/call_metadata.h"
@@ -235,9 +236,7 @@ void SessionCall::AdvanceWrite() {
   out_bytes_ = 0;
   for (const Answer& answer : answers) {
     out_bytes_ += answer.size_bytes();
-    if (!answer.header.has_error()) continue;
-    options_.counters->CommandFailed();
-    ++failed_commands_;
+    if (!answer.status.ok()) ReportFailed(answer);
   }
   out_ = WriteAnswers(std::move(answers));
   options_.counters->AnswersLeft(out_answers_, out_.Length());
@@ -245,6 +244,17 @@ void SessionCall::AdvanceWrite() {
   grpc::WriteOptions write;
   if (flow_->HasAnswer()) write.set_buffer_hint();
   StartWrite(&out_, write);
+}
+
+void SessionCall::ReportFailed(const Answer& answer) {
+  ++failed_commands_;
+  options_.counters->CommandFailed(ReasonOf(answer.status), answer.status);
+  options_.observer->log().Write(answer.status, [this, &answer] {
+    CallRecord record = RecordOf(kSessionMethod, context_);
+    record.command = answer.header.id();
+    TakeStatus(answer.status, record);
+    return record;
+  });
 }
 
 void SessionCall::CountWork() {

@@ -64,6 +64,8 @@ class SessionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   // Starts whatever may be started.
   void Advance();
   void AdvanceWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Counts a command that failed; its line in the log.
+  void ReportFailed(const Answer& answer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CountWork() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void End(const absl::Status& status);
   bool HasRead();

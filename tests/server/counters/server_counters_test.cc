@@ -39,7 +39,7 @@ TEST(ServerCountersTest, EachCountsOneThing) {
   counters.CommandBegan();
   counters.CommandEnded();
   counters.AnswersLeft(1, 20);
-  counters.CommandFailed();
+  counters.CommandFailed(ErrorReason::kStreamFailed, absl::InternalError("y"));
   const ServerCounts counts = counters.Sum();
   const auto& batch = counts.methods[static_cast<size_t>(Method::kExecuteBatch)];
   EXPECT_EQ(batch.begun, 2);
@@ -50,7 +50,8 @@ TEST(ServerCountersTest, EachCountsOneThing) {
   EXPECT_EQ(batch.took[2], 1);  // up to 5 µs
   // A code that there is not is UNKNOWN.
   EXPECT_EQ(counts.methods[static_cast<size_t>(Method::kExecute)].ended[2], 1);
-  EXPECT_EQ(counts.errors[static_cast<size_t>(ErrorReason::kStreamFailed)], 1);
+  // And of a command.
+  EXPECT_EQ(counts.errors[static_cast<size_t>(ErrorReason::kStreamFailed)], 2);
   EXPECT_EQ(counts.batch_calls, 9);
   EXPECT_EQ(counts.batch_failed_calls, 2);
   EXPECT_EQ(counts.batch_sizes[4], 1);  // up to 16

@@ -65,8 +65,8 @@ type GetStatisticsResponse struct {
 	UptimeNs int64 `protobuf:"varint,1,opt,name=uptime_ns,json=uptimeNs,proto3" json:"uptime_ns,omitempty"`
 	// Every method of the API, Session excepted.
 	Methods []*MethodStatistics `protobuf:"bytes,2,rep,name=methods,proto3" json:"methods,omitempty"`
-	// Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-	// occurred.
+	// Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+	// opened. Those that occurred.
 	Errors   []*ReasonCount     `protobuf:"bytes,3,rep,name=errors,proto3" json:"errors,omitempty"`
 	Batches  *BatchStatistics   `protobuf:"bytes,4,opt,name=batches,proto3" json:"batches,omitempty"`
 	Sessions *SessionStatistics `protobuf:"bytes,5,opt,name=sessions,proto3" json:"sessions,omitempty"`

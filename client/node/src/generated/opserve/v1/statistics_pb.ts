@@ -48,8 +48,8 @@ export type GetStatisticsResponse = Message<"opserve.v1.GetStatisticsResponse"> 
   methods: MethodStatistics[];
 
   /**
-   * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-   * occurred.
+   * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+   * opened. Those that occurred.
    *
    * @generated from field: repeated opserve.v1.ReasonCount errors = 3;
    */

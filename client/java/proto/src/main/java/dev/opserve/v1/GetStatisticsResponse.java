@@ -125,8 +125,8 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.opserve.v1.ReasonCount> errors_;
   /**
    * <pre>
-   * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-   * occurred.
+   * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+   * opened. Those that occurred.
    * </pre>
    *
    * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -137,8 +137,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-   * occurred.
+   * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+   * opened. Those that occurred.
    * </pre>
    *
    * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -150,8 +150,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-   * occurred.
+   * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+   * opened. Those that occurred.
    * </pre>
    *
    * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -162,8 +162,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-   * occurred.
+   * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+   * opened. Those that occurred.
    * </pre>
    *
    * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -174,8 +174,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-   * occurred.
+   * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+   * opened. Those that occurred.
    * </pre>
    *
    * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -1571,8 +1571,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-     * occurred.
+     * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+     * opened. Those that occurred.
      * </pre>
      *
      * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -1586,8 +1586,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-     * occurred.
+     * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+     * opened. Those that occurred.
      * </pre>
      *
      * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -1601,8 +1601,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-     * occurred.
+     * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+     * opened. Those that occurred.
      * </pre>
      *
      * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -1616,8 +1616,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-     * occurred.
+     * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+     * opened. Those that occurred.
      * </pre>
      *
      * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -1638,8 +1638,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-     * occurred.
+     * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+     * opened. Those that occurred.
      * </pre>
      *
      * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -1657,8 +1657,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-     * occurred.
+     * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+     * opened. Those that occurred.
      * </pre>
      *
      * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -1678,8 +1678,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-     * occurred.
+     * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+     * opened. Those that occurred.
      * </pre>
      *
      * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -1700,8 +1700,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-     * occurred.
+     * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+     * opened. Those that occurred.
      * </pre>
      *
      * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -1719,8 +1719,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-     * occurred.
+     * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+     * opened. Those that occurred.
      * </pre>
      *
      * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -1738,8 +1738,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-     * occurred.
+     * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+     * opened. Those that occurred.
      * </pre>
      *
      * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -1758,8 +1758,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-     * occurred.
+     * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+     * opened. Those that occurred.
      * </pre>
      *
      * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -1776,8 +1776,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-     * occurred.
+     * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+     * opened. Those that occurred.
      * </pre>
      *
      * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -1794,8 +1794,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-     * occurred.
+     * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+     * opened. Those that occurred.
      * </pre>
      *
      * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -1806,8 +1806,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-     * occurred.
+     * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+     * opened. Those that occurred.
      * </pre>
      *
      * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -1821,8 +1821,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-     * occurred.
+     * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+     * opened. Those that occurred.
      * </pre>
      *
      * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -1837,8 +1837,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-     * occurred.
+     * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+     * opened. Those that occurred.
      * </pre>
      *
      * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -1849,8 +1849,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-     * occurred.
+     * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+     * opened. Those that occurred.
      * </pre>
      *
      * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -1862,8 +1862,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-     * occurred.
+     * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+     * opened. Those that occurred.
      * </pre>
      *
      * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>

@@ -64,8 +64,8 @@ public interface GetStatisticsResponseOrBuilder extends
 
   /**
    * <pre>
-   * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-   * occurred.
+   * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+   * opened. Those that occurred.
    * </pre>
    *
    * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -74,8 +74,8 @@ public interface GetStatisticsResponseOrBuilder extends
       getErrorsList();
   /**
    * <pre>
-   * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-   * occurred.
+   * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+   * opened. Those that occurred.
    * </pre>
    *
    * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -83,8 +83,8 @@ public interface GetStatisticsResponseOrBuilder extends
   dev.opserve.v1.ReasonCount getErrors(int index);
   /**
    * <pre>
-   * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-   * occurred.
+   * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+   * opened. Those that occurred.
    * </pre>
    *
    * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -92,8 +92,8 @@ public interface GetStatisticsResponseOrBuilder extends
   int getErrorsCount();
   /**
    * <pre>
-   * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-   * occurred.
+   * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+   * opened. Those that occurred.
    * </pre>
    *
    * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
@@ -102,8 +102,8 @@ public interface GetStatisticsResponseOrBuilder extends
       getErrorsOrBuilderList();
   /**
    * <pre>
-   * Errors of calls, of calls inside batches and of sessions that were not opened, by the reason of their ErrorInfo; those that
-   * occurred.
+   * Errors by the reason of their ErrorInfo: of calls, of calls inside batches, of sessions' commands, of sessions that were not
+   * opened. Those that occurred.
    * </pre>
    *
    * <code>repeated .opserve.v1.ReasonCount errors = 3;</code>
