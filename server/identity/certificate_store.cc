@@ -21,7 +21,8 @@ absl::StatusOr<std::unique_ptr<CertificateStore>> CertificateStore::Open(const T
   // Of the wall clock, as its clients'.
   OPSERVE_ASSIGN_OR_RETURN(const absl::Time end, CheckCertificates(certificates, absl::Now()));
   LogTaken(end);
-  return std::unique_ptr<CertificateStore>(new CertificateStore(files, std::move(certificates), end));
+  return std::unique_ptr<CertificateStore>(
+      new CertificateStore(files, std::move(certificates), end));
 }
 
 absl::StatusOr<bool> CertificateStore::TakeChanged() {

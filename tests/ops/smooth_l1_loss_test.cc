@@ -22,7 +22,7 @@ OpCase Backward(TestTensor grad, TestTensor self, TestTensor target, int64_t red
                 {reduction, beta});
 }
 
-TEST(SmoothL1LossBackwardTest, TheSampleOfTheField) {
+TEST(SmoothL1LossBackwardTest, TheSampleOfTheAclnnPage) {
   const TestTensor ones = TestTensor::Full(DType::kFloat32, {4, 2}, 1);
   const TestTensor self = TestTensor::Of(DType::kFloat32, {4, 2}, {0, 1, 2, 3, 4, 5, 6, 7});
   EXPECT_THAT(*FirstOutput(Backward(ones, self, ones, 0, 1)), ElementsAre(-1, 0, 1, 1, 1, 1, 1, 1));
@@ -84,6 +84,18 @@ TEST(SmoothL1LossBackwardTest, ChecksComeInTheirOrder) {
   ExpectError(plan(Backward(two, two, three, 0, -1)), kParamInvalid, "beta");
   ExpectError(plan(Backward(two, two, three, 0, kNaN)), kParamInvalid, "beta");
   ExpectError(plan(Backward(two, two, three, 0, 1)), kParamInvalid, "target");
+}
+
+TEST(SmoothL1LossBackwardTest, ErrorsNameTheOtherInputs) {
+  const auto refusal = [](const OpCase& op_case) {
+    return GetErrorDetail(PlanCase(op_case).status()).value_or(ErrorDetail());
+  };
+  const TestTensor two = Floats({1, 2});
+  const TestTensor f64 = TestTensor::Full(DType::kFloat64, {2}, 1);
+  EXPECT_EQ(refusal(Backward(Floats({1}), two, Floats({1, 2, 3}), 0, 1)).want,
+            "a shape that broadcasts with [2] (grad_out and self)");
+  EXPECT_EQ(refusal(Backward(f64, two, f64, 0, 1)).got, "f64, like target");
+  EXPECT_EQ(refusal(Backward(two, two, f64, 0, 1)).got, "f64");
 }
 
 TEST(SmoothL1LossBackwardTest, AProductTakesItsOwnDtypesOnly) {

@@ -68,7 +68,7 @@ struct ServerView {
   std::optional<RegionTable::Stats> shared_memory;
   std::optional<NamedRegionTable::Stats> registered_memory;
   std::optional<absl::Time> certificates_end;  // by the wall clock; none without TLS
-  std::vector<RecentError> errors;  // the newest first
+  std::vector<RecentError> errors;             // the newest first
   ExemplarMap exemplars;
 };
 

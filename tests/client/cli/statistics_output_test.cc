@@ -40,8 +40,13 @@ TEST(StatisticsOutputTest, ShowsEverythingSinceTheStart) {
 }
 
 TEST(StatisticsOutputTest, ShowsWhatHappensASecond) {
-  const std::string text = RatesText(Counted(1000, absl::Seconds(60)),
-                                     Counted(1500, absl::Seconds(62)), ShownMethods::kCalled);
+  client::Statistics now = Counted(1500, absl::Seconds(62));
+  now.errors["SHAPE_MISMATCH"] = 5;
+  now.engine.refused_wait = 3;
+  const std::string text = RatesText(Counted(1000, absl::Seconds(60)), now, ShownMethods::kCalled);
+  EXPECT_THAT(text, HasSubstr("refused: 0.0/s by calls, 0.0/s by bytes, 1.5/s by wait, 0.0/s by"));
+  EXPECT_THAT(text, HasSubstr("error              2.5/s SHAPE_MISMATCH\n"));
+  EXPECT_THAT(text, Not(HasSubstr("OPERATOR_NOT_FOUND")));  // none came since
   EXPECT_THAT(text, ContainsRegex("Execute +250.0 +0.0 +3 +500 KiB/s +0 B/s\n"));
   EXPECT_THAT(text, HasSubstr("mean wait 2ms, mean execution 0"));
   EXPECT_THAT(text, Not(HasSubstr("inf")));

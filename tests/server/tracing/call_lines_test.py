@@ -90,6 +90,18 @@ class CallLines(unittest.TestCase):
         for secret in ("77.25", "12.5", "13.5", "14.5", "\x1b", "\u202e"):
             self.assertNotIn(secret, text)
 
+    def test_a_failed_command_has_a_line_and_is_counted(self):
+        address, log = self.start()
+        run = ["run", "L1LossBackward", "-i", "grad_output=1", "-i", "self=f32[4]=1", "-i", "target=f32[3]=2", "--session"]
+        error, status = self.opserve(address, *run, "-a", "reduction=none")
+        self.assertEqual(status, 1, error)
+        line = log.await_line(method="Session", code="INVALID_ARGUMENT")
+        self.assertEqual((line["level"], line["op"], line["parameter"]), ("info", "L1LossBackward", "target"))
+        self.assertEqual(line["reason"], "SHAPE_MISMATCH")
+        self.assertGreater(line["command"], 0)
+        command = [running_server.bin_folder() / "opserve", "stats", "--target", address]
+        self.assertIn(" SHAPE_MISMATCH\n", subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
     def test_a_bad_traceparent_is_none(self):
         remote, log = self.serve("--log-level", "debug")
         good = remote_calls.SAMPLED[1]
