@@ -27,6 +27,11 @@ CONNECT_MILLISECONDS = 5000
 MAX_ANSWER_BYTES = 1 << 30
 
 
+def default_target() -> str:
+    """The server that OPSERVE_TARGET in the environment names, else one on this host."""
+    return os.environ.get("OPSERVE_TARGET") or "localhost:8500"
+
+
 @dataclass(frozen=True)
 class Target:
     """Where a server is, and how to speak to it."""

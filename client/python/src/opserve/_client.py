@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
 
 from . import _requests
 from ._arrays import Array
-from ._channel import MAX_ANSWER_BYTES, Channel, Target, Tls
+from ._channel import MAX_ANSWER_BYTES, Channel, Target, Tls, default_target
 from ._conversation import Conversation
 from ._execution import Execution
 from ._local_memory import LIMIT_BYTES, LocalMemory, Placed, local_memory
@@ -26,10 +26,11 @@ from ._steps import run
 from .errors import OpserveError
 
 
-def connect(target: str = "localhost:8500", *, timeout: Optional[float] = 5.0, tls: Tls = None, token: Optional[str] = None,
+def connect(target: Optional[str] = None, *, timeout: Optional[float] = 5.0, tls: Tls = None, token: Optional[str] = None,
             max_answer_bytes: int = MAX_ANSWER_BYTES, shared_memory_bytes: int = LIMIT_BYTES) -> "Client":
-    """A client of the server at `target`, "host:port" or "unix:/path"; it is asked for its limits here.
+    """A client of a server; it is asked for its limits here.
 
+    target    "host:port" or "unix:/path"; without it that of OPSERVE_TARGET in the environment, or "localhost:8500"
     timeout   seconds that each call may take, those of its retries included, unless the call says otherwise; None = any
     tls       True for the system's certificates, a file of certificates, or grpc.ChannelCredentials; None = clear text
     token     sent as `authorization: Bearer …` with each call; over a network only with tls
@@ -37,7 +38,7 @@ def connect(target: str = "localhost:8500", *, timeout: Optional[float] = 5.0, t
               how much memory execute() shares with a server on this host, to send large arrays by it; 0, or
               OPSERVE_SHARED_MEMORY=off in the environment: none
     """
-    client = Client(Target(target, timeout, tls, token, max_answer_bytes), shared_memory_bytes)
+    client = Client(Target(target or default_target(), timeout, tls, token, max_answer_bytes), shared_memory_bytes)
     try:
         client._execution.max_message_bytes = client.info().max_message_bytes
     except BaseException:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
-from ._schema import Operator, make_function
+from ._schema import Operator, closest, make_function
 
 
 class Operators:
@@ -21,7 +21,8 @@ class Operators:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         function: Optional[Callable[..., Any]] = self.__dict__.get("_functions", {}).get(name)
         if function is None:
-            raise AttributeError(f"the server has no operator {name!r}")
+            near = closest(name, self.__dict__.get("_functions", {}))
+            raise AttributeError(f"the server has no operator {name!r}{near}")
         return function
 
     def __dir__(self) -> List[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import re
 from dataclasses import dataclass
-from typing import Any, Callable, List, NamedTuple, Tuple
+from typing import Any, Callable, Iterable, List, NamedTuple, Tuple
 
 from ._attributes import value_of
 from ._dtypes import short_name
@@ -136,13 +137,23 @@ def signature(operator: Operator) -> inspect.Signature:
     return inspect.Signature(parameters)
 
 
+def closest(name: str, names: Iterable[str]) -> str:
+    """' (did you mean "mean"?)', to end an error with; empty where none is near."""
+    found = difflib.get_close_matches(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower(), names, 1)
+    return f' (did you mean "{found[0]}"?)' if found else ""
+
+
 def make_function(operator: Operator, call: Callable[..., Any]) -> Callable[..., Any]:
     """A function of the operator, with its signature and its documentation, that calls call(operator, inputs, attributes, options)."""
     wanted = signature(operator)
     inputs = {row.name for row in operator.inputs}
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        given = wanted.bind(*args, **kwargs).arguments
+        try:
+            given = wanted.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            unknown = next((name for name in kwargs if name not in wanted.parameters), "")
+            raise TypeError(f"{operator.function_name}: {error}{closest(unknown, wanted.parameters)}") from None
         options = {name: given[name] for name in OPTIONS if given.get(name) is not None}
         tensors = {name: value for name, value in given.items() if name in inputs}
         attributes = {name: value for name, value in given.items() if name not in inputs and name not in OPTIONS}

@@ -21,7 +21,7 @@ from . import _requests
 from ._aio_conversation import AioConversation
 from ._aio_session import Session
 from ._arrays import Array
-from ._channel import MAX_ANSWER_BYTES, Target, Tls, left, waits
+from ._channel import MAX_ANSWER_BYTES, Target, Tls, default_target, left, waits
 from ._execution import Execution
 from ._local_memory import LIMIT_BYTES, PATIENCE_SECONDS, LocalMemory, Placed, local_memory
 from ._operators import AsyncOperators
@@ -98,10 +98,10 @@ class connect:
     """A client of the server at `target`: `async with connect(…) as c`, or `c = await connect(…)`. The arguments are those of
     opserve.connect()."""
 
-    def __init__(self, target: str = "localhost:8500", *, timeout: Optional[float] = 5.0, tls: Tls = None,
+    def __init__(self, target: Optional[str] = None, *, timeout: Optional[float] = 5.0, tls: Tls = None,
                  token: Optional[str] = None, max_answer_bytes: int = MAX_ANSWER_BYTES,
                  shared_memory_bytes: int = LIMIT_BYTES) -> None:
-        self._target = Target(target, timeout, tls, token, max_answer_bytes)
+        self._target = Target(target or default_target(), timeout, tls, token, max_answer_bytes)
         self._shared_memory_bytes = shared_memory_bytes
         self._client: Optional[Client] = None
 
