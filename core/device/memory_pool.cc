@@ -145,7 +145,7 @@ struct PooledBuffer::Core {
                       .op = {},
                       .parameter = "memory limit",
                       .want = share ? absl::StrCat("at most ", used.MostOf(client),
-                                                   " bytes in use by one client")
+                                                   " bytes in use by one client (client_share)")
                                     : absl::StrCat("at most ", used.limit(), " bytes in use"),
                       .got = absl::StrCat(bytes, " bytes more with ",
                                           share ? used.used_by(client) : used.used(), " in use")});

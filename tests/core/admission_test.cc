@@ -81,7 +81,7 @@ TEST_F(AdmissionTest, WhoComputesLongMayWaitAsLongBesides) {
   EXPECT_THAT(Admit(Demand(1, absl::Milliseconds(6))), testing::IsOk());
   const absl::Status status = Admit(Demand(1, absl::Milliseconds(6)));
   EXPECT_EQ(refusal, Refusal::kWait);
-  EXPECT_EQ(GetErrorDetail(status)->want, "a wait of at most 16ms");
+  EXPECT_EQ(GetErrorDetail(status)->want, "a wait of at most 16ms (max_queue_wait)");
   EXPECT_THAT(Admit(Demand(1, absl::Milliseconds(9))), testing::IsOk());
 }
 
@@ -152,7 +152,7 @@ TEST_F(SharedAdmissionTest, NoClientHasAllCalls) {
     EXPECT_THAT(AdmitTo(shared_, Of(kGreedy, 1, absl::ZeroDuration())), testing::IsOk());
   const absl::Status status = AdmitTo(shared_, Of(kGreedy, 1, absl::ZeroDuration()));
   EXPECT_EQ(refusal, Refusal::kCalls);
-  EXPECT_EQ(GetErrorDetail(status)->want, "at most 4 calls of one client, of 8");
+  EXPECT_EQ(GetErrorDetail(status)->want, "at most 4 calls of one client, of 8 (client_share)");
   EXPECT_THAT(AdmitTo(shared_, Of(kOther, 1, absl::ZeroDuration())), testing::IsOk());
 }
 
@@ -160,8 +160,9 @@ TEST_F(SharedAdmissionTest, NoClientHasAllBytes) {
   EXPECT_THAT(AdmitTo(shared_, Of(kGreedy, 50, absl::ZeroDuration())), testing::IsOk());
   const absl::Status status = AdmitTo(shared_, Of(kGreedy, 1, absl::ZeroDuration()));
   EXPECT_EQ(refusal, Refusal::kBytes);
-  EXPECT_EQ(GetErrorDetail(status)->want,
-            "at most 0 bytes more, of 100 for inputs, outputs and workspaces");
+  EXPECT_EQ(
+      GetErrorDetail(status)->want,
+      "at most 0 bytes more, of 100 for inputs, outputs and workspaces (max_bytes_in_flight)");
   EXPECT_THAT(AdmitTo(shared_, Of(kOther, 25, absl::ZeroDuration())), testing::IsOk());
   places_.clear();
   EXPECT_EQ(shared_.load().bytes, 0);

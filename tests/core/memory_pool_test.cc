@@ -228,7 +228,8 @@ TEST(MemoryPoolTest, NoClientHoldsAll) {
   const absl::Status refused = pool.Acquire(64, first).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(refused.message(),
-            "memory limit: want at most 524288 bytes in use by one client, got 64 bytes more with "
+            "memory limit: want at most 524288 bytes in use by one client (client_share), got 64 "
+            "bytes more with "
             "524288 in use");
   leases.push_back(*pool.Acquire(256 << 10, second));
   EXPECT_FALSE(pool.Acquire(64, second).ok());

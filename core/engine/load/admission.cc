@@ -86,26 +86,28 @@ absl::Status Admission::Refuse(Refusal refusal, const Demand& demand) const {
   switch (refusal) {
     case Refusal::kCalls:
       detail.parameter = "calls in flight";
-      detail.want = calls_.used() < calls_.limit()
-                        ? absl::StrCat("at most ", calls_.MostOf(demand.client),
-                                       " calls of one client, of ", calls_.limit())
-                        : absl::StrCat("at most ", calls_.limit(), " calls");
+      detail.want =
+          calls_.used() < calls_.limit()
+              ? absl::StrCat("at most ", calls_.MostOf(demand.client), " calls of one client, of ",
+                             calls_.limit(), " (client_share)")
+              : absl::StrCat("at most ", calls_.limit(), " calls (max_calls_in_flight)");
       detail.got = "one more";
       break;
     case Refusal::kBytes:
       detail.parameter = "bytes in flight";
-      detail.want = absl::StrCat(
-          "at most ",
-          std::max<int64_t>(0,
-                            std::min(bytes_.limit() - bytes_.used(),
-                                     bytes_.MostOf(demand.client) - bytes_.used_by(demand.client))),
-          " bytes more, of ", bytes_.limit(), " for inputs, outputs and workspaces");
+      detail.want = absl::StrCat("at most ",
+                                 std::max<int64_t>(0, std::min(bytes_.limit() - bytes_.used(),
+                                                               bytes_.MostOf(demand.client) -
+                                                                   bytes_.used_by(demand.client))),
+                                 " bytes more, of ", bytes_.limit(),
+                                 " for inputs, outputs and workspaces (max_bytes_in_flight)");
       detail.got = absl::StrCat(demand.bytes);
       break;
     case Refusal::kWait:
       detail.parameter = "queue";
       detail.want = absl::StrCat("a wait of at most ",
-                                 absl::FormatDuration(absl::Trunc(MaxWait(demand), kLeastRetry)));
+                                 absl::FormatDuration(absl::Trunc(MaxWait(demand), kLeastRetry)),
+                                 " (max_queue_wait)");
       detail.got = absl::StrCat("about ", absl::FormatDuration(absl::Ceil(wait, kLeastRetry)));
       break;
     default:
