@@ -143,7 +143,7 @@ absl::Status Handle(SessionState& state, const v1::CreateExecutorCommand& comman
   OPSERVE_RETURN_IF_ERROR(state.executors.CheckNew(command.executor()));
   absl::StatusOr<Owned<Executor>> executor = MakeExecutor(state, command);
   if (!executor.ok()) {
-    state.executors.AddFailed(command.executor(), taken.ticket->id());
+    state.executors.AddFailed(command.executor(), taken.ticket->id(), executor.status());
     return executor.status();
   }
   taken.ticket->Finish(absl::OkStatus(), DescribePlan(executor->object->plan()));

@@ -90,7 +90,7 @@ absl::Status Handle(SessionState& state, const v1::AllocateCommand& command, Tak
   OPSERVE_RETURN_IF_ERROR(state.buffers.CheckNew(command.buffer()));
   absl::Status status = AddBuffer(state, command);
   if (!status.ok()) {
-    state.buffers.AddFailed(command.buffer(), taken.ticket->id());
+    state.buffers.AddFailed(command.buffer(), taken.ticket->id(), status);
     return status;
   }
   taken.ticket->Finish(absl::OkStatus());

@@ -8,9 +8,11 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
+#include "core/base/strings.h"
 
 namespace opserve::server {
 
@@ -37,11 +39,14 @@ class ObjectTable {
     objects_.emplace(id, std::move(object));
   }
 
-  // Remembers that `command` could not make it, among the last kMaxFailed.
-  void AddFailed(uint64_t id, uint64_t command) {
+  // Remembers that `command` could not make it, among the last kMaxFailed; and why, of the first
+  // few of these, which others follow from.
+  void AddFailed(uint64_t id, uint64_t command, const absl::Status& status) {
     if (id == 0 || objects_.contains(id)) return;
     if (failed_.size() >= kMaxFailed) failed_.clear();
-    failed_[id] = command;
+    const std::string_view message = ToStd(status.message());
+    const bool is_told = failed_.size() < kMaxCauses && message.size() <= kMaxCauseBytes;
+    failed_[id] = {command, std::string(is_told ? message : "")};
   }
 
   // 161001 for id 0, 161002 for one that is not there. Valid until the next Add or Erase.
@@ -56,8 +61,10 @@ class ObjectTable {
       return Refusal(ErrorReason::kObjectNotFound, std::move(want),
                      absl::StrCat(id, ", which was never made or is gone"));
     }
+    const auto& [command, cause] = failed->second;
     return Refusal(ErrorReason::kObjectNotFound, std::move(want),
-                   absl::StrCat(id, ", which command ", failed->second, " failed to make"));
+                   absl::StrCat(id, ", which command ", command, " failed to make",
+                                cause.empty() ? "" : ": ", cause));
   }
 
   // Of one that failed to be made: nothing is left to destroy.
@@ -89,11 +96,18 @@ class ObjectTable {
                       .got = std::move(got)});
   }
 
+  struct Failure {
+    uint64_t command;
+    std::string cause;  // empty where it is not kept
+  };
+
   static constexpr size_t kMaxFailed = 4096;
+  static constexpr size_t kMaxCauses = 64;
+  static constexpr size_t kMaxCauseBytes = 512;
 
   const std::string_view kind_;
   absl::flat_hash_map<uint64_t, T> objects_;
-  absl::flat_hash_map<uint64_t, uint64_t> failed_;
+  absl::flat_hash_map<uint64_t, Failure> failed_;
 };
 
 }  // namespace opserve::server

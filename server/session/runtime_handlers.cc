@@ -27,7 +27,7 @@ absl::Status Create(SessionState& state, ObjectTable<T>& table, uint64_t id, Tak
     }
     status = object.status();
   }
-  table.AddFailed(id, taken.ticket->id());
+  table.AddFailed(id, taken.ticket->id(), status);
   return status;
 }
 

@@ -62,9 +62,12 @@ std::vector<LogField> FieldsOf(const CallRecord& call, int64_t left_out) {
   line.Add("peer", call.peer);
   if (call.calls > 0) line.Add("calls", call.calls);
   if (call.failed_calls > 0) line.Add("failed_calls", call.failed_calls);
-  if (call.command > 0) line.Add("command", static_cast<int64_t>(call.command));
-  line.Add("request_bytes", static_cast<int64_t>(call.request_bytes));
-  line.Add("response_bytes", static_cast<int64_t>(call.response_bytes));
+  if (call.command > 0) {
+    line.Add("command", static_cast<int64_t>(call.command));
+  } else {
+    line.Add("request_bytes", static_cast<int64_t>(call.request_bytes));
+    line.Add("response_bytes", static_cast<int64_t>(call.response_bytes));
+  }
   AddTimes(call.phases, line);
   if (call.trace.has_value()) line.Add("trace_id", HexOf(call.trace->trace_id));
   if (left_out > 0) line.Add("left_out", left_out);

@@ -163,7 +163,9 @@ TEST_P(SessionObjectsTest, OneThatFailedToBeMadeNamesTheCommand) {
   const uint64_t command = session().Send(With(GetParam().fail, 50));
   const Reply failed = session().Await(command);
   EXPECT_EQ(failed.part("parameter"), GetParam().at_fault) << failed.last().ShortDebugString();
-  ExpectUseless(50, kNotFound, absl::StrCat("50, which command ", command, " failed to make"));
+  ExpectUseless(50, kNotFound,
+                absl::StrCat("50, which command ", command,
+                             " failed to make: ", failed.last().error().message()));
   session().Do(With(GetParam().destroy, 50));  // nothing is left to destroy
   ExpectUseless(50, kNotFound, "never made or is gone");
 }
