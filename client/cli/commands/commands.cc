@@ -18,6 +18,7 @@
 #include "core/base/clock.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
+#include "core/base/strings.h"
 #include "core/base/trace_context.h"
 
 namespace opserve::cli {
@@ -100,18 +101,28 @@ absl::Status InGivenTime(absl::Status status, absl::Duration timeout) {
       absl::StrCat("no answer within ", absl::FormatDuration(timeout), " (--timeout)"));
 }
 
-// What a client can do about a server that cannot be reached.
-absl::Status WithNextStep(const absl::Status& status) {
-  if (!absl::IsUnavailable(status) ||
-      !absl::StrContains(status.message(), "failed to connect to all addresses"))
-    return status;
+// What a client can do about a server that cannot be reached, by what the message says.
+std::string_view NextStep(std::string_view message) {
+  const auto says = [message](std::string_view part) {
+    return message.find(part) != std::string_view::npos;
+  };
+  if (!says("failed to connect to all addresses")) return {};
+  if (says("certificate is not trusted")) return "; give the CA that signed it with --cacert";
+  if (says("certificate is for another name"))
+    return "; give a name that it has with --server-name, or as the host of --target";
+  if (says("does not speak TLS")) return "; leave out --tls and --cacert for a server without TLS";
+  if (says("ended the handshake")) return "; --cert and --key have the certificate to show";
   // A server with TLS closes what does not begin with a handshake.
-  const bool answers = absl::StrContains(status.message(), "Socket closed");
-  return absl::UnavailableError(absl::StrCat(
-      status.message(),
-      answers
-          ? "; a server is there that closes the connection: if it has TLS, give --tls or --cacert"
-          : "; start opserve-server there, or name another server with --target"));
+  if (says("Socket closed"))
+    return "; a server is there that closes the connection: if it has TLS, give --tls or --cacert";
+  return "; start opserve-server there, or name another server with --target";
+}
+
+absl::Status WithNextStep(const absl::Status& status) {
+  if (!absl::IsUnavailable(status)) return status;
+  const std::string_view step = NextStep(ToStd(status.message()));
+  if (step.empty()) return status;
+  return absl::UnavailableError(absl::StrCat(status.message(), std::string(step)));
 }
 
 absl::Status RunRemotely(const Arguments& arguments) {
