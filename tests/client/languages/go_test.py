@@ -56,7 +56,7 @@ def check_format():
     unformatted = run("gofmt", "-l", ".")
     if unformatted:
         sys.exit(f"gofmt would change\n{unformatted}")
-    go("vet", "./...")
+    go("vet", "-race", "./...")  # all that is built with the race detector, so that nothing is built twice
 
 
 def check_stubs(folder):
@@ -95,13 +95,13 @@ def check_guide(told):
 def check_examples(folder):
     with running_server.running_server(folder) as address:
         for name, wanted in (("gradient", GRADIENT), ("session", SESSION)):
-            told = go("run", f"./examples/{name}", address)
+            told = go("run", "-race", f"./examples/{name}", address)
             if told != wanted:
                 sys.exit(f"client/go/examples/{name} prints\n{told}and not\n{wanted}")
-        training_losses.check("client/go/examples/training", go("run", "./examples/training", address))
-        recogniser = go("run", "./examples/recogniser", address)
+        training_losses.check("client/go/examples/training", go("run", "-race", "./examples/training", address))
+        recogniser = go("run", "-race", "./examples/recogniser", address)
         training_losses.check("client/go/examples/recogniser", recogniser, training_losses.RECOGNISER)
-        check_guide(go("run", "./examples/guide", address))
+        check_guide(go("run", "-race", "./examples/guide", address))
 
 
 def main():
