@@ -1,5 +1,6 @@
 #include "core/base/op_error.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -97,9 +98,13 @@ std::string Message(const ErrorDetail& detail) {
   };
   add("", detail.op);
   add(": ", detail.parameter);
+  // A suggestion comes last.
+  const std::string_view want = detail.want;
+  const size_t suggestion = std::min(want.rfind(kSuggestion), want.size());
   std::string rest;
-  if (!detail.want.empty()) rest = absl::StrCat("want ", detail.want);
+  if (!want.empty()) rest = absl::StrCat("want ", std::string(want.substr(0, suggestion)));
   if (!detail.got.empty()) absl::StrAppend(&rest, rest.empty() ? "" : ", ", "got ", detail.got);
+  rest.append(want.substr(suggestion));
   if (rest.empty()) rest.assign(GetErrorReasonInfo(detail.reason).when);
   add(": ", rest);
   return message;

@@ -21,10 +21,12 @@ std::string Quoted(std::string_view text);
 template <typename Range>
 std::string_view NearestMatch(std::string_view word, const Range& candidates);
 
-// " (did you mean "mean"?)", to end what was wanted with: of NearestMatch, between two `quote`;
-// empty where there is none.
+// "; did you mean "mean"?", to end what was wanted with: of NearestMatch, between two `quote`;
+// empty where there is none. It begins with kSuggestion.
 template <typename Range>
 std::string DidYouMean(std::string_view word, const Range& candidates, char quote = '"');
+
+inline constexpr std::string_view kSuggestion = "; did you mean ";
 
 // Number of insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`.
 size_t EditDistance(std::string_view a, std::string_view b);
@@ -50,7 +52,7 @@ std::string_view NearestMatch(std::string_view word, const Range& candidates) {
 template <typename Range>
 std::string DidYouMean(std::string_view word, const Range& candidates, char quote) {
   const std::string nearest(NearestMatch(word, candidates));
-  return nearest.empty() ? "" : " (did you mean " + (quote + nearest + quote) + "?)";
+  return nearest.empty() ? "" : std::string(kSuggestion) + (quote + nearest + quote) + "?";
 }
 
 }  // namespace opserve

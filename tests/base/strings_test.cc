@@ -25,8 +25,8 @@ TEST(StringsTest, TheNearestNameIsFoundWhenItIsNear) {
 
 TEST(DidYouMeanTest, EndsASentenceOnlyWhereANameIsNear) {
   const std::vector<std::string_view> names = {"mean", "sum"};
-  EXPECT_EQ(DidYouMean("maen", names), " (did you mean \"mean\"?)");
-  EXPECT_EQ(DidYouMean("sun", names, '\''), " (did you mean 'sum'?)");
+  EXPECT_EQ(DidYouMean("maen", names), "; did you mean \"mean\"?");
+  EXPECT_EQ(DidYouMean("sun", names, '\''), "; did you mean 'sum'?");
   EXPECT_EQ(DidYouMean("everything", names), "");
 }
 

@@ -94,8 +94,8 @@ TEST(SmoothL1LossBackwardTest, ErrorsNameTheOtherInputs) {
   const TestTensor f64 = TestTensor::Full(DType::kFloat64, {2}, 1);
   EXPECT_EQ(refusal(Backward(Floats({1}), two, Floats({1, 2, 3}), 0, 1)).want,
             "a shape that broadcasts with [2] (grad_out and self)");
-  EXPECT_EQ(refusal(Backward(f64, two, f64, 0, 1)).got, "f64, like target");
-  EXPECT_EQ(refusal(Backward(two, two, f64, 0, 1)).got, "f64");
+  EXPECT_EQ(refusal(Backward(f64, two, f64, 0, 1)).got, "float64, like target");
+  EXPECT_EQ(refusal(Backward(two, two, f64, 0, 1)).got, "float64");
 }
 
 TEST(SmoothL1LossBackwardTest, AProductTakesItsOwnDtypesOnly) {

@@ -93,7 +93,7 @@ TEST(AttributeTextTest, TakesChoicesByNameAndNumber) {
   const absl::Status status = ParseAttribute(Reduction(), "Mean").status();
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(GetErrorDetail(status)->parameter, "reduction");
-  EXPECT_EQ(GetErrorDetail(status)->want, "one of 0 none, 1 mean, 2 sum (did you mean 'mean'?)");
+  EXPECT_EQ(GetErrorDetail(status)->want, "one of 0 none, 1 mean, 2 sum; did you mean 'mean'?");
   EXPECT_EQ(GetErrorDetail(status)->got, "'Mean'");
   EXPECT_FALSE(ParseAttribute(Reduction(), "").ok());
 }

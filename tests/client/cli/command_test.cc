@@ -298,7 +298,7 @@ INSTANTIATE_TEST_SUITE_P(
         Failure{"ReductionName",
                 {"-i", "grad_out=1", "-a", "reduction=maen"},
                 2,
-                "SmoothL1LossBackward: reduction: want .*did you mean 'mean'.., got 'maen' "
+                "SmoothL1LossBackward: reduction: want .*, got 'maen'; did you mean 'mean'. "
                 ".[A-Z_]+, 161002, .*"},
         Failure{"NameOfNoChoice",
                 {"-i", "grad_out=1", "-a", "beta=mean"},
@@ -354,10 +354,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "grad_out: want a .npy file with NumPy's signature, got other bytes.*"},
         Failure{"File", {"-i", "grad_out=none.npy"}, 2, "grad_out: want a .npy file, .*none.npy.*"},
         Failure{"Device", {"-i", "grad_out=1", "--device", "npu:7"}, 1, ".*npu:7.*NOT_FOUND."},
-        Failure{"Option",
-                {"--dtpe", "x=f32"},
-                2,
-                "unknown option '--dtpe' .did you mean '--dtype'..."}),
+        Failure{
+            "Option", {"--dtpe", "x=f32"}, 2, "unknown option '--dtpe'; did you mean '--dtype'."}),
     [](const auto& failure) { return failure.param.name; });
 
 TEST_F(CommandTest, UnknownOperatorsGetTheNearest) {

@@ -193,7 +193,7 @@ TEST(ConfigTest, HelpAndVersion) {
 
 TEST(ConfigTest, BadFlagsSayWhichWantedAndCame) {
   ExpectRefused({"--lisen", "a:1"},
-                "--lisen: want a flag that --help lists (did you mean \"--listen\"?)");
+                "--lisen: want a flag that --help lists; did you mean \"--listen\"?");
   ExpectRefused({"extra"}, "extra: want a flag");
   ExpectRefused({"--listen"}, "--listen");
   ExpectRefused({"--listen", "8500"},

@@ -63,7 +63,7 @@ TEST_F(SessionExecutorTest, TakesChoicesByName) {
         "outputs { name: 'out' dtype: DATA_TYPE_FLOAT32 buffer { buffer: 2 } } } }");
   };
   const Reply refused = session().Refuse(loss("summ"), "OUT_OF_RANGE", "reduction");
-  EXPECT_EQ(refused.part("want"), "0 (none), 1 (mean) or 2 (sum) (did you mean \"sum\"?)");
+  EXPECT_EQ(refused.part("want"), "0 (none), 1 (mean) or 2 (sum); did you mean \"sum\"?");
   session().Refuse(loss("none"), "SHAPE_MISMATCH", "out");
   session().Do(loss("sum"));
   session().Do("run_executor { executor: 1 stream: 1 }");

@@ -138,9 +138,9 @@ def signature(operator: Operator) -> inspect.Signature:
 
 
 def closest(name: str, names: Iterable[str]) -> str:
-    """' (did you mean "mean"?)', to end an error with; empty where none is near."""
+    """'; did you mean "mean"?', to end an error with; empty where none is near."""
     found = difflib.get_close_matches(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower(), names, 1)
-    return f' (did you mean "{found[0]}"?)' if found else ""
+    return f'; did you mean "{found[0]}"?' if found else ""
 
 
 def make_function(operator: Operator, call: Callable[..., Any]) -> Callable[..., Any]:
