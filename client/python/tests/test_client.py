@@ -94,6 +94,10 @@ def test_functions(client, sample):
     assert list(result) == ["out", "mean", "rstd"]
     with pytest.raises(TypeError, match="lambd"):
         client.ops.hardshrink(X)
+    with pytest.raises(AttributeError, match='"smooth_l1_loss_backward"'):
+        client.ops.SmoothL1LossBackwards  # noqa: B018
+    with pytest.raises(TypeError, match='hardshrink: unexpected argument .lamda.; did you mean "lambd"'):
+        client.ops.hardshrink(np.ones(3, np.float32), lamda=0.5)
     with pytest.raises(AttributeError, match="hardsink"):
         client.ops.hardsink
 
@@ -133,6 +137,14 @@ def test_nobody_listens():
     with pytest.raises(ConnectionError) as told:
         opserve.connect("localhost:1", timeout=3)
     assert str(told.value).startswith("UNAVAILABLE: ")
+
+
+def test_the_environment_names_the_server(server, monkeypatch):
+    monkeypatch.setenv("OPSERVE_TARGET", server.address)
+    with opserve.connect() as client:
+        assert client.info().version
+    with pytest.raises(ConnectionError):  # what is given counts
+        opserve.connect("localhost:1", timeout=3)
 
 
 def test_a_profile_that_lacks_an_operator():

@@ -193,7 +193,8 @@ TEST(ConfigTest, HelpAndVersion) {
 
 TEST(ConfigTest, BadFlagsSayWhichWantedAndCame) {
   ExpectRefused({"--lisen", "a:1"},
-                "--lisen: want a flag that --help lists; did you mean \"--listen\"?");
+                "--lisen: want a flag that --help lists, got an unknown argument; did you mean "
+                "\"--listen\"?");
   ExpectRefused({"extra"}, "extra: want a flag");
   ExpectRefused({"--listen"}, "--listen");
   ExpectRefused({"--listen", "8500"},

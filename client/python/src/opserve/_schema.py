@@ -152,8 +152,9 @@ def make_function(operator: Operator, call: Callable[..., Any]) -> Callable[...,
         try:
             given = wanted.bind(*args, **kwargs).arguments
         except TypeError as error:
-            unknown = next((name for name in kwargs if name not in wanted.parameters), "")
-            raise TypeError(f"{operator.function_name}: {error}{closest(unknown, wanted.parameters)}") from None
+            unknown = next((name for name in kwargs if name not in wanted.parameters), None)
+            told = error if unknown is None else f"unexpected argument {unknown!r}{closest(unknown, wanted.parameters)}"
+            raise TypeError(f"{operator.function_name}: {told}") from None
         options = {name: given[name] for name in OPTIONS if given.get(name) is not None}
         tensors = {name: value for name, value in given.items() if name in inputs}
         attributes = {name: value for name, value in given.items() if name not in inputs and name not in OPTIONS}
