@@ -115,12 +115,18 @@ def test_a_failure_in_its_turn_stops_what_follows_until_it_is_told(session):
     """A class that is none is seen only when the kernel looks at it."""
     classes = session.tensor(np.array([0, 9], np.int64))
     loss = session.plan("NLLLoss", {"self": np.zeros((2, 3), "f4"), "target": classes}, reduction="none")
-    y = session.empty(2)
+    y, z = session.empty(2), session.tensor([1.0, 2.0])
     loss.run(); place = here()
     y.fill(5)
+    z.fill(6)
     with pytest.raises(opserve.OpserveError) as told:
         y.numpy()
     assert told.value.place == place and told.value.reason != "STREAM_FAILED"
+    for never_written in (z, loss.outputs["out"]):
+        with pytest.raises(opserve.OpserveError):
+            never_written.numpy()
+    z.fill(7)
+    assert z.numpy().tolist() == [7, 7]
     y.fill(5)
     assert y.numpy().tolist() == [5, 5]
     classes.upload(np.array([0, 1], np.int64))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 import weakref
@@ -251,6 +252,7 @@ class Tensor(_Handle):
         self.shape: Tuple[int, ...] = (shape,) if isinstance(shape, int) else tuple(shape)
         self.dtype = numpy_dtype(data_type_of(dtype))
         self.nbytes = math.prod(self.shape) * self.dtype.itemsize
+        self._written: Optional[Pending] = None  # the command that wrote it last
         super().__init__(session, "buffer", size_bytes=self.nbytes)
 
     @property
@@ -274,7 +276,7 @@ class Tensor(_Handle):
         for start in range(0, len(data), chunk):
             part = bytes(data[start:start + chunk])
             destination = {"buffer": self.id, "offset_bytes": start, "row_bytes": len(part)}
-            self._talk.send(part, stream=line, upload={"destination": destination, "stream": line, "raw_index": 0})
+            self._written = self._talk.send(part, stream=line, upload={"destination": destination, "stream": line, "raw_index": 0})
             yield start + len(part)
 
     def fill(self, value: Any, *, stream: Optional[Stream] = None) -> None:
@@ -283,18 +285,19 @@ class Tensor(_Handle):
             return
         line = self._line(stream)
         destination = {"buffer": self.id, "row_bytes": self.nbytes}
-        self._talk.send(stream=line, fill={"destination": destination, "stream": line,
-                                           "pattern": np.asarray(value).astype(self.dtype).tobytes()})
+        self._written = self._talk.send(stream=line, fill={"destination": destination, "stream": line,
+                                                           "pattern": np.asarray(value).astype(self.dtype).tobytes()})
 
     def copy_from(self, other: "Tensor", *, stream: Optional[Stream] = None) -> None:
         """Copies a tensor of as many bytes, on the device."""
         line = self._line(stream)
-        self._talk.send(stream=line, copy={
+        self._written = self._talk.send(stream=line, copy={
             "source": {"buffer": other.id, "row_bytes": other.nbytes}, "stream": line,
             "destination": {"buffer": self.id, "row_bytes": self.nbytes}})
 
     def numpy(self, *, stream: Optional[Stream] = None, progress: Asked = None) -> Array:
-        """The elements, as a new array. Waits. Raises the first failure on the stream. `progress` is that of Client.execute(), for this
+        """The elements, as a new array. Waits. Raises the first failure on the stream, and that of the command that was to write the tensor
+        last, also where it was told before. `progress` is that of Client.execute(), for this
         array; a function is called on a thread of the session's."""
         with progress_of(progress) as told:
             download = Download(self, stream, told)
@@ -325,6 +328,7 @@ class Download:
         self._received = 0
         self._progress = progress
         self._failure: Optional[BaseException] = None  # of progress, which is called while answers are read
+        self._written = tensor._written
         line = tensor._line(stream)
         source = {"buffer": tensor.id, "row_bytes": tensor.nbytes}
         self.command: Pending = tensor._talk.send(stream=line, on_chunk=self._take, download={"source": source, "stream": line})
@@ -342,9 +346,11 @@ class Download:
                 self._failure = failure
 
     def array(self) -> Array:
-        """What came, once the command is over. Raises what progress raised."""
+        """What came, once the command is over. Raises what progress raised, or why the tensor was not written."""
         if self._failure is not None:
             raise self._failure
+        if self._written is not None and self._written.error is not None:
+            raise copy.copy(self._written.error)
         if self._received != len(self._data):
             raise bad_answer(f"{self._received} of {len(self._data)} bytes came")
         return self._array
@@ -366,7 +372,9 @@ class Executor(_Handle):
     def run(self, *, stream: Optional[Stream] = None) -> Dict[str, Tensor]:
         """Phase two, in the stream's turn. Gives the outputs, without waiting."""
         line = (stream or self.session.default_stream).id
-        self._talk.send(stream=line, run_executor={"executor": self.id, "stream": line})
+        written = self._talk.send(stream=line, run_executor={"executor": self.id, "stream": line})
+        for tensor in self.outputs.values():
+            tensor._written = written
         return self.outputs
 
 
