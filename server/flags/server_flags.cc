@@ -266,7 +266,8 @@ void AddFairnessFlags(FlagSet& flags, ClientConfig& config) {
       "--client-share", "PERCENT", absl::StrCat(100 * config.share, "%"),
       "Part that one client may hold of what other clients do not use: device memory, calls and\n"
       "bytes in flight, sessions, connections. A client is an IPv4 address, a /64 of IPv6, or\n"
-      "all unix sockets together. Set 100% behind a proxy, where all clients have one address.",
+      "all unix sockets together; with --token-file, all tokens of one name. Set 100% behind a\n"
+      "proxy, where all clients have one address, unless they have tokens.",
       [&share = config.share](const std::string& text) {
         return ReadPercent(text, "--client-share", 1, share);
       });
