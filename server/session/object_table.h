@@ -16,6 +16,12 @@
 
 namespace opserve::server {
 
+// What became of an object that could not be made.
+struct FailedObject {
+  uint64_t command = 0;
+  std::string cause;  // empty where it is not kept
+};
+
 // Not thread-safe.
 template <typename T>
 class ObjectTable {
@@ -96,18 +102,13 @@ class ObjectTable {
                       .got = std::move(got)});
   }
 
-  struct Failure {
-    uint64_t command;
-    std::string cause;  // empty where it is not kept
-  };
-
   static constexpr size_t kMaxFailed = 4096;
   static constexpr size_t kMaxCauses = 64;
   static constexpr size_t kMaxCauseBytes = 512;
 
   const std::string_view kind_;
   absl::flat_hash_map<uint64_t, T> objects_;
-  absl::flat_hash_map<uint64_t, Failure> failed_;
+  absl::flat_hash_map<uint64_t, FailedObject> failed_;
 };
 
 }  // namespace opserve::server
