@@ -9,7 +9,9 @@ constexpr int64_t kAnswerBytes = 256;
 }  // namespace
 
 int64_t Answer::size_bytes() const {
-  auto bytes = kAnswerBytes + static_cast<int64_t>(header.ByteSizeLong());
+  const auto header_bytes = static_cast<int64_t>(header.ByteSizeLong());
+  // A status says once more what its header says.
+  int64_t bytes = kAnswerBytes + (status.ok() ? header_bytes : 2 * header_bytes);
   for (const PooledBuffer& entry : raw) bytes += static_cast<int64_t>(entry.size());
   return bytes;
 }

@@ -102,8 +102,8 @@ class ObjectTable {
                       .got = std::move(got)});
   }
 
-  static constexpr size_t kMaxFailed = 4096;
-  static constexpr size_t kMaxCauses = 64;
+  static constexpr size_t kMaxFailed = 1024;
+  static constexpr size_t kMaxCauses = 32;
   static constexpr size_t kMaxCauseBytes = 512;
 
   const std::string_view kind_;
