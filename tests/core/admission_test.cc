@@ -160,9 +160,9 @@ TEST_F(SharedAdmissionTest, NoClientHasAllBytes) {
   EXPECT_THAT(AdmitTo(shared_, Of(kGreedy, 50, absl::ZeroDuration())), testing::IsOk());
   const absl::Status status = AdmitTo(shared_, Of(kGreedy, 1, absl::ZeroDuration()));
   EXPECT_EQ(refusal, Refusal::kBytes);
-  EXPECT_EQ(
-      GetErrorDetail(status)->want,
-      "at most 0 bytes more, of 100 for inputs, outputs and workspaces (max_bytes_in_flight)");
+  EXPECT_EQ(GetErrorDetail(status)->want,
+            "at most 0 bytes more, of 100 for inputs, outputs and workspaces (max_bytes_in_flight, "
+            "client_share)");
   EXPECT_THAT(AdmitTo(shared_, Of(kOther, 25, absl::ZeroDuration())), testing::IsOk());
   places_.clear();
   EXPECT_EQ(shared_.load().bytes, 0);

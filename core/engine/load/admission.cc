@@ -18,6 +18,12 @@ constexpr double kMaxScale = 20;
 constexpr double kMaxRatio = 4;
 constexpr absl::Duration kLeastRetry = absl::Milliseconds(1);
 
+// What the client may have more.
+int64_t RoomOf(const SharedLimit& limit, ClientId client) {
+  return std::max<int64_t>(
+      0, std::min(limit.limit() - limit.used(), limit.MostOf(client) - limit.used_by(client)));
+}
+
 }  // namespace
 
 Admission::Place& Admission::Place::operator=(Place&& other) noexcept {
@@ -95,12 +101,9 @@ absl::Status Admission::Refuse(Refusal refusal, const Demand& demand) const {
       break;
     case Refusal::kBytes:
       detail.parameter = "bytes in flight";
-      detail.want = absl::StrCat("at most ",
-                                 std::max<int64_t>(0, std::min(bytes_.limit() - bytes_.used(),
-                                                               bytes_.MostOf(demand.client) -
-                                                                   bytes_.used_by(demand.client))),
-                                 " bytes more, of ", bytes_.limit(),
-                                 " for inputs, outputs and workspaces (max_bytes_in_flight)");
+      detail.want = absl::StrCat(
+          "at most ", RoomOf(bytes_, demand.client), " bytes more, of ", bytes_.limit(),
+          " for inputs, outputs and workspaces (max_bytes_in_flight, client_share)");
       detail.got = absl::StrCat(demand.bytes);
       break;
     case Refusal::kWait:
