@@ -97,7 +97,7 @@ class ScriptLane final : public Lane, public StreamHandler {
     for (const LaneDone& done : over) done(outcome);
     if (!status.ok()) Break(status);
     answering_ = false;
-    if (!over.empty()) stream_->Wake();
+    if (has_wanted()) stream_->Wake();
   }
 
   void OnEnd(const absl::Status& status) override {
@@ -111,6 +111,11 @@ class ScriptLane final : public Lane, public StreamHandler {
     const MutexLock lock(mutex_);
     if (broken_.ok()) wanted_.push_back(std::move(done));
     return broken_;
+  }
+
+  bool has_wanted() const {
+    const MutexLock lock(mutex_);
+    return !wanted_.empty();
   }
 
   // The unit that begins now ends with the answer to one of its messages.
@@ -165,7 +170,7 @@ class ScriptLane final : public Lane, public StreamHandler {
   const Peer peer_;
   std::unique_ptr<Stream> stream_;
   std::atomic<bool> ending_ = false;
-  std::atomic<bool> answering_ = false;  // OnAnswer is running, and wakes the stream at its end
+  std::atomic<bool> answering_ = false;  // OnAnswer is running; it wakes the stream at its end
   absl::Notification over_;
   int checks_left_ = kCheckedMessages;  // of OnAnswer alone
   mutable Mutex mutex_;
