@@ -31,7 +31,7 @@ std::vector<PlaneSetting> Settings() {
       Pool({2, 1, 1}, {2}, {1}, {1}, {2}),
       // Several pieces of a row; windows that are not read at once; strides beyond what is.
       Pool({1, 2, 3, 2500}, {3, 5}, {1, 1}, {1, 2}),
-      Pool({1, 1, 2, 5000}, {2, 4001}, {1, 3}, {1, 2000}),
+      Pool({1, 1, 2, 5000}, {2, 4001}, {1, 97}, {1, 2000}),
       Pool({1, 1, 2, 9000}, {1, 2}, {1, 3000}, {0, 0}, {1}, true),
       Pool({1, 1, 2, 9000}, {1, 3}, {1, 2}, {0, 1}, {1, 2999}),
       Pool({40, 5, 56, 3}, {3}, {2}, {1}),

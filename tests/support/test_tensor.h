@@ -32,7 +32,7 @@ class TestTensor {
   TestTensor Scattered(int64_t spread) const;
 
   const TensorDesc& desc() const { return desc_; }
-  int64_t count() const { return desc_.num_elements(); }
+  int64_t count() const { return count_; }
   const std::vector<std::byte>& bytes() const { return bytes_; }
   std::byte* data() { return bytes_.data(); }
 
@@ -47,6 +47,7 @@ class TestTensor {
   size_t ByteOffset(int64_t i) const;
 
   TensorDesc desc_;
+  int64_t count_;
   bool is_dense_;
   std::vector<std::byte> bytes_;
 };
