@@ -2,8 +2,8 @@
 
 Usage: package_test.py CMAKE find_package|pkg_config|components     (the programs are in $OPSERVE_BIN_DIR)
 
-find_package, pkg_config: builds client/cpp/example that way, and a source that includes each installed header by itself; then
-runs the examples against the installed server. components: each component holds its own files and no other.
+find_package, pkg_config: builds client/cpp/example that way, then runs the examples against the installed server; with find_package
+also a source for each installed header, that includes only it, and with pkg_config one that includes all. components: each component holds its own files and no other.
 """
 
 import os
@@ -67,29 +67,27 @@ def check_names_no_folder(prefix, folders):
         sys.exit("\n".join(["installed files that would not survive a move:", *named]))
 
 
-def write_headers_source(prefix, folder):
-    """A source file for each installed header, that includes only it; gives their paths."""
+def installed_headers(prefix):
+    """As a program includes them."""
     folders = [prefix / "include", prefix / "include/opserve-core"]
     headers = [header.relative_to(folder).as_posix() for folder, pattern in zip(folders, ["opserve/*.h", "**/*.h"])
                for header in sorted(folder.glob(pattern))]
     if len(headers) < 10:
         sys.exit(f"no headers in {folders}")
-    sources = []
-    for header in headers:
-        source = folder / (header.replace("/", "_") + ".cc")
-        source.write_text(f'#include <{header}>\n', encoding="utf-8")
-        sources.append(source)
-    return sources
+    return headers
 
 
 def copy_example(prefix, folder):
-    """The installed sample of the C++ client, and beside it the sources of write_headers_source as one more library."""
+    """The installed sample of the C++ client, and beside it a library of a source for each installed header, that includes only it."""
     shutil.copytree(prefix / "share/doc/opserve/example", folder)
-    sources = write_headers_source(prefix, folder)
+    sources = []
+    for header in installed_headers(prefix):
+        sources.append(header.replace("/", "_") + ".cc")
+        (folder / sources[-1]).write_text(f"#include <{header}>\n", encoding="utf-8")
     with open(folder / "CMakeLists.txt", "a", encoding="utf-8") as file:
-        file.write(f"add_library(headers STATIC {' '.join(source.name for source in sources)})\n"
+        file.write(f"add_library(headers OBJECT {' '.join(sources)})\n"
+                   "target_compile_options(headers PRIVATE -O0 -fno-sanitize=all)\n"
                    "target_link_libraries(headers PRIVATE opserve::client)\n")
-    return sources
 
 
 def build_with_find_package(cmake, prefix, folder, env):
@@ -102,15 +100,17 @@ def build_with_find_package(cmake, prefix, folder, env):
 def build_with_pkg_config(_cmake, prefix, folder, env):
     if not shutil.which("pkg-config"):
         toolchains.lacking("pkg-config")
-    sources = copy_example(prefix, folder / "example")
+    example = prefix / "share/doc/opserve/example"
+    headers = folder / "headers.cc"
+    headers.write_text("".join(f"#include <{header}>\n" for header in installed_headers(prefix)), encoding="utf-8")
     pc = next(prefix.rglob("opserve-client.pc"))
     env = {**env, "PKG_CONFIG_PATH": str(pc.parent)}
     compiler = [env["CXX"], "-std=c++20", *shlex.split(env["CXXFLAGS"])]
     cflags = shlex.split(run("pkg-config", "--cflags", "opserve-client", env=env))
     libs = shlex.split(run("pkg-config", "--libs", "opserve-client", env=env))
-    run(*compiler, "-fsyntax-only", *cflags, *sources, env=env)
+    run(*compiler, "-fsyntax-only", *cflags, headers, env=env)
     for program in PROGRAMS:
-        run(*compiler, *cflags, folder / f"example/{program}.cc", "-o", folder / program, *libs, env=env)
+        run(*compiler, *cflags, example / f"{program}.cc", "-o", folder / program, *libs, env=env)
     return folder
 
 

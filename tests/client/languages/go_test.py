@@ -105,6 +105,7 @@ def check_examples(folder):
 
 
 def main():
+    os.environ.setdefault("GOFLAGS", toolchains.QUICK_GO)
     check_toolchain()
     check_format()
     with tempfile.TemporaryDirectory() as folder:

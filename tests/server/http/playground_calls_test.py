@@ -34,7 +34,9 @@ def run_go(text):
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder) / "main.go"
         program.write_text(text, encoding="utf-8")
-        return subprocess.run(["go", "run", "-race", program], cwd=ROOT / "client/go", capture_output=True, text=True, timeout=240, check=False)
+        command = ["go", "run", "-race", program]
+        environment = {**os.environ, "GOFLAGS": toolchains.QUICK_GO}
+        return subprocess.run(command, cwd=ROOT / "client/go", env=environment, capture_output=True, text=True, timeout=240, check=False)
 
 
 def run(title, text):
