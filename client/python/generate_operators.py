@@ -26,7 +26,11 @@ class Operators:
     def __init__(self, operators: Mapping[str, Operator], call: Callable[..., Any]) -> None: ...
     def __getattr__(self, name: str) -> Callable[..., Any]: ...
 '''
-HEAD_OF_ASYNC = "\nclass AsyncOperators(Operators):\n"
+HEAD_OF_ASYNC = '''
+class AsyncOperators(Operators):
+    def __init__(self, operators: Callable[[], Awaitable[Mapping[str, Operator]]],
+            call: Callable[..., Any]) -> None: ...
+'''
 TYPES_OF_OPTIONS = {"out": "Any", "device": "str", "timeout": "float"}
 LINE = 118
 

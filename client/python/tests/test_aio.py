@@ -1,6 +1,7 @@
 """The client for asyncio against a real server."""
 
 import asyncio
+import inspect
 
 import numpy as np
 import pytest
@@ -21,8 +22,9 @@ def test_calls_side_by_side(server, sample):
     async def body():
         async with opserve.aio.connect(server.address) as client:
             results = await asyncio.gather(*(client.execute(op, inputs, attributes) for _ in range(16)))
-            ops = await client.ops()
-            other = await ops.hardshrink(X, lambd=3.5)
+            assert "hardshrink" not in dir(client.ops)
+            other = await client.ops.hardshrink(X, lambd=3.5)
+            assert "hardshrink" in dir(client.ops) and "lambd" in inspect.signature(client.ops.hardshrink).parameters
             batch = await client.execute_batch([opserve.Call("Relu", {"self": -X}), opserve.Call("Relu", {})])
             plan = await client.plan("Relu", {"self": X})
             names = [device.name for device in await client.devices()]
@@ -35,6 +37,19 @@ def test_calls_side_by_side(server, sample):
     np.testing.assert_array_equal(other, np.where(X > 3.5, X, 0))
     assert not batch[0]["out"].any() and isinstance(batch[1], ValueError)
     assert plan.output_bytes == 32 and names == ["cpu:0"]
+
+
+def test_names_of_operators(server):
+    async def body(known):
+        async with opserve.aio.connect(server.address) as client:
+            if known:
+                await client.operators()
+                await client.ops.relu(X)
+            await client.ops.hardshrnk(X, lambd=3.5)
+
+    for known in (False, True):
+        with pytest.raises(AttributeError, match="^the server has no operator 'hardshrnk'; did you mean .hardshrink"):
+            run(body(known))
 
 
 def test_errors(server):

@@ -22,7 +22,7 @@ def use(c: opserve.Client) -> None:
     reveal_type(c.ops.of_a_newer_server)
 
 async def use_async(c: opserve.aio.Client) -> None:
-    reveal_type(await (await c.ops()).relu(np.ones(3)))
+    reveal_type(await c.ops.relu(np.ones(3)))
 """
 
 

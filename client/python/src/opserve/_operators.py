@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional
 
 from ._schema import Operator, closest, make_function
 
@@ -30,4 +30,19 @@ class Operators:
 
 
 class AsyncOperators(Operators):
-    """The same for opserve.aio: each function is awaited."""
+    """The same for opserve.aio: each function is awaited. The first asks for the server's operators; dir() and help() know them then."""
+
+    def __init__(self, operators: Callable[[], Awaitable[Mapping[str, Operator]]], call: Callable[..., Any]) -> None:
+        super().__init__({}, call)
+        self._operators = operators
+        self._call = call
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_") or self._functions:
+            return super().__getattr__(name)
+
+        async def function(*args: Any, **kwargs: Any) -> Any:
+            Operators.__init__(self, await self._operators(), self._call)
+            return await Operators.__getattr__(self, name)(*args, **kwargs)
+
+        return function

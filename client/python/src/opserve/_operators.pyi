@@ -414,6 +414,8 @@ class Operators:
         """The mean of a tensor's elements over some of its dimensions."""
 
 class AsyncOperators(Operators):
+    def __init__(self, operators: Callable[[], Awaitable[Mapping[str, Operator]]],
+            call: Callable[..., Any]) -> None: ...
     def l1_loss(_ops, /, self: Any, target: Any, *, reduction: Literal['none', 'mean', 'sum'] = 'mean',  # type: ignore[override]
             out: Optional[Any] = None, device: Optional[str] = None,
             timeout: Optional[float] = None) -> Awaitable[Array]:

@@ -186,6 +186,7 @@ class Client:
         self._memory = local_memory(target.is_local, shared_memory_bytes, self._regions, self._way.socket_of_server)
         self._execution = Execution(self._way, self._regions, self._memory, target.timeout)
         self._catalogue: Optional[Dict[str, Operator]] = None
+        self._ops = AsyncOperators(self.operators, self._call_function)
 
     async def execute(self, op: Op, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
                       out: Optional[Mapping[str, Array]] = None, device: str = "", timeout: Optional[float] = None,
@@ -213,9 +214,10 @@ class Client:
             self._catalogue = {operator.name: operator for operator in await self._channel.call(_requests.list_operators())}
         return dict(self._catalogue)
 
-    async def ops(self) -> AsyncOperators:
-        """Every operator as a function, to be awaited: `ops = await c.ops(); await ops.hardshrink(x, lambd=0.5)`."""
-        return AsyncOperators(await self.operators(), self._call_function)
+    @property
+    def ops(self) -> AsyncOperators:
+        """Every operator as a function, to be awaited: `await c.ops.hardshrink(x, lambd=0.5)`."""
+        return self._ops
 
     async def _call_function(self, operator: Operator, inputs: Dict[str, Any], attributes: Dict[str, Any],
                              options: Dict[str, Any]) -> Any:
