@@ -28,7 +28,7 @@ std::vector<PlaneSetting> Settings() {
       Pool({0, 3, 4, 4}, {2}, {2}, {0}),
       // Three pieces of a row; windows that are not read at once; a stride beyond what is.
       Pool({1, 2, 3, 2500}, {3, 5}, {1, 1}, {1, 2}),
-      Pool({1, 1, 2, 5000}, {2, 4001}, {1, 3}, {1, 2000}),
+      Pool({1, 1, 2, 5000}, {2, 4001}, {1, 97}, {1, 2000}),
       Pool({1, 1, 2, 9000}, {1, 2}, {1, 3000}, {0, 0}, true),
       Pool({3, 7, 6000}, {7, 6000}, {1}, {0}),
       Pool({40, 5, 56, 3}, {3}, {2}, {1}),
