@@ -86,6 +86,13 @@ class Session:
         executor.run(stream=stream)
         return executor.outputs
 
+    def _fetched(self, tensors: Mapping[str, "Tensor"]) -> Dict[str, Array]:
+        """The elements of several tensors, all asked for before the first is waited for. Raises as Tensor.numpy()."""
+        downloads = {name: Download(tensor, None, None) for name, tensor in tensors.items()}
+        for download in downloads.values():
+            self._wait(download.command)
+        return {name: download.array() for name, download in downloads.items()}
+
     def _executor(self, op: Op, inputs: Mapping[str, "Tensor"], attributes: Mapping[str, Any], outputs: Mapping[str, "Tensor"]) -> "Executor":
         return Executor(self, op, inputs, attributes, outputs)
 

@@ -18,11 +18,11 @@ def torch_client():
 
 @pytest.fixture(scope="session", params=["calls", "session"])
 def used(torch_client, request):
-    """Tests that use it run twice: with calls by themselves, and in a session."""
+    """Tests that use it run twice: with calls by themselves, and in a session, which keeps tensors of any size."""
     import opserve.torch
     if request.param == "calls":
         with opserve.torch.use(torch_client) as client:
             yield client
     else:
-        with torch_client.session() as session, opserve.torch.use(torch_client, session=session) as client:
+        with torch_client.session() as session, opserve.torch.use(torch_client, session=session, resident_bytes=0) as client:
             yield client

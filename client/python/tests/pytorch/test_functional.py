@@ -261,3 +261,14 @@ def test_without_a_client(used, monkeypatch):
     monkeypatch.setattr("opserve.torch._client._default", None)
     assert remote.relu(X).shape == X.shape
     opserve.torch.current().client.close()
+
+
+def test_a_session_keeps_what_is_large(torch_client):
+    with torch_client.session() as session, opserve.torch.use(torch_client, session=session, resident_bytes=4096):
+        for rows, kept in ((1, 0), (1024, 4 * 1024)):
+            x = torch.randn(rows, requires_grad=True)
+            y = remote.silu(x)
+            assert session.memory().used_bytes >= kept and (kept or not session.memory().used_bytes)
+            wanted, = torch.autograd.grad(local.silu(x).sum(), x)
+            got, = torch.autograd.grad(y.sum(), x)
+            torch.testing.assert_close(got, wanted)

@@ -14,6 +14,7 @@ from .._arrays import Array
 from .._attributes import value_of
 from .._dtypes import BFLOAT16
 from .._schema import Operator
+from .._session import Session
 from ._client import Used, current
 
 T = TypeVar("T")
@@ -136,7 +137,8 @@ class _Function(torch.autograd.Function):
         inputs = dict(zip(bound.names, tensors))
         ctx.bound = bound
         ctx.like = [(tensor.shape, tensor.dtype) for tensor in tensors]
-        outputs = _run(ctx, bound, inputs) if bound.used.session is None else _run_in_session(ctx, bound, inputs)
+        ctx.session = bound.used.session_for(sum(tensor.numel() * tensor.element_size() for tensor in tensors))
+        outputs = _run(ctx, bound, inputs) if ctx.session is None else _run_in_session(ctx, bound, inputs)
         ctx.names = tuple(outputs)
         ctx.mark_non_differentiable(*(output for name, output in outputs.items() if name not in bound.differentiable))
         return tuple(outputs.values())
@@ -145,7 +147,7 @@ class _Function(torch.autograd.Function):
     @first_order
     def backward(ctx: Any, *gradients: Tensor) -> Tuple[Optional[Tensor], ...]:
         bound: Bound = ctx.bound
-        session = bound.used.session
+        session: Optional[Session] = ctx.session
         gradient = bound.operator.schema.gradient
         saved = ctx.saved_tensors
         values = ctx.remote if session is not None else {"input": dict(zip(bound.names, saved)),
@@ -153,9 +155,13 @@ class _Function(torch.autograd.Function):
         values = {**values, "output_gradient": dict(zip(ctx.names, gradients))}
         wanted = dict(zip(bound.names, ctx.needs_input_grad[1:]))
         inputs, attributes = bound.gradient_call(values, wanted)
-        runner: Any = bound.used.client if session is None else session
-        result = runner.execute(gradient.op, inputs, attributes)
-        made = {row.input: to_torch(np.asarray(result[row.name])) for row in gradient.outputs if wanted.get(row.input)}
+        made_for = {row.name: row.input for row in gradient.outputs if wanted.get(row.input)}
+        if session is None:
+            result: Mapping[str, Array] = bound.used.client.execute(gradient.op, inputs, attributes)
+        else:
+            resident = session.execute(gradient.op, inputs, attributes)
+            result = session._fetched({name: resident[name] for name in made_for})
+        made = {made_for[name]: to_torch(result[name]) for name in made_for}
         return (None, *(reduced(made[name], *like) if name in made else None for name, like in zip(bound.names, ctx.like)))
 
 
@@ -170,12 +176,12 @@ def _run(ctx: Any, bound: Bound, inputs: Dict[str, Tensor]) -> Dict[str, Tensor]
 
 def _run_in_session(ctx: Any, bound: Bound, inputs: Dict[str, Tensor]) -> Dict[str, Tensor]:
     """A call of a session: what its gradient takes stays there."""
-    session = bound.used.session
-    assert session is not None
+    session: Session = ctx.session
     given = {name: session.tensor(tensor) for name, tensor in inputs.items()}
     results = session.execute(bound.operator.name, given, bound.attributes)
     ctx.remote = {"input": given, "output": {name: tensor for name, tensor in results.items() if name in bound.kept}}
-    return {name: torch.empty(0) if bound.stays(name) else to_torch(tensor.numpy()) for name, tensor in results.items()}
+    fetched = session._fetched({name: tensor for name, tensor in results.items() if not bound.stays(name)})
+    return {name: to_torch(fetched[name]) if name in fetched else torch.empty(0) for name in results}
 
 
 def reduced(gradient: Tensor, shape: Any, dtype: Any) -> Tensor:

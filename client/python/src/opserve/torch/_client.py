@@ -11,11 +11,20 @@ from .._client import Client, connect
 from .._session import Session
 
 
+# Sending less a second time is faster than keeping it in a session.
+RESIDENT_BYTES = 1 << 16
+
+
 class Used(NamedTuple):
-    """A client, and the session that keeps tensors on its server, if one does."""
+    """A client, the session that keeps tensors on its server, if one does, and from how many bytes of a call's inputs on."""
 
     client: Client
     session: Optional[Session]
+    resident_bytes: int = RESIDENT_BYTES
+
+    def session_for(self, size_bytes: int) -> Optional[Session]:
+        """The session, for a call whose inputs have so many bytes; None where the call is one by itself."""
+        return self.session if size_bytes >= self.resident_bytes else None
 
 
 _lock = threading.Lock()
@@ -26,12 +35,13 @@ _default: Optional[Used] = None
 class use:
     """Makes a client the one that is called, in all threads: from now on, or for a `with` block.
 
-    With a session of the client's, what a forward call leaves for its gradient stays on the server: its inputs, and outputs as mean,
-    rstd and log_alpha.
+    With a session of the client's, the server keeps what a gradient needs from its forward call: its inputs, and outputs such as mean,
+    rstd and log_alpha. It does so for calls whose inputs total `resident_bytes` or more, because sending smaller inputs a second time is
+    faster.
     """
 
-    def __init__(self, client: Client, *, session: Optional[Session] = None) -> None:
-        self._mine = Used(client, session)
+    def __init__(self, client: Client, *, session: Optional[Session] = None, resident_bytes: int = RESIDENT_BYTES) -> None:
+        self._mine = Used(client, session, resident_bytes)
         with _lock:
             _used.append(self._mine)
 
