@@ -21,9 +21,8 @@ OpCase CallOf(std::string_view op, std::vector<std::optional<TestTensor>> inputs
 }
 
 absl::StatusOr<std::vector<TestTensor>> AllOutputs(const OpCase& op_case) {
-  // One for all calls of the process: an engine takes longer to make than most calls.
-  static Engine& engine = *MakeEngine(1).release();
-  return Run(engine, op_case);
+  const std::unique_ptr<Engine> engine = MakeEngine(1);
+  return Run(*engine, op_case);
 }
 
 absl::StatusOr<std::vector<double>> FirstOutput(const OpCase& op_case) {
