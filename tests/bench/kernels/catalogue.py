@@ -13,7 +13,8 @@ import run
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs/performance.md"
 BEGIN, END = "<!-- Made by tests/bench/kernels/catalogue.py. -->\n", "<!-- end -->\n"
 ELEMENTS = 1 << 20
-PATTERN = r"^(?!Stream|Engine|PlanAndExecute)\w+/f32/.*/threads:1$"
+# ATen makes no copy for Permute.
+PATTERN = r"^(?!Stream|Engine|PlanAndExecute|Permute)\w+/f32/.*/threads:1$"
 WIDTH = 120
 
 
@@ -32,6 +33,12 @@ def wrapped(words):
     return "\n".join(lines) + "\n"
 
 
+def processor():
+    """What decides which kernels run."""
+    flags = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    return "AVX-512" if "avx512bw" in flags else "AVX2, without AVX-512" if "avx2" in flags else "neither AVX2 nor AVX-512"
+
+
 def markdown(rows, rounds):
     """`rows` as run.table gives them."""
     ratios, sizes = {}, {}
@@ -42,10 +49,12 @@ def markdown(rows, rounds):
             sizes.setdefault(operator, []).append(size)
     single = sorted((name for name in ratios if sizes[name] == [str(ELEMENTS)]), key=lambda name: -ratios[name][0])
     words = [f"{name} {ratios[name][0]:.2g}" for name in single]
-    text = [f"Medians of {rounds} interleaved rounds. Element by element, {ELEMENTS >> 20} Mi elements:\n\n",
+    slower = [name for name, row in ratios.items() if row[-1] < 0.8]
+    text = [f"Medians of {rounds} interleaved rounds, on a processor with {processor()}. Element by element, {ELEMENTS >> 20} Mi elements:\n\n",
             wrapped([word + "," for word in words[:-1]] + [words[-1] + "."]),
             "\nAlong a dimension, over planes, over classes; of the sizes of the benchmark, small to large:\n\n| | |\n|---|---|\n"]
     text += [f"| {name} | {' / '.join(f'{ratio:.2g}' for ratio in row)} |\n" for name, row in ratios.items() if name not in single]
+    text.append("\nAt the largest size below 0.8:\n" + wrapped([name + "," for name in slower[:-1]] + [f"{name}." for name in slower[-1:]]))
     return "".join(text)
 
 

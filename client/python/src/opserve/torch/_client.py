@@ -12,7 +12,7 @@ from .._session import Session
 
 
 # Sending less a second time is faster than keeping it in a session.
-RESIDENT_BYTES = 1 << 16
+RESIDENT_BYTES = 1 << 18
 
 
 class Used(NamedTuple):
