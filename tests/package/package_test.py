@@ -3,7 +3,8 @@
 Usage: package_test.py CMAKE find_package|pkg_config|components     (the programs are in $OPSERVE_BIN_DIR)
 
 find_package, pkg_config: builds client/cpp/example that way, then runs the examples against the installed server; with find_package
-also a source for each installed header, that includes only it, and with pkg_config one that includes all. components: each component holds its own files and no other.
+also a source for each installed header, that includes only it, and with pkg_config one that includes all.
+components: each component holds its own files and no other.
 """
 
 import os

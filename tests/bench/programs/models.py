@@ -171,7 +171,7 @@ def measure(model, client, rounds, count):
                 "program": (by_program(model, client, program), nothing),
                 "session": (by_session(model, session, program), nothing),
                 "calls": (by_autograd(model, opserve.torch.functional), lambda: opserve.torch.use(client)),
-                "commands": (by_autograd(model, opserve.torch.functional), lambda: opserve.torch.use(client, session=session))}
+                "commands": (by_autograd(model, opserve.torch.functional), lambda: opserve.torch.use(client, session=session, resident_bytes=0))}
         answers = {}
         for name, (step, use) in ways.items():
             with use():

@@ -106,8 +106,8 @@ def eager(function: Callable[..., T]) -> Callable[..., T]:
 @eager
 def apply(op: str, inputs: Mapping[str, Optional[Tensor]], attributes: Optional[Mapping[str, Any]] = None,
           fetched: Sequence[str] = ()) -> Tuple[Tensor, ...]:
-    """An operator's outputs, in its order, of tensors by name. They are differentiable where its schema has a gradient. In a session an output that is
-    for the gradient only is an empty tensor here, unless it is one of `fetched`. NotImplementedError where an input wants a gradient
+    """An operator's outputs, in its order, of tensors by name. They are differentiable where its schema has a gradient. Where a session keeps
+    the call's tensors, an output that is for the gradient only is an empty tensor here, unless it is one of `fetched`. NotImplementedError where an input wants a gradient
     that the operator does not have."""
     used = current()
     operator = used.client.operators()[op]
