@@ -65,7 +65,7 @@ HWY_INLINE void WritePiece(const T* dy, const T* x, size_t count, float gamma,
   const FloatTag d;
   const size_t lanes = hn::Lanes(d);
   const FloatVec m = hn::Set(d, k.mean);
-  const FloatVec c1 = hn::Set(d, k.rstd * gamma);
+  const FloatVec c1 = hn::Set(d, static_cast<float>(k.rstd * static_cast<double>(gamma)));
   const FloatVec c2 = hn::Set(d, k.c2);
   const FloatVec c3 = hn::Set(d, k.c3);
   const auto value = [&](FloatVec g, FloatVec v)
@@ -83,16 +83,16 @@ HWY_INLINE void WritePiece(const T* dy, const T* x, size_t count, float gamma,
   }
 }
 
-// dy·rstd·γ, where x does not matter.
+// scale·dy: x does not matter.
 template <typename T>
-HWY_INLINE void ScalePiece(const T* dy, size_t count, float scale, T* out) {
+HWY_INLINE void ScalePiece(const T* dy, size_t count, double scale, T* out) {
   const FloatTag d;
   const size_t lanes = hn::Lanes(d);
-  const FloatVec c1 = hn::Set(d, scale);
   size_t i = 0;
   for (; i + lanes <= count; i += lanes)
-    StoreFloats(hn::Mul(c1, LoadFloats(d, dy + i)), d, out + i);
-  if (i < count) StoreFirst(hn::Mul(c1, LoadFirst(d, dy + i, count - i)), d, out + i, count - i);
+    StoreFloats(Scaled(d, scale, LoadFloats(d, dy + i)), d, out + i);
+  if (i == count) return;
+  StoreFirst(Scaled(d, scale, LoadFirst(d, dy + i, count - i)), d, out + i, count - i);
 }
 
 template <typename T>
@@ -171,13 +171,13 @@ class NormGradient {
   template <typename Sums>
   HWY_INLINE Coefficients SumGroup(Pace& pace, Readers& in, int64_t group, const Sums& row_sums) {
     const float mean = in.moments.Mean(group);
-    const float rstd = in.moments.Rstd(group);
+    const double rstd = in.moments.Rstd(group);
     const int64_t channel = group % geometry_.group * geometry_.channels;
     RowSums total;
     for (int64_t i = 0; i < geometry_.channels && pace.Goes(kStatisticsCost); ++i) {
       const RowSums sums = sums_ ? row_sums(i) : RowSums();
       const int64_t row = group * geometry_.channels + i;
-      if (plan_.wants_gamma) gamma_terms_[row] = sums.ds * static_cast<double>(rstd);
+      if (plan_.wants_gamma) gamma_terms_[row] = sums.ds * rstd;
       if (plan_.wants_beta) beta_terms_[row] = sums.db;
       if (!plan_.wants_input) continue;
       const auto gamma = static_cast<double>(gamma_[channel + i]);
@@ -201,7 +201,7 @@ class NormGradient {
   HWY_INLINE void WriteElements(Readers& in, int64_t begin, size_t count, float gamma,
                                 const Coefficients& k, T* out) {
     if (call_.kind == NormKind::kFixed)
-      return ScalePiece(in.dy.Read(begin, count), count, k.rstd * gamma, out);
+      return ScalePiece(in.dy.Read(begin, count), count, k.rstd * static_cast<double>(gamma), out);
     WritePiece(in.dy.Read(begin, count), in.x.Read(begin, count), count, gamma, k, out);
   }
 

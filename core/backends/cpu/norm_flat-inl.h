@@ -14,6 +14,7 @@
 #define OPSERVE_CPU_NORM_FLAT_INL_H_
 #endif
 
+#include "core/backends/cpu/math-inl.h"
 #include "core/backends/cpu/norm-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -31,21 +32,34 @@ struct RowSums {
 
 // Coefficients of a group; c1 = rstd·γ differs by channel.
 struct Coefficients {
+  double rstd;
   float mean;
-  float rstd;
   float c2;
   float c3;
 };
 
 // Of the sums of a group, weighted by gamma.
 inline Coefficients MakeCoefficients(NormKind kind, const GroupGeometry& geometry, float mean,
-                                     float rstd, const RowSums& total) {
-  if (kind == NormKind::kFixed) return {mean, rstd, 0, 0};
-  const auto r = static_cast<double>(rstd);
+                                     double rstd, const RowSums& total) {
+  if (kind == NormKind::kFixed) return {rstd, mean, 0, 0};
   const double s = 1.0 / static_cast<double>(geometry.group_elements());
   const double db = kind == NormKind::kCentered ? total.db : 0;
-  return {mean, rstd, static_cast<float>(-total.ds * r * r * r * s),
-          static_cast<float>(-db * r * s)};
+  return {rstd, mean, static_cast<float>(-total.ds * rstd * rstd * rstd * s),
+          static_cast<float>(-db * rstd * s)};
+}
+
+// scale·dy·γ, rounded once.
+HWY_INLINE FloatVec Scaled(FloatTag d, double scale, FloatVec dy, FloatVec gamma) {
+  const auto product = [&](DoubleTag dd, DoubleVec g, DoubleVec c)
+                           HWY_ATTR { return hn::Mul(hn::Mul(hn::Set(dd, scale), c), g); };
+  return InDouble(d, product, dy, gamma).value;
+}
+
+// scale·dy, rounded once.
+HWY_INLINE FloatVec Scaled(FloatTag d, double scale, FloatVec dy) {
+  const auto product = [&](DoubleTag dd, DoubleVec g)
+                           HWY_ATTR { return hn::Mul(hn::Set(dd, scale), g); };
+  return InDouble(d, product, dy).value;
 }
 
 // Mean and rstd of the groups, as a thread reads them.
@@ -58,9 +72,9 @@ class MomentReader {
         eps_(static_cast<double>(static_cast<float>(call.eps))) {}
 
   float Mean(int64_t group) const { return mean_.At(group); }
-  float Rstd(int64_t group) const {
-    const float given = rstd_.At(group);
-    return fixed_ ? static_cast<float>(1.0 / std::sqrt(static_cast<double>(given) + eps_)) : given;
+  double Rstd(int64_t group) const {
+    const auto given = static_cast<double>(rstd_.At(group));
+    return fixed_ ? 1.0 / std::sqrt(given + eps_) : given;
   }
 
  private:
@@ -141,9 +155,9 @@ class FlatNormGradient {
     }
   }
 
-  Terms TermsAt(int64_t element, float rstd) const {
+  Terms TermsAt(int64_t element, double rstd) const {
     return {gamma_terms_ ? gamma_terms_ + element : nullptr,
-            beta_terms_ ? beta_terms_ + element : nullptr, rstd};
+            beta_terms_ ? beta_terms_ + element : nullptr, static_cast<float>(rstd)};
   }
 
   void RunChunk(int64_t batch_chunk, int64_t first_group) {
@@ -160,7 +174,7 @@ class FlatNormGradient {
         const int64_t group = n * geometry_.group + g;
         const int64_t terms = (batch_chunk * geometry_.group + g) * elements;
         const float m = in.moments.Mean(group);
-        const float r = in.moments.Rstd(group);
+        const double r = in.moments.Rstd(group);
         RowSums total;
         ForEachPiece(pace, elements, [&](int64_t i, size_t size) {
           const float* gamma = gamma_ ? gamma_ + g * elements + i : nullptr;
@@ -307,20 +321,17 @@ class FlatNormGradient {
   }
 
   // What x is does not matter.
-  static HWY_INLINE void ScalePiece(const T* dy, const float* gamma, size_t count, float rstd,
+  static HWY_INLINE void ScalePiece(const T* dy, const float* gamma, size_t count, double rstd,
                                     T* out) {
     const FloatTag d;
     const size_t lanes = hn::Lanes(d);
-    const FloatVec r = hn::Set(d, rstd);
+    const auto value = [&](FloatVec g, FloatVec c) HWY_ATTR { return Scaled(d, rstd, g, c); };
     size_t i = 0;
-    for (; i + lanes <= count; i += lanes) {
-      const FloatVec c1 = hn::Mul(r, hn::LoadU(d, gamma + i));
-      StoreFloats(hn::Mul(c1, LoadFloats(d, dy + i)), d, out + i);
-    }
+    for (; i + lanes <= count; i += lanes)
+      StoreFloats(value(LoadFloats(d, dy + i), hn::LoadU(d, gamma + i)), d, out + i);
     if (i == count) return;
     const size_t rest = count - i;
-    const FloatVec c1 = hn::Mul(r, LoadFirst(d, gamma + i, rest));
-    StoreFirst(hn::Mul(c1, LoadFirst(d, dy + i, rest)), d, out + i, rest);
+    StoreFirst(value(LoadFirst(d, dy + i, rest), LoadFirst(d, gamma + i, rest)), d, out + i, rest);
   }
 
   static HWY_INLINE void MixPiece(const T* dy, const T* x, const float* gamma, size_t count,
@@ -328,7 +339,7 @@ class FlatNormGradient {
     const FloatTag d;
     const size_t lanes = hn::Lanes(d);
     const auto value = [&](FloatVec g, FloatVec v, FloatVec c) HWY_ATTR {
-      const FloatVec c1 = hn::Mul(hn::Set(d, k.rstd), c);
+      const FloatVec c1 = hn::Mul(hn::Set(d, static_cast<float>(k.rstd)), c);
       return hn::MulAdd(
           c1, g, hn::MulAdd(hn::Set(d, k.c2), hn::Sub(v, hn::Set(d, k.mean)), hn::Set(d, k.c3)));
     };

@@ -110,7 +110,7 @@ NormGradientPlan PlanNormGradient(const NormGradientCall& call) {
     const int64_t pieces = geometry.flat ? geometry.groups() * NumPieces(geometry.group_elements())
                                          : geometry.rows() * NumPieces(geometry.hw);
     plan.pieces = scratch.Take(pieces, 2 * sizeof(double));
-    plan.coefficients = scratch.Take(geometry.groups(), 4 * sizeof(float));
+    plan.coefficients = scratch.Take(geometry.groups(), 3 * sizeof(double));
   }
   plan.bytes = scratch.bytes();
   return plan;

@@ -54,7 +54,7 @@ struct NormGradientPlan {
                            // for each batch chunk
   size_t beta_terms = 0;   // wants_beta: likewise
   size_t pieces = 0;       // split: the sums of each piece of a row (flat: of a group), two doubles
-  size_t coefficients = 0;  // split: four floats each group
+  size_t coefficients = 0;  // split: a double and three floats each group, padded
   size_t bytes = 0;
 
   // Flat: a chunk of work is this many batches of this many groups; where the call is split, of one
