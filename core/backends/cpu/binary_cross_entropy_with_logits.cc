@@ -22,7 +22,7 @@ struct LogitsCrossEntropy {
     const FloatVec t = in[1];
     const FloatVec one = hn::Set(d, 1.0f);
     const FloatVec share = hn::MulAdd(in[3], t, hn::Sub(one, t));
-    const FloatVec miss = SoftplusOf(d, Itself()(d, hn::Neg(x)));
+    const FloatVec miss = SoftplusOf(d, hn::Neg(x));
     return hn::Mul(in[2], hn::MulAdd(hn::Sub(one, t), x, hn::Mul(share, miss)));
   }
 };
@@ -43,7 +43,7 @@ struct LogitsCrossEntropyTargetGradient {
   float k;
 
   HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 5>& in) const {
-    const FloatVec miss = SoftplusOf(d, Itself()(d, hn::Neg(in[1])));
+    const FloatVec miss = SoftplusOf(d, hn::Neg(in[1]));
     const FloatVec slope = hn::MulSub(hn::Sub(in[4], hn::Set(d, 1.0f)), miss, in[1]);
     return hn::Mul(hn::Mul(slope, in[3]), hn::Mul(in[0], hn::Set(d, k)));
   }

@@ -15,12 +15,12 @@ namespace opserve::cpu::HWY_NAMESPACE {
 // e^x of x <= 0, as a factor, as Decay is: also of a product that is much larger than the result.
 class DeepDecay {
  public:
-  // Of e^(x + further), `further` much smaller.
-  HWY_INLINE DeepDecay(FloatTag d, FloatVec x, FloatVec further) {
+  HWY_INLINE DeepDecay(FloatTag d, const SplitDouble& exponent) {
+    const FloatVec x = exponent.value;
     const hn::RebindToSigned<FloatTag> di;
     const FloatVec least = hn::Set(d, -260.0f);
     IntVec n;
-    const FloatVec r = ReduceByLn2(d, hn::Max(x, least), further, n);
+    const FloatVec r = ReduceByLn2(d, SplitDouble{hn::Max(x, least), exponent.further}, n);
     // Of 2ⁿ a third in each of three factors.
     const auto deep = hn::Lt(n, hn::Set(di, -115));
     const IntVec third = hn::IfThenElseZero(deep, hn::ShiftRight<8>(hn::Mul(n, hn::Set(di, 85))));
@@ -29,8 +29,7 @@ class DeepDecay {
     const FloatVec y = hn::Mul(hn::Add(Expm1Reduced(d, r), hn::Set(d, 1.0f)), scale);
     first_ = hn::IfThenZeroElse(hn::Lt(x, least), y);
   }
-  HWY_INLINE DeepDecay(FloatTag d, FloatVec x) : DeepDecay(d, x, hn::Zero(d)) {}
-  HWY_INLINE DeepDecay(FloatTag d, const SplitDouble& x) : DeepDecay(d, x.value, x.further) {}
+  HWY_INLINE DeepDecay(FloatTag d, FloatVec x) : DeepDecay(d, SplitDouble{x, hn::Zero(d)}) {}
 
   HWY_INLINE FloatVec Times(FloatVec factor) const {
     return hn::Mul(hn::Mul(hn::Mul(factor, first_), step_), step_);

@@ -39,16 +39,17 @@ struct EluGradientOfResult {
   }
 };
 
-// From the input x: g scale where x > 0, g input_scale saturation e^(input_scale x) elsewhere.
+// From the input x: g scale where x > 0, g steepness e^(input_scale x) elsewhere.
+template <typename Argument>
 struct EluGradient {
+  Argument argument;  // input_scale x
   float scale;
-  float saturation;
-  float input_scale;
+  float steepness;  // input_scale saturation
 
   HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 2>& in) const {
-    const FloatVec e = Exp(d, Multiple{input_scale}(d, in[1]));
-    const FloatVec slope = hn::Mul(e, hn::Set(d, saturation * input_scale));
     const auto positive = hn::Gt(in[1], hn::Zero(d));
+    const FloatVec e = Exp(d, argument(d, hn::IfThenZeroElse(positive, in[1])));
+    const FloatVec slope = hn::Mul(e, hn::Set(d, steepness));
     return hn::Mul(in[0], hn::IfThenElse(positive, hn::Set(d, scale), slope));
   }
 };

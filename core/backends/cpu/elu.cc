@@ -22,7 +22,10 @@ void Elu(const KernelArgs& args) { Map<1>(args, WithScalars<EluOf>(args)); }
 
 void EluBackward(const KernelArgs& args) {
   if (args.call.attribute<bool>(3)) return Map<2>(args, WithScalars<EluGradientOfResult>(args));
-  Map<2>(args, WithScalars<EluGradient>(args));
+  WithArgument(ScalarOf(args, 2), [&](auto argument) {
+    const auto [scale, saturation, input_scale] = WithScalars<EluGradientOfResult>(args);
+    Map<2>(args, EluGradient<decltype(argument)>{argument, scale, saturation * input_scale});
+  });
 }
 
 }  // namespace opserve::cpu::HWY_NAMESPACE

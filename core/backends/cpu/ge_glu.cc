@@ -17,7 +17,9 @@ namespace opserve::cpu::HWY_NAMESPACE {
 template <typename Form>
 struct GeGluProduct {
   HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 2>& in) const {
-    return Form::Value(d, in[1]).Times(in[0]);
+    const FloatVec quick = hn::Mul(Form::ValueOfModerate(d, in[1]), in[0]);
+    return QuickWhere(d, Within(d, in[1], Form::kModerate), quick,
+                      [&]() HWY_ATTR { return Form::Value(d, in[1]).Times(in[0]); });
   }
 };
 
@@ -32,7 +34,11 @@ struct GeGluGivenProduct {
 template <typename Form>
 struct GeGluGateGradient {
   HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 3>& in) const {
-    return Form::Slope(d, in[2]).Scaled(in[0]).Times(in[1]);
+    const FloatVec product = hn::Mul(in[0], in[1]);
+    const FloatVec quick = hn::Mul(Form::SlopeOfModerate(d, in[2]), product);
+    const auto moderate = hn::And(Within(d, in[2], Form::kModerate), IsFinite(d, product));
+    return QuickWhere(d, moderate, quick,
+                      [&]() HWY_ATTR { return Form::Slope(d, in[2]).Scaled(in[0]).Times(in[1]); });
   }
 };
 

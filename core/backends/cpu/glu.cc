@@ -31,15 +31,23 @@ HWY_INLINE Decaying GluSigmoid(FloatTag d, FloatVec b) {
 // Of a and b; of g and b.
 struct GluProduct {
   HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 2>& in) const {
-    return GluSigmoid(d, in[1]).Times(in[0]);
+    return QuickWhere(d, Within(d, in[1], 80), ShareOfModerate(d, in[0], in[1]),
+                      [&]() HWY_ATTR { return GluSigmoid(d, in[1]).Times(in[0]); });
   }
 };
 
 // Of g, a and b.
 struct GluGateGradient {
   HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 3>& in) const {
-    const GluParts t(d, in[2]);
-    return t.decay.Times(hn::Div(hn::Div(in[0], t.sum), t.sum), in[1]);
+    const FloatVec product = hn::Mul(in[0], in[1]);
+    const FloatVec e = ExpOfModerate(d, hn::Neg(in[2]));
+    const FloatVec share = hn::Div(hn::Set(d, 1.0f), hn::Add(hn::Set(d, 1.0f), e));
+    const FloatVec quick = hn::Mul(hn::Mul(hn::Mul(e, share), share), product);
+    const auto moderate = hn::And(Within(d, in[2], 80), IsFinite(d, product));
+    return QuickWhere(d, moderate, quick, [&]() HWY_ATTR {
+      const GluParts t(d, in[2]);
+      return t.decay.Times(hn::Div(hn::Div(in[0], t.sum), t.sum), in[1]);
+    });
   }
 };
 

@@ -18,6 +18,7 @@ namespace opserve::cpu::HWY_NAMESPACE {
 
 using DoubleTag = hn::ScalableTag<double>;
 using DoubleVec = hn::Vec<DoubleTag>;
+using IntVec = hn::Vec<hn::RebindToSigned<FloatTag>>;
 
 // e^r − 1 on [−½ ln 2, ½ ln 2]; Cephes' polynomial, 1 ulp.
 HWY_INLINE FloatVec Expm1Reduced(FloatTag d, FloatVec r) {
@@ -29,19 +30,38 @@ HWY_INLINE FloatVec Expm1Reduced(FloatTag d, FloatVec r) {
   return hn::MulAdd(p, hn::Mul(r, r), r);
 }
 
-using IntVec = hn::Vec<hn::RebindToSigned<FloatTag>>;
+// A number as a float and what its rounding left.
+struct SplitDouble {
+  FloatVec value;
+  FloatVec further;
+};
 
-// x = n ln 2 + r, the result. |x| must be below 2¹⁶; `further` is added to it, much smaller.
-HWY_INLINE FloatVec ReduceByLn2(FloatTag d, FloatVec x, FloatVec further, IntVec& n) {
-  n = hn::NearestInt(hn::Mul(x, hn::Set(d, 1.44269504088896341f)));
-  const FloatVec k = hn::ConvertTo(d, n);
-  const FloatVec r = hn::Add(hn::NegMulAdd(k, hn::Set(d, 0.693359375f), x), further);
-  return hn::NegMulAdd(k, hn::Set(d, -2.12194440e-4f), r);
+HWY_INLINE FloatVec ValueOf(FloatVec x) { return x; }
+HWY_INLINE FloatVec ValueOf(const SplitDouble& x) { return x.value; }
+HWY_INLINE FloatVec PlusFurther(FloatVec r, FloatVec /*x*/) { return r; }
+HWY_INLINE FloatVec PlusFurther(FloatVec r, const SplitDouble& x) { return hn::Add(r, x.further); }
+HWY_INLINE FloatVec NegativeOf(FloatVec x) { return hn::Neg(x); }
+HWY_INLINE SplitDouble NegativeOf(const SplitDouble& x) {
+  return {hn::Neg(x.value), hn::Neg(x.further)};
+}
+
+// x = n ln 2 + r, the result; |x| must be below 2¹⁶. x is a FloatVec or a SplitDouble.
+template <typename Number>
+HWY_INLINE FloatVec ReduceByLn2(FloatTag d, const Number& x, IntVec& n) {
+  const hn::RebindToSigned<FloatTag> di;
+  // The sum with 1.5 · 2²³ is rounded to an integer, which is its lower bits.
+  const FloatVec integers = hn::Set(d, 0x1.8p23f);
+  const FloatVec sum = hn::MulAdd(ValueOf(x), hn::Set(d, 1.44269504088896341f), integers);
+  n = hn::Sub(hn::BitCast(di, sum), hn::Set(di, 0x4B400000));
+  const FloatVec k = hn::Sub(sum, integers);
+  const FloatVec r = hn::NegMulAdd(k, hn::Set(d, 0.693359375f), ValueOf(x));
+  return hn::NegMulAdd(k, hn::Set(d, -2.12194440e-4f), PlusFurther(r, x));
 }
 
 // e^x = 2ⁿ · e^r. |x| must be below 2¹⁶.
-HWY_INLINE FloatVec ExpParts(FloatTag d, FloatVec x, IntVec& n) {
-  const FloatVec r = ReduceByLn2(d, x, hn::Zero(d), n);
+template <typename Number>
+HWY_INLINE FloatVec ExpParts(FloatTag d, const Number& x, IntVec& n) {
+  const FloatVec r = ReduceByLn2(d, x, n);
   return hn::Add(Expm1Reduced(d, r), hn::Set(d, 1.0f));
 }
 
@@ -50,14 +70,31 @@ HWY_INLINE FloatVec PowerOfTwo(FloatTag d, IntVec n) {
   return hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(n, hn::Set(di, 127))));
 }
 
+// e^x for −87 <= x <= 88.
+template <typename Number>
+HWY_INLINE FloatVec ExpOfModerate(FloatTag d, const Number& x) {
+  IntVec n;
+  const FloatVec p = ExpParts(d, x, n);
+  const hn::RebindToSigned<FloatTag> di;
+  return hn::BitCast(d, hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(n)));
+}
+
+// x as far as e^x is neither 0 nor infinite.
+HWY_INLINE FloatVec HeldForExp(FloatTag d, FloatVec x) {
+  return hn::Min(hn::Max(x, hn::Set(d, -104.0f)), hn::Set(d, 89.0f));
+}
+HWY_INLINE SplitDouble HeldForExp(FloatTag d, const SplitDouble& x) {
+  const FloatVec held = HeldForExp(d, x.value);
+  return {held, hn::IfThenElseZero(hn::Eq(held, x.value), x.further)};
+}
+
 // e^x of any x. Subnormal results are made as integers: as products they would each cost an assist
 // of the CPU.
-inline FloatVec ExpOfAny(FloatTag d, FloatVec x) {
+template <typename Number>
+HWY_NOINLINE FloatVec ExpOfAny(FloatTag d, const Number& x) {
   const hn::RebindToSigned<FloatTag> di;
-  // Beyond these the result is 0 or infinite.
-  const FloatVec bounded = hn::Min(hn::Max(x, hn::Set(d, -104.0f)), hn::Set(d, 89.0f));
   IntVec n;
-  const FloatVec p = ExpParts(d, bounded, n);
+  const FloatVec p = ExpParts(d, HeldForExp(d, x), n);
   // 2ⁿ in two steps: n may be one beyond the exponent's range.
   const IntVec normal = hn::Max(n, hn::Set(di, -125));
   const IntVec half = hn::ShiftRight<1>(normal);
@@ -67,24 +104,18 @@ inline FloatVec ExpOfAny(FloatTag d, FloatVec x) {
   const FloatVec units = hn::Mul(p, PowerOfTwo(d, hn::Add(subnormal, hn::Set(di, 149))));
   const auto tiny = hn::Lt(hn::ConvertTo(d, n), hn::Set(d, -125.5f));
   const FloatVec number = hn::IfThenElse(tiny, hn::BitCast(d, hn::NearestInt(units)), y);
-  return hn::IfThenElse(hn::IsNaN(x), x, number);
-}
-
-// e^x for −87 <= x <= 88.
-HWY_INLINE FloatVec ExpOfModerate(FloatTag d, FloatVec x) {
-  IntVec n;
-  const FloatVec p = ExpParts(d, x, n);
-  const hn::RebindToSigned<FloatTag> di;
-  return hn::BitCast(d, hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(n)));
+  return hn::IfThenElse(hn::IsNaN(ValueOf(x)), ValueOf(x), number);
 }
 
 // e^x, with gradual underflow.
-HWY_INLINE FloatVec Exp(FloatTag d, FloatVec x) {
-  const auto vanishes = hn::Lt(x, hn::Set(d, -104.0f));
-  if (hn::AllTrue(d, vanishes)) return hn::Zero(d);
-  const FloatVec rest = hn::IfThenZeroElse(vanishes, x);
-  const auto moderate = hn::And(hn::Ge(rest, hn::Set(d, -87.0f)), hn::Le(rest, hn::Set(d, 88.0f)));
-  if (hn::AllTrue(d, moderate)) return hn::IfThenZeroElse(vanishes, ExpOfModerate(d, rest));
+template <typename Number>
+HWY_INLINE FloatVec Exp(FloatTag d, const Number& x) {
+  const FloatVec value = ValueOf(x);
+  const auto vanishes = hn::Lt(value, hn::Set(d, -104.0f));
+  const auto moderate =
+      hn::And(hn::Ge(value, hn::Set(d, -87.0f)), hn::Le(value, hn::Set(d, 88.0f)));
+  if (hn::AllTrue(d, hn::Or(moderate, vanishes)))
+    return hn::IfThenZeroElse(vanishes, ExpOfModerate(d, x));
   return ExpOfAny(d, x);
 }
 
@@ -98,19 +129,13 @@ HWY_INLINE FloatVec Expm1(FloatTag d, FloatVec x) {
   const FloatVec one = hn::Set(d, 1.0f);
   const FloatVec bounded = hn::Min(hn::Max(x, hn::Set(d, -20.0f)), hn::Set(d, 88.0f));
   IntVec n;
-  const FloatVec r = ReduceByLn2(d, bounded, hn::Zero(d), n);
+  const FloatVec r = ReduceByLn2(d, bounded, n);
   const FloatVec scale = PowerOfTwo(d, n);
   FloatVec y = hn::MulAdd(Expm1Reduced(d, r), scale, hn::Sub(scale, one));
   y = hn::IfThenElse(hn::IsNaN(x), x, y);
   const auto beyond = hn::Gt(x, hn::Set(d, 88.0f));
   return hn::AllFalse(d, beyond) ? y : hn::IfThenElse(beyond, Exp(d, x), y);
 }
-
-// function(dd, x…) of doubles, as a float and what its rounding left.
-struct SplitDouble {
-  FloatVec value;
-  FloatVec further;
-};
 
 // y as floats. The emulated targets' DemoteTo stops at the largest float; half of y does not.
 template <typename Tag>
@@ -125,6 +150,7 @@ HWY_INLINE hn::Vec<Tag> Narrowed(Tag d, DoubleVec y) {
 #endif
 }
 
+// function(dd, x…) of doubles.
 #if HWY_TARGET == HWY_SCALAR
 template <typename Function, typename... Vectors>
 HWY_INLINE SplitDouble InDouble(FloatTag d, const Function& function, Vectors... x) {
@@ -160,7 +186,7 @@ class Decay {
     const FloatVec share = hn::IfThenElse(deep_, hn::Set(d, 0.5f), hn::Set(d, 1.0f));
     const FloatVec bounded = hn::Max(hn::Mul(x, share), hn::Set(d, -87.0f));
     IntVec n;
-    const FloatVec r = ReduceByLn2(d, bounded, hn::Mul(further, share), n);
+    const FloatVec r = ReduceByLn2(d, SplitDouble{bounded, hn::Mul(further, share)}, n);
     const FloatVec y = hn::Mul(hn::Add(Expm1Reduced(d, r), hn::Set(d, 1.0f)), PowerOfTwo(d, n));
     root_ = hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -300.0f)), y);
   }
@@ -181,7 +207,7 @@ class Decay {
 // The argument z of functions of e^z: x, or βx without the error of its rounding, which e^z would
 // multiply.
 struct Itself {
-  HWY_INLINE SplitDouble operator()(FloatTag d, FloatVec x) const { return {x, hn::Zero(d)}; }
+  HWY_INLINE FloatVec operator()(FloatTag /*d*/, FloatVec x) const { return x; }
 };
 struct Multiple {
   float beta;
@@ -205,16 +231,35 @@ void WithArgument(float beta, const Body& body) {
 }
 
 // −|z|
-HWY_INLINE SplitDouble NegativeOf(FloatTag d, const SplitDouble& z) {
+HWY_INLINE FloatVec MinusAbs(FloatTag /*d*/, FloatVec z) { return hn::Neg(hn::Abs(z)); }
+HWY_INLINE SplitDouble MinusAbs(FloatTag d, const SplitDouble& z) {
   const auto below = hn::Lt(z.value, hn::Zero(d));
   return {hn::Neg(hn::Abs(z.value)), hn::IfThenElse(below, z.further, hn::Neg(z.further))};
 }
 
-HWY_INLINE FloatVec Exp(FloatTag d, const SplitDouble& z) {
-  const FloatVec e = Exp(d, z.value);
-  // An infinite z has no further part.
-  const auto finite = hn::Lt(hn::Abs(z.value), hn::Set(d, 1e30f));
-  return hn::MulAdd(e, hn::IfThenElseZero(finite, z.further), e);
+// Where |z| <= bound: there shorter forms neither overflow nor lose what is small.
+template <typename Number>
+HWY_INLINE hn::Mask<FloatTag> Within(FloatTag d, const Number& z, float bound) {
+  return hn::Le(hn::Abs(ValueOf(z)), hn::Set(d, bound));
+}
+
+HWY_INLINE hn::Mask<FloatTag> IsFinite(FloatTag d, FloatVec x) {
+  return Within(d, x, std::numeric_limits<float>::max());
+}
+
+// What a loop seldom needs, out of its way.
+template <typename Any>
+HWY_NOINLINE FloatVec Seldom(Any any) {
+  return any();
+}
+
+// `quick` where `moderate`, any() elsewhere, which is left out where all lanes are moderate. Chosen
+// by lane, so that no result depends on its neighbours.
+template <typename Any>
+HWY_INLINE FloatVec QuickWhere(FloatTag d, hn::Mask<FloatTag> moderate, FloatVec quick,
+                               const Any& any) {
+  if (HWY_LIKELY(hn::AllTrue(d, moderate))) return quick;
+  return hn::IfThenElse(moderate, quick, Seldom(any));
 }
 
 // y, but NaN where x is infinite or NaN.
@@ -310,21 +355,29 @@ HWY_INLINE FloatVec TanhOf(FloatTag d, FloatVec x) {
   return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
 
-// 1 / (1 + e⁻ᶻ).
-HWY_INLINE FloatVec LogisticOf(FloatTag d, const SplitDouble& z) {
-  const FloatVec one = hn::Set(d, 1.0f);
-  // Of e^−|z|, which does not overflow.
-  const FloatVec t = Exp(d, NegativeOf(d, z));
-  const FloatVec numerator = hn::IfThenElse(hn::Lt(z.value, hn::Zero(d)), t, one);
-  return hn::Div(numerator, hn::Add(one, t));
+// numerator / (1 + e⁻ᶻ) where |z| <= 80.
+template <typename Number>
+HWY_INLINE FloatVec ShareOfModerate(FloatTag d, FloatVec numerator, const Number& z) {
+  return hn::Div(numerator, hn::Add(hn::Set(d, 1.0f), ExpOfModerate(d, NegativeOf(z))));
 }
 
-HWY_INLINE FloatVec LogisticOf(FloatTag d, FloatVec x) { return LogisticOf(d, Itself()(d, x)); }
+// 1 / (1 + e⁻ᶻ).
+template <typename Number>
+HWY_INLINE FloatVec LogisticOf(FloatTag d, const Number& z) {
+  const FloatVec one = hn::Set(d, 1.0f);
+  return QuickWhere(d, Within(d, z, 80), ShareOfModerate(d, one, z), [&]() HWY_ATTR {
+    // Of e^−|z|, which does not overflow.
+    const FloatVec t = Exp(d, MinusAbs(d, z));
+    const FloatVec numerator = hn::IfThenElse(hn::Lt(ValueOf(z), hn::Zero(d)), t, one);
+    return hn::Div(numerator, hn::Add(one, t));
+  });
+}
 
 // ln(1 + e^z) = max(z, 0) + ln(1 + e^−|z|).
-HWY_INLINE FloatVec SoftplusOf(FloatTag d, const SplitDouble& z) {
-  const FloatVec rest = Log1pOfUnit(d, Exp(d, NegativeOf(d, z)));
-  return hn::Add(hn::IfThenZeroElse(hn::Lt(z.value, hn::Zero(d)), z.value), rest);
+template <typename Number>
+HWY_INLINE FloatVec SoftplusOf(FloatTag d, const Number& z) {
+  const FloatVec rest = Log1pOfUnit(d, Exp(d, MinusAbs(d, z)));
+  return hn::Add(hn::IfThenZeroElse(hn::Lt(ValueOf(z), hn::Zero(d)), ValueOf(z)), rest);
 }
 
 HWY_INLINE DoubleVec Exp(DoubleTag d, DoubleVec x) {

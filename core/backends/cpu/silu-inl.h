@@ -14,25 +14,37 @@ HWY_BEFORE_NAMESPACE();
 namespace opserve::cpu::HWY_NAMESPACE {
 
 // x σ(z). By t = e^−|z|: x / (1 + t), where z < 0 t x / (1 + t).
-template <typename Argument>
-HWY_INLINE Decaying SwishValue(FloatTag d, const Argument& argument, FloatVec x) {
-  const SplitDouble z = argument(d, x);
-  const DeepDecay t(d, NegativeOf(d, z));
+template <typename Number>
+HWY_INLINE Decaying SwishValue(FloatTag d, const Number& z, FloatVec x) {
+  const DeepDecay t(d, MinusAbs(d, z));
   const FloatVec y = hn::Div(x, hn::Add(hn::Set(d, 1.0f), t.value()));
-  return Decaying(hn::Lt(z.value, hn::Zero(d)), t, y);
+  return Decaying(hn::Lt(ValueOf(z), hn::Zero(d)), t, y);
 }
 
 // σ + z σ (1 − σ), σ = σ(z). By t: (1 + t + z t) / (1 + t)², where z < 0 t (1 + t + z) / (1 + t)².
 template <typename Argument>
 HWY_INLINE Decaying SwishSlope(FloatTag d, const Argument& argument, FloatVec any) {
   const FloatVec x = HeldOrNaN(d, any);
-  const SplitDouble z = argument(d, x);
-  const auto below = hn::Lt(z.value, hn::Zero(d));
-  const DeepDecay t(d, NegativeOf(d, z));
+  const auto z = argument(d, x);
+  const auto below = hn::Lt(ValueOf(z), hn::Zero(d));
+  const DeepDecay t(d, MinusAbs(d, z));
   const FloatVec sum = hn::Add(hn::Set(d, 1.0f), t.value());
-  const FloatVec numerator = hn::Add(sum, hn::IfThenElse(below, z.value, t.Times(z.value)));
+  const FloatVec numerator = hn::Add(sum, hn::IfThenElse(below, ValueOf(z), t.Times(ValueOf(z))));
   // Twice, as the square of the sum would be rounded once more.
   return Decaying(below, t, hn::Div(hn::Div(numerator, sum), sum));
+}
+
+// The same by t = e⁻ʷ, where |w| <= 80: (1 + t + z t) / (1 + t)². Where w is a function of x, z is
+// x w'.
+HWY_INLINE FloatVec ShareSlopeOfModerate(FloatTag d, FloatVec t, FloatVec z) {
+  const FloatVec sum = hn::Add(hn::Set(d, 1.0f), t);
+  const FloatVec share = hn::Div(hn::Set(d, 1.0f), sum);
+  return hn::Mul(hn::Mul(hn::MulAdd(t, z, sum), share), share);
+}
+
+template <typename Number>
+HWY_INLINE FloatVec SwishSlopeOfModerate(FloatTag d, const Number& z) {
+  return ShareSlopeOfModerate(d, ExpOfModerate(d, NegativeOf(z)), ValueOf(z));
 }
 
 template <typename Argument>
@@ -40,7 +52,9 @@ struct SwishOf {
   Argument argument;
 
   HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 1>& in) const {
-    return SwishValue(d, argument, in[0]).value();
+    const auto z = argument(d, in[0]);
+    return QuickWhere(d, Within(d, z, 80), ShareOfModerate(d, in[0], z),
+                      [&]() HWY_ATTR { return SwishValue(d, z, in[0]).value(); });
   }
 };
 
@@ -49,7 +63,11 @@ struct SwishGradient {
   Argument argument;
 
   HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 2>& in) const {
-    return hn::Mul(in[0], SwishSlope(d, argument, in[1]).value());
+    const auto z = argument(d, in[1]);
+    const FloatVec quick = hn::Mul(in[0], SwishSlopeOfModerate(d, z));
+    return QuickWhere(d, Within(d, z, 80), quick, [&]() HWY_ATTR {
+      return hn::Mul(in[0], SwishSlope(d, argument, in[1]).value());
+    });
   }
 };
 

@@ -19,8 +19,8 @@ struct ScaledSoftplus {
   float threshold;
 
   HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 1>& in) const {
-    const SplitDouble z = argument(d, in[0]);
-    const auto linear = hn::Gt(z.value, hn::Set(d, threshold));
+    const auto z = argument(d, in[0]);
+    const auto linear = hn::Gt(ValueOf(z), hn::Set(d, threshold));
     return hn::IfThenElse(linear, in[0], hn::Div(SoftplusOf(d, z), hn::Set(d, beta)));
   }
 };
@@ -31,8 +31,8 @@ struct ScaledSoftplusGradient {
   float threshold;
 
   HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 2>& in) const {
-    const SplitDouble z = argument(d, in[1]);
-    const auto linear = hn::Gt(z.value, hn::Set(d, threshold));
+    const auto z = argument(d, in[1]);
+    const auto linear = hn::Gt(ValueOf(z), hn::Set(d, threshold));
     return hn::IfThenElse(linear, in[0], hn::Mul(in[0], LogisticOf(d, z)));
   }
 };

@@ -16,14 +16,21 @@ namespace opserve::cpu::HWY_NAMESPACE {
 // Of a and b; of a and g.
 struct SwiGluProduct {
   HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 2>& in) const {
-    return SwishValue(d, Itself(), in[0]).Times(in[1]);
+    const FloatVec quick = hn::Mul(ShareOfModerate(d, in[0], in[0]), in[1]);
+    return QuickWhere(d, Within(d, in[0], 80), quick,
+                      [&]() HWY_ATTR { return SwishValue(d, in[0], in[0]).Times(in[1]); });
   }
 };
 
 // Of g, a and b.
 struct SwiGluGateGradient {
   HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 3>& in) const {
-    return SwishSlope(d, Itself(), in[1]).Scaled(in[0]).Times(in[2]);
+    const FloatVec product = hn::Mul(in[0], in[2]);
+    const FloatVec quick = hn::Mul(SwishSlopeOfModerate(d, in[1]), product);
+    const auto moderate = hn::And(Within(d, in[1], 80), IsFinite(d, product));
+    return QuickWhere(d, moderate, quick, [&]() HWY_ATTR {
+      return SwishSlope(d, Itself(), in[1]).Scaled(in[0]).Times(in[2]);
+    });
   }
 };
 
