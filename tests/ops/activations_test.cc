@@ -1,4 +1,5 @@
 // The activations: values and rules that the contract states of one of them.
+#include "core/op/op_table.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/ops/limit_values.h"
@@ -87,6 +88,27 @@ TEST(ActivationsTest, FarFromZeroPrecisionStays) {
   EXPECT_NEAR((*FirstOutput(CallOf("Silu", {Floats({-90})}, {})))[0] / -7.3746114e-38, 1, 1e-6);
   EXPECT_NEAR((*FirstOutput(CallOf("Gelu", {Floats({-12})}, {})))[0] / -2.1317785e-32, 1, 1e-6);
   EXPECT_NEAR((*FirstOutput(CallOf("LogSigmoid", {Floats({20})}, {})))[0] / -2.0611536e-9, 1, 1e-6);
+}
+
+TEST(ActivationsTest, NoResultDependsOnItsNeighbours) {
+  int tried = 0;
+  for (const Operator* op : AllOperators()) {
+    if (FamilyOf(*op) != "Activations") continue;
+    const auto result = [op](std::optional<size_t> only) {
+      std::vector<std::optional<TestTensor>> inputs;
+      for (size_t k = 0; k < op->inputs.size(); ++k)
+        inputs.emplace_back(Floats(MixedValues(k, only)));
+      return FirstOutput(CallOf(op->name, inputs, {}));
+    };
+    const auto mixed = result(std::nullopt);
+    // Softmax and its like are made of rows; some operators need other inputs.
+    if (!mixed.ok() || mixed->size() != kMixedValues || op->name.find("Softmax") != op->name.npos)
+      continue;
+    for (size_t i = 0; i < kMixedValues; ++i)
+      EXPECT_TRUE(SameNumber((*mixed)[i], (*result(i))[i])) << op->name << " at " << i;
+    ++tried;
+  }
+  EXPECT_GE(tried, 30);
 }
 
 TEST(LossesTest, KlDivOfABatch) {

@@ -3,6 +3,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/ops/limit_values.h"
 #include "tests/support/calls.h"
 #include "tests/support/errors.h"
 #include "tests/support/run.h"
@@ -52,6 +53,42 @@ TEST(GatesTest, FarFromZeroPrecisionStays) {
   EXPECT_NEAR(FirstOutput(CallOf("Glu", {Floats({3e38, -100})}, {}))->front() / decayed, 1, 1e-6);
   EXPECT_NEAR(FirstOutput(CallOf("SwiGlu", {Floats({-100, 3e38})}, {}))->front() / decayed, -100,
               1e-4);
+}
+
+TEST(GatesTest, NoResultDependsOnItsNeighbours) {
+  const auto halves = [](std::optional<size_t> only) {
+    std::vector<double> values = MixedValues(0, only);
+    const std::vector<double> second = MixedValues(1, only);
+    values.insert(values.end(), second.begin(), second.end());
+    return Floats(values);
+  };
+  struct Gate {
+    std::string_view op;
+    bool gradient;
+    bool takes_gelu = false;
+    std::vector<AttributeValue> attributes = {};
+  };
+  const std::vector<AttributeValue> exact = {int64_t{-1}, "none"};
+  const Gate gates[] = {{"Glu", false},
+                        {"GluBackward", true},
+                        {"SwiGlu", false},
+                        {"SwiGluGrad", true},
+                        {"GeGlu", false},
+                        {"GeGluBackward", true, true},
+                        {"GeGlu", false, false, exact},
+                        {"GeGluBackward", true, true, exact}};
+  for (const Gate& gate : gates) {
+    const auto result = [&](std::optional<size_t> only) {
+      std::vector<std::optional<TestTensor>> inputs;
+      if (gate.gradient) inputs.emplace_back(Floats(MixedValues(2, only)));
+      inputs.emplace_back(halves(only));
+      if (gate.takes_gelu) inputs.emplace_back(Floats(MixedValues(3, only)));
+      return *FirstOutput(CallOf(gate.op, inputs, gate.attributes));
+    };
+    const std::vector<double> mixed = result(std::nullopt);
+    for (size_t i = 0; i < mixed.size(); ++i)
+      EXPECT_TRUE(SameNumber(mixed[i], result(i % kMixedValues)[i])) << gate.op << " at " << i;
+  }
 }
 
 TEST(GatesTest, HalvesNeedAnEvenExtent) {
