@@ -129,7 +129,7 @@ HWY_INLINE SplitDouble GeluTanhExponent(FloatTag d, FloatVec x) {
 }
 
 struct GeluByTanh {
-  static constexpr float kModerate = 9.0f;
+  static constexpr float kModerate = 7.0f;
 
   // ½ x (1 + tanh(w / 2)) = x σ(w)
   static HWY_INLINE Decaying Value(FloatTag d, FloatVec x) {

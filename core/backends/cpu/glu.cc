@@ -41,9 +41,9 @@ struct GluGateGradient {
   HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 3>& in) const {
     const FloatVec product = hn::Mul(in[0], in[1]);
     const FloatVec e = ExpOfModerate(d, hn::Neg(in[2]));
-    const FloatVec share = hn::Div(hn::Set(d, 1.0f), hn::Add(hn::Set(d, 1.0f), e));
-    const FloatVec quick = hn::Mul(hn::Mul(hn::Mul(e, share), share), product);
-    const auto moderate = hn::And(Within(d, in[2], 80), IsFinite(d, product));
+    const FloatVec sum = hn::Add(hn::Set(d, 1.0f), e);
+    const FloatVec quick = hn::Mul(hn::Div(e, hn::Mul(sum, sum)), product);
+    const auto moderate = hn::And(Within(d, in[2], 40), IsFinite(d, product));
     return QuickWhere(d, moderate, quick, [&]() HWY_ATTR {
       const GluParts t(d, in[2]);
       return t.decay.Times(hn::Div(hn::Div(in[0], t.sum), t.sum), in[1]);

@@ -34,12 +34,11 @@ HWY_INLINE Decaying SwishSlope(FloatTag d, const Argument& argument, FloatVec an
   return Decaying(below, t, hn::Div(hn::Div(numerator, sum), sum));
 }
 
-// The same by t = e⁻ʷ, where |w| <= 80: (1 + t + z t) / (1 + t)². Where w is a function of x, z is
+// The same by t = e⁻ʷ, where |w| <= 40: (1 + t + z t) / (1 + t)². Where w is a function of x, z is
 // x w'.
 HWY_INLINE FloatVec ShareSlopeOfModerate(FloatTag d, FloatVec t, FloatVec z) {
   const FloatVec sum = hn::Add(hn::Set(d, 1.0f), t);
-  const FloatVec share = hn::Div(hn::Set(d, 1.0f), sum);
-  return hn::Mul(hn::Mul(hn::MulAdd(t, z, sum), share), share);
+  return hn::Div(hn::MulAdd(t, z, sum), hn::Mul(sum, sum));
 }
 
 template <typename Number>
@@ -65,7 +64,7 @@ struct SwishGradient {
   HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 2>& in) const {
     const auto z = argument(d, in[1]);
     const FloatVec quick = hn::Mul(in[0], SwishSlopeOfModerate(d, z));
-    return QuickWhere(d, Within(d, z, 80), quick, [&]() HWY_ATTR {
+    return QuickWhere(d, Within(d, z, 40), quick, [&]() HWY_ATTR {
       return hn::Mul(in[0], SwishSlope(d, argument, in[1]).value());
     });
   }

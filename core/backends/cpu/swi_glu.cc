@@ -27,7 +27,7 @@ struct SwiGluGateGradient {
   HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 3>& in) const {
     const FloatVec product = hn::Mul(in[0], in[2]);
     const FloatVec quick = hn::Mul(SwishSlopeOfModerate(d, in[1]), product);
-    const auto moderate = hn::And(Within(d, in[1], 80), IsFinite(d, product));
+    const auto moderate = hn::And(Within(d, in[1], 40), IsFinite(d, product));
     return QuickWhere(d, moderate, quick, [&]() HWY_ATTR {
       return SwishSlope(d, Itself(), in[1]).Scaled(in[0]).Times(in[2]);
     });
