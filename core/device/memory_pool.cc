@@ -123,9 +123,11 @@ struct PooledBuffer::Core {
     return verdict;
   }
 
+  // The system had no memory for it.
   void Unreserve(size_t size_class, ClientId client) {
     MutexLock lock(mutex);
     used.Return(client, static_cast<int64_t>(size_class));
+    ++stats.refused;
   }
 
   void Return(std::byte* data, size_t size_class, const Lessee& lessee) {
@@ -138,8 +140,9 @@ struct PooledBuffer::Core {
   }
 
   // Why there is no lease.
-  absl::Status Refuse(size_t bytes, SharedLimit::Verdict verdict, ClientId client) const {
+  absl::Status Refuse(size_t bytes, SharedLimit::Verdict verdict, ClientId client) {
     MutexLock lock(mutex);
+    ++stats.refused;
     const bool share = verdict == SharedLimit::Verdict::kShare;
     return MakeError({.reason = ErrorReason::kResourceLimit,
                       .op = {},

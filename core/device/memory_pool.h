@@ -76,6 +76,7 @@ class MemoryPool {
     int64_t cached_bytes = 0;  // free and warm
     int64_t hits = 0;          // leases served from the cache
     int64_t misses = 0;        // leases that allocated
+    int64_t refused = 0;       // leases that there were not, for want of memory
     int64_t largest_lease_bytes = 0;
   };
 

@@ -31,7 +31,9 @@ HostMemory::HostMemory(int64_t limit_bytes, double client_share, const Clock& cl
 
 absl::Status HostMemory::Take(ClientId client, int64_t bytes, std::string_view parameter) {
   const MutexLock lock(mutex_);
-  switch (bytes_.Take(client, bytes)) {
+  const SharedLimit::Verdict verdict = bytes_.Take(client, bytes);
+  if (verdict != SharedLimit::Verdict::kGranted) ++refused_;
+  switch (verdict) {
     case SharedLimit::Verdict::kFull:
       return Refused(parameter, bytes, bytes_.limit() - bytes_.used(), " of all clients");
     case SharedLimit::Verdict::kShare:
@@ -52,19 +54,21 @@ void HostMemory::Add(ClientId client, int64_t bytes) {
   }
 }
 
+void HostMemory::NoteRefusal() {
+  const MutexLock lock(mutex_);
+  ++refused_;
+}
+
 bool HostMemory::HasRoom(ClientId client) const {
   const MutexLock lock(mutex_);
   return bytes_.Check(client, 1) == SharedLimit::Verdict::kGranted;
 }
 
-int64_t HostMemory::used_bytes() const {
-  const MutexLock lock(mutex_);
-  return bytes_.used();
-}
+int64_t HostMemory::used_bytes() const { return stats().used_bytes; }
 
-int64_t HostMemory::limit_bytes() const {
+HostMemory::Stats HostMemory::stats() const {
   const MutexLock lock(mutex_);
-  return bytes_.limit();
+  return {.limit_bytes = bytes_.limit(), .used_bytes = bytes_.used(), .refused = refused_};
 }
 
 absl::Status HostCharge::Add(ClientId client, int64_t bytes, std::string_view parameter) {
@@ -85,8 +89,10 @@ SessionMemory::~SessionMemory() {
 
 absl::Status SessionMemory::Take(int64_t bytes, std::string_view parameter) {
   const MutexLock lock(mutex_);
-  if (bytes > limit_bytes_ - taken_)
+  if (bytes > limit_bytes_ - taken_) {
+    all_->NoteRefusal();
     return Refused(parameter, bytes, limit_bytes_ - taken_, " for this session");
+  }
   OPSERVE_RETURN_IF_ERROR(all_->Take(client_, bytes, parameter));
   taken_ += bytes;
   return absl::OkStatus();

@@ -27,11 +27,19 @@ class HostMemory {
   // Counts bytes that are here already, so it cannot refuse them. Negative: fewer again.
   void Add(ClientId client, int64_t bytes);
   void Return(ClientId client, int64_t bytes) { Add(client, -bytes); }
+  // Another bound refused memory, such as a session's own.
+  void NoteRefusal();
   // Whether the client may take more.
   bool HasRoom(ClientId client) const;
 
   int64_t used_bytes() const;
-  int64_t limit_bytes() const;
+
+  struct Stats {
+    int64_t limit_bytes = 0;
+    int64_t used_bytes = 0;
+    int64_t refused = 0;  // how often a client was refused more
+  };
+  Stats stats() const;
 
   // The pool of chunks on their way to clients. It has no bound of its own: its users charge what
   // they lease to this object.
@@ -41,6 +49,7 @@ class HostMemory {
   const std::shared_ptr<MemoryPool> staging_;
   mutable Mutex mutex_;
   SharedLimit bytes_ ABSL_GUARDED_BY(mutex_);
+  int64_t refused_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // What one call has taken; the destructor returns it. Not thread-safe.

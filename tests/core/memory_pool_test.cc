@@ -80,6 +80,7 @@ TEST(MemoryPoolTest, NeverExceedsItsLimit) {
   ASSERT_TRUE(a.ok() && b.ok());
   EXPECT_EQ(pool.Acquire(1).status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(pool.Acquire(SIZE_MAX).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(pool.stats().refused, 2);
   a->Release();
   // What is cached makes room for another size.
   EXPECT_THAT(pool.Acquire(64), testing::IsOk());
@@ -128,6 +129,7 @@ TEST(MemoryPoolTest, ASourceWithoutMemoryIsAnError) {
   source.exhausted = true;
   EXPECT_EQ(pool.Acquire(64).status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(pool.stats().used_bytes, 0);
+  EXPECT_EQ(pool.stats().refused, 1);
 }
 
 TEST(MemoryPoolTest, ALeaseMayOutliveItsPool) {

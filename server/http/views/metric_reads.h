@@ -56,6 +56,10 @@ inline auto OfPools(int64_t MemoryPool::Stats::*member) {
   return OfDevices([member](const DeviceView& device) { return device.memory.*member; });
 }
 
+inline auto OfHostMemory(int64_t HostMemory::Stats::*member) {
+  return Value([member](View view) { return view.host_memory.*member; });
+}
+
 // Where shared memory is allowed.
 template <typename Read>
 auto OfSharedMemory(const Read& read) {

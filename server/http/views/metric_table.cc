@@ -254,6 +254,12 @@ std::vector<Metric> DeviceMetrics() {
        {"device", "source"},
        "How often memory was lent, from what was warm (pool) or from the system",
        &AddLeases},
+      {"opserve_device_memory_refused_total",
+       kCounter,
+       {"device"},
+       "How often memory was not lent: it would have passed the limit, or one client's share, or "
+       "the system had none",
+       OfPools(&MemoryPool::Stats::refused)},
   };
 }
 
@@ -296,12 +302,17 @@ std::vector<Metric> HostMemoryMetrics() {
        kGauge,
        {},
        "What clients take of --host-memory-limit",
-       Value(&ServerView::host_memory_bytes)},
+       OfHostMemory(&HostMemory::Stats::used_bytes)},
       {"opserve_host_memory_limit_bytes",
        kGauge,
        {},
        "--host-memory-limit",
-       Value(&ServerView::host_memory_limit_bytes)},
+       OfHostMemory(&HostMemory::Stats::limit_bytes)},
+      {"opserve_host_memory_refused_total",
+       kCounter,
+       {},
+       "How often a client was refused more of it",
+       OfHostMemory(&HostMemory::Stats::refused)},
   };
 }
 

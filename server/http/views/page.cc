@@ -220,8 +220,13 @@ class PageWriter {
     const auto add = [&rows](std::string_view name, Cell cell, int64_t refused) {
       rows.push_back({Cell::Text(name), std::move(cell), Cell::Errors(refused)});
     };
+    for (const DeviceView& device : view_.devices) {
+      add(absl::StrCat("memory of ", device.info.name),
+          BytesOf(device.memory.used_bytes, device.memory.limit_bytes), device.memory.refused);
+    }
     add("host memory that clients take",
-        BytesOf(view_.host_memory_bytes, view_.host_memory_limit_bytes), 0);
+        BytesOf(view_.host_memory.used_bytes, view_.host_memory.limit_bytes),
+        view_.host_memory.refused);
     if (view_.shared_memory.has_value()) {
       add("shared memory", BytesOf(view_.shared_memory->bytes, view_.shared_memory->limit_bytes),
           view_.shared_memory->refused);

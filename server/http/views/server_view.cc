@@ -59,8 +59,7 @@ ServerView TakeView(const ViewSources& sources, absl::Time start) {
                   .connections_refused = sources.connections.refused(),
                   .connections_cut = sources.connections.cut(),
                   .plans = sources.plans.stats(),
-                  .host_memory_bytes = sources.host_memory.used_bytes(),
-                  .host_memory_limit_bytes = sources.host_memory.limit_bytes(),
+                  .host_memory = sources.host_memory.stats(),
                   .errors = sources.counters.recent_errors().Latest(),
                   .exemplars = sources.counters.exemplars().Kept()};
   const auto devices = sources.engine.devices();

@@ -63,8 +63,7 @@ struct ServerView {
   int64_t connections_refused = 0;
   int64_t connections_cut = 0;
   PlanCache::Stats plans;
-  int64_t host_memory_bytes = 0;
-  int64_t host_memory_limit_bytes = 0;
+  HostMemory::Stats host_memory;
   std::optional<RegionTable::Stats> shared_memory;
   std::optional<NamedRegionTable::Stats> registered_memory;
   std::optional<absl::Time> certificates_end;  // by the wall clock; none without TLS

@@ -52,6 +52,30 @@ TEST_F(MonitorTest, MetricsHaveTheCallsThatWereMade) {
   EXPECT_THAT(metrics.body, HasSubstr("opserve_plan_cache_lookups_total{result=\"hit\"} 1\n"));
 }
 
+class LittleMemoryMonitorTest : public MonitorTest {
+ protected:
+  LittleMemoryMonitorTest() {
+    config_.memory_limit_bytes = 1 << 20;
+    config_.clients.host_memory_limit_bytes = 1 << 20;
+  }
+};
+
+TEST_F(LittleMemoryMonitorTest, MetricsAndPageCountWhatWasRefused) {
+  const std::string device = "opserve_device_memory_refused_total{device=\"cpu:0\"} ";
+  EXPECT_THAT(Ask("GET /metrics").body, HasSubstr(device + "0\n"));
+  EXPECT_THAT(Ask("GET /metrics").body, HasSubstr("opserve_host_memory_refused_total 0\n"));
+  v1::ExecuteRequest request;
+  request.mutable_call()->set_op("Hardshrink");
+  AddInput(request, "self", v1::DATA_TYPE_FLOAT32, {1 << 19}, std::vector<double>(1 << 19, 1));
+  EXPECT_EQ(tcp().Execute(request).code, "RESOURCE_EXHAUSTED");
+  request = SampleRequest();
+  request.mutable_call()->set_op(std::string(1 << 20, 'x'));
+  EXPECT_EQ(tcp().Execute(request).code, "RESOURCE_EXHAUSTED");
+  EXPECT_THAT(Ask("GET /metrics").body, HasSubstr(device + "1\n"));
+  EXPECT_THAT(Ask("GET /metrics").body, HasSubstr("opserve_host_memory_refused_total 1\n"));
+  EXPECT_THAT(Ask("GET /").body, HasSubstr("memory of cpu:0"));
+}
+
 TEST_F(MonitorTest, MetricsAreOpenMetricsForWhoAsks) {
   const HttpAnswer metrics =
       Ask("GET /metrics", "Accept: text/plain;q=0.5\r\nAccept: application/openmetrics-text\r\n");

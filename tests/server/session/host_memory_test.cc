@@ -38,6 +38,7 @@ TEST_F(HostMemoryTest, ACallsBytesGoWithIt) {
     ASSERT_THAT(charge.Add(kFirst, 200, "answer"), testing::IsOk());
     EXPECT_FALSE(charge.Add(kFirst, 1, "answer").ok());  // beyond the client's half
     EXPECT_EQ(all_->used_bytes(), 500);
+    EXPECT_EQ(all_->stats().refused, 1);
     charge.Clear();
     EXPECT_EQ(all_->used_bytes(), 0);
     ASSERT_THAT(charge.Add(kFirst, 100, "answer"), testing::IsOk());
@@ -50,6 +51,7 @@ TEST_F(HostMemoryTest, ASessionHasItsBound) {
   EXPECT_THAT(session->Take(400, "executor"), testing::IsOk());
   EXPECT_EQ(session->Take(1, "executor").message(),
             "executor: want at most 0 bytes of host memory more for this session, got 1");
+  EXPECT_EQ(all_->stats().refused, 1);
 }
 
 TEST_F(HostMemoryTest, AClientHasItsShareOverItsSessions) {
