@@ -40,16 +40,7 @@ HWY_INLINE FloatVec ScaledNormalTail(FloatTag d, FloatVec t) {
 
 // −t²/2 for 0 <= t <= 24.
 HWY_INLINE SplitDouble NormalExponent(FloatTag d, FloatVec t) {
-#if HWY_NATIVE_FMA
-  // As exact as in doubles.
-  const FloatVec exponent = hn::Mul(hn::Mul(t, t), hn::Set(d, -0.5f));
-  const FloatVec half = hn::Mul(t, hn::Set(d, -0.5f));
-  return {exponent, hn::MulSub(half, t, exponent)};
-#else
-  const auto exponent = [](DoubleTag dd, DoubleVec v)
-                            HWY_ATTR { return hn::Mul(hn::Mul(v, v), hn::Set(dd, -0.5)); };
-  return InDouble(d, exponent, t);
-#endif
+  return ProductOf(d, hn::Mul(t, hn::Set(d, -0.5f)), t);
 }
 
 // The function and its slope, each by one of its forms. The shorter forms are for

@@ -176,6 +176,18 @@ HWY_INLINE SplitDouble InDouble(FloatTag d, const Function& function, Vectors...
 }
 #endif
 
+// a · b, exactly.
+HWY_INLINE SplitDouble ProductOf(FloatTag d, FloatVec a, FloatVec b) {
+#if HWY_NATIVE_FMA
+  const FloatVec value = hn::Mul(a, b);
+  return {value, hn::MulSub(a, b, value)};
+#else
+  const auto product = [](DoubleTag /*dd*/, DoubleVec v, DoubleVec w)
+                           HWY_ATTR { return hn::Mul(v, w); };
+  return InDouble(d, product, a, b);
+#endif
+}
+
 // e^x of x <= 0, as a factor: what is multiplied by it keeps its precision where e^x alone, below
 // e^−87, would not. Of a NaN it is some number.
 class Decay {
@@ -213,10 +225,7 @@ struct Multiple {
   float beta;
 
   HWY_INLINE SplitDouble operator()(FloatTag d, FloatVec x) const {
-    const double factor = beta;
-    const auto product = [factor](DoubleTag dd, DoubleVec v)
-                             HWY_ATTR { return hn::Mul(v, hn::Set(dd, factor)); };
-    return InDouble(d, product, x);
+    return ProductOf(d, x, hn::Set(d, beta));
   }
 };
 

@@ -15,9 +15,7 @@ namespace opserve::cpu::HWY_NAMESPACE {
 
 // −a b, without the error of its rounding.
 HWY_INLINE SplitDouble NegatedProduct(FloatTag d, FloatVec a, FloatVec b) {
-  const auto product = [](DoubleTag /*dd*/, DoubleVec v, DoubleVec w)
-                           HWY_ATTR { return hn::Neg(hn::Mul(v, w)); };
-  return InDouble(d, product, a, b);
+  return ProductOf(d, hn::Neg(a), b);
 }
 
 struct SoftMargin {
