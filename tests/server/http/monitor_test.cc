@@ -65,7 +65,7 @@ TEST_F(LittleMemoryMonitorTest, MetricsAndPageCountWhatWasRefused) {
   EXPECT_THAT(Ask("GET /metrics").body, HasSubstr(device + "0\n"));
   EXPECT_THAT(Ask("GET /metrics").body, HasSubstr("opserve_host_memory_refused_total 0\n"));
   v1::ExecuteRequest request;
-  request.mutable_call()->set_op("Hardshrink");
+  request.mutable_call()->set_op("Relu");
   AddInput(request, "self", v1::DATA_TYPE_FLOAT32, {1 << 19}, std::vector<double>(1 << 19, 1));
   EXPECT_EQ(tcp().Execute(request).code, "RESOURCE_EXHAUSTED");
   request = SampleRequest();
