@@ -12,6 +12,27 @@
 HWY_BEFORE_NAMESPACE();
 namespace opserve::cpu::HWY_NAMESPACE {
 
+// e^x of x <= 0, as a factor: what is multiplied by it keeps its precision where e^x alone, below
+// e^−87, would not. Of a NaN it is some number.
+class Decay {
+ public:
+  HWY_INLINE Decay(FloatTag d, FloatVec x) : deep_(hn::Lt(x, hn::Set(d, -80.0f))) {
+    const FloatVec share = hn::IfThenElse(deep_, hn::Set(d, 0.5f), hn::Set(d, 1.0f));
+    const FloatVec bounded = hn::Max(hn::Mul(x, share), hn::Set(d, -87.0f));
+    root_ = hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -300.0f)), ExpOfModerate(d, bounded));
+  }
+
+  HWY_INLINE FloatVec Times(FloatVec factor) const {
+    const FloatVec once = hn::Mul(factor, root_);
+    return hn::IfThenElse(deep_, hn::Mul(once, root_), once);
+  }
+  HWY_INLINE FloatVec value() const { return hn::IfThenElse(deep_, hn::Mul(root_, root_), root_); }
+
+ private:
+  hn::Mask<FloatTag> deep_;  // where root_ is the root of it
+  FloatVec root_;
+};
+
 // e^x of x <= 0, as a factor, as Decay is: also of a product that is much larger than the result.
 class DeepDecay {
  public:

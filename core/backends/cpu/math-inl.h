@@ -188,34 +188,6 @@ HWY_INLINE SplitDouble ProductOf(FloatTag d, FloatVec a, FloatVec b) {
 #endif
 }
 
-// e^x of x <= 0, as a factor: what is multiplied by it keeps its precision where e^x alone, below
-// e^−87, would not. Of a NaN it is some number.
-class Decay {
- public:
-  // Of e^(x + further), `further` much smaller.
-  HWY_INLINE Decay(FloatTag d, FloatVec x, FloatVec further)
-      : deep_(hn::Lt(x, hn::Set(d, -80.0f))) {
-    const FloatVec share = hn::IfThenElse(deep_, hn::Set(d, 0.5f), hn::Set(d, 1.0f));
-    const FloatVec bounded = hn::Max(hn::Mul(x, share), hn::Set(d, -87.0f));
-    IntVec n;
-    const FloatVec r = ReduceByLn2(d, SplitDouble{bounded, hn::Mul(further, share)}, n);
-    const FloatVec y = hn::Mul(hn::Add(Expm1Reduced(d, r), hn::Set(d, 1.0f)), PowerOfTwo(d, n));
-    root_ = hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -300.0f)), y);
-  }
-  HWY_INLINE Decay(FloatTag d, FloatVec x) : Decay(d, x, hn::Zero(d)) {}
-  HWY_INLINE Decay(FloatTag d, const SplitDouble& x) : Decay(d, x.value, x.further) {}
-
-  HWY_INLINE FloatVec Times(FloatVec factor) const {
-    const FloatVec once = hn::Mul(factor, root_);
-    return hn::IfThenElse(deep_, hn::Mul(once, root_), once);
-  }
-  HWY_INLINE FloatVec value() const { return hn::IfThenElse(deep_, hn::Mul(root_, root_), root_); }
-
- private:
-  hn::Mask<FloatTag> deep_;  // where root_ is the root of it
-  FloatVec root_;
-};
-
 // The argument z of functions of e^z: x, or βx without the error of its rounding, which e^z would
 // multiply.
 struct Itself {

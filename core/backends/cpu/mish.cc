@@ -7,8 +7,8 @@
 #define HWY_TARGET_INCLUDE "core/backends/cpu/mish.cc"
 #include "hwy/foreach_target.h"
 
+#include "core/backends/cpu/decay-inl.h"
 #include "core/backends/cpu/elementwise-inl.h"
-#include "core/backends/cpu/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace opserve::cpu::HWY_NAMESPACE {
