@@ -5,6 +5,7 @@ import dataclasses
 import functools
 import os
 import pathlib
+import re
 import resource
 import signal
 import subprocess
@@ -134,11 +135,13 @@ class Server:
         return False
 
     def sanitizer_report(self) -> str:
-        """Its first line, or nothing."""
-        for line in self.log_text().splitlines():
-            if "Sanitizer" in line or "runtime error:" in line:
-                return line.strip()[:300]
-        return ""
+        """Its first line and the functions of its first stack, or nothing."""
+        _, found, after = self.log_text().partition("Sanitizer: ")
+        if not found:
+            return next((line.strip()[:300] for line in self.log_text().splitlines() if "runtime error:" in line), "")
+        stack = re.search(r"(?:^ +#\d+ .*\n)+", after, re.MULTILINE)
+        functions = re.findall(r"#\d+ 0x\w+ (?:in )?(.*)", stack[0]) if stack else []
+        return " < ".join([found + after.partition("\n")[0][:300], *(each[:120] for each in functions[:24])])
 
     # ---- asking it, as any client would
 
