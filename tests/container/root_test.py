@@ -173,6 +173,12 @@ class Running:
         enter = ["nsenter", f"--target={self.process.pid}", "--mount", "--net"]
         return attempt("env", "ASAN_OPTIONS=detect_leaks=0", *enter, *self._inside(), *words)
 
+    def run_connecting(self, *words):
+        """As run(), and once more where gRPC 1.51 lost the connection to be: it looks at connect()'s errno after it took a lock,
+        and the first wait for a lock reads files of /sys, which are not there."""
+        status, told = self.run(*words)
+        return self.run(*words) if "UNKNOWN: ipv4" in told and "No such file or directory" in told else (status, told)
+
     def log_text(self):
         return self._log.read_text(encoding="utf-8")
 
@@ -217,10 +223,10 @@ def check_serves(root, folder):
         there.await_serving()
         print(f"serving after {time.monotonic() - start:.2f} s")
         check_rights(there.process.pid)
-        status, told = there.run(*words_of("HEALTHCHECK"))
+        status, told = there.run_connecting(*words_of("HEALTHCHECK"))
         expect(status == 0, f"HEALTHCHECK: status {status}:\n{told}")
         for target in ("127.0.0.1:8500", f"{NAME}:8500"):  # a name: the resolver works
-            status, told = there.run(opserve, *SAMPLE, "--target", target)
+            status, told = there.run_connecting(opserve, *SAMPLE, "--target", target)
             expect(status == 0 and told == GRADIENT, f"{target}: want the sample's gradient, got status {status}:\n{told}")
         status, told = there.run(opserve, *SAMPLE, "-o", "grad_input=/tmp/gradient.npy")
         expect(status != 0 and "Read-only" in told, f"want a root that nobody can write to, got status {status}:\n{told}")
