@@ -359,8 +359,8 @@ class GrpcServer final : public Server {
   std::unique_ptr<InferenceService> inference_;  // none where it is not wanted
   std::unique_ptr<HealthService> health_;
   std::vector<std::unique_ptr<grpc::Service>> reflection_;  // none where it is not wanted
-  std::unique_ptr<Engine> engine_;
   PlanCache plans_;
+  std::unique_ptr<Engine> engine_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> plain_acceptor_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> tls_acceptor_;  // of TLS
   std::unique_ptr<grpc::Server> server_;
