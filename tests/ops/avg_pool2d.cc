@@ -32,6 +32,10 @@ std::vector<PlaneSetting> Settings() {
       Pool({1, 1, 2, 9000}, {1, 2}, {1, 3000}, {0, 0}, true),
       Pool({3, 7, 6000}, {7, 6000}, {1}, {0}),
       Pool({40, 5, 56, 3}, {3}, {2}, {1}),
+      // Rows that vectors take, two columns further for each window.
+      Pool({1, 2, 6, 70}, {2}, {}, {0}),
+      Pool({2, 6, 71}, {3}, {2}, {1}),
+      Pool({2, 3, 99}, {1, 6}, {1, 2}, {0, 3}),
       Pool({1, 1, 3, 3}, {1000000}, {1000000}, {500000}, true),
   };
 }

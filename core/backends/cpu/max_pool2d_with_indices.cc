@@ -134,26 +134,84 @@ class MaxPool {
           chunk.reader.Read((plane * in_.height + row) * in_.width + first, last - first + 1);
       for (int64_t j = k; j < end; ++j) {
         const int64_t column = first_column + j * columns_.dilation;
-        PoolColumn(x, first, column, static_cast<Index>(row * in_.width), count, chunk);
+        PoolColumn(x, first, column, row * in_.width, count, chunk);
       }
       chunk.pace.Goes((end - k) * count);
     }
   }
 
   // One element of each window: those at `column`, and a stride from there each.
-  HWY_INLINE void PoolColumn(const float* x, int64_t first, int64_t column, Index row,
+  HWY_INLINE void PoolColumn(const float* x, int64_t first, int64_t column, int64_t row,
                              int64_t count, Chunk& chunk) const {
     const int64_t stride = columns_.stride;
     const int64_t begin = std::max<int64_t>(0, CeilOf(-column, stride));
     const int64_t end =
         column >= in_.width ? 0 : std::min(count, (in_.width - 1 - column) / stride + 1);
-    for (int64_t i = begin; i < end; ++i) {
+    if (begin >= end) return;
+    const int64_t from = column + begin * stride;
+    int64_t i = begin;
+    if (stride == 1) i = PoolVectors<1>(x + (from - first), row + from, begin, end, chunk);
+    if (stride == 2) i = PoolVectors<2>(x + (from - first), row + from, begin, end, chunk);
+    for (; i < end; ++i) {
       const int64_t at = column + i * stride;
       const float value = x[at - first];
       const bool wins = value > chunk.max[i] || value != value;
       chunk.max[i] = wins ? value : chunk.max[i];
-      chunk.place[i] = wins ? static_cast<Index>(row + static_cast<Index>(at)) : chunk.place[i];
+      chunk.place[i] = wins ? static_cast<Index>(row + at) : chunk.place[i];
     }
+  }
+
+  // The same of as many windows as fill vectors, where `x` and `place` are of the first. Two
+  // elements are read for each window of stride 2, the second of no use: so the last window is
+  // left. Returns the first window that is left.
+  template <int64_t kStride>
+  HWY_INLINE static int64_t PoolVectors(const float* x, int64_t place, int64_t begin, int64_t end,
+                                        Chunk& chunk) {
+    const FloatTag d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    int64_t i = begin;
+    for (; i + lanes < end; i += lanes) {
+      FloatVec value;
+      if constexpr (kStride == 1) {
+        value = hn::LoadU(d, x + (i - begin));
+      } else {
+        FloatVec odd;
+        hn::LoadInterleaved2(d, x + kStride * (i - begin), value, odd);
+      }
+      const FloatVec max = hn::LoadU(d, chunk.max + i);
+      const auto wins = hn::Or(hn::Gt(value, max), hn::IsNaN(value));
+      hn::StoreU(hn::IfThenElse(wins, value, max), d, chunk.max + i);
+      PutPlaces(wins, place + kStride * (i - begin), kStride, chunk.place + i);
+    }
+    return i;
+  }
+
+  // to[i] = place + i·stride in the lanes that win.
+  template <typename Mask>
+  HWY_INLINE static void PutPlaces(Mask wins, int64_t place, int64_t stride, Index* to) {
+    const hn::RebindToSigned<FloatTag> d32;
+    const auto wins32 = hn::RebindMask(d32, wins);
+    if constexpr (sizeof(Index) == sizeof(int32_t)) {
+      PutLanes(d32, wins32, place, stride, to);
+    } else {
+      const hn::ScalableTag<Index> d64;
+      alignas(64) int32_t flags[HWY_MAX_BYTES / sizeof(int32_t)];
+      hn::Store(hn::VecFromMask(d32, wins32), d32, flags);
+      const hn::Rebind<int32_t, decltype(d64)> half;
+      const auto lanes = static_cast<int64_t>(hn::Lanes(d64));
+      for (int64_t i = 0; i < static_cast<int64_t>(hn::Lanes(d32)); i += lanes) {
+        const auto wide = hn::PromoteTo(d64, hn::LoadU(half, flags + i));
+        PutLanes(d64, hn::MaskFromVec(wide), place + i * stride, stride, to + i);
+      }
+    }
+  }
+
+  template <typename D, typename Mask>
+  HWY_INLINE static void PutLanes(D d, Mask wins, int64_t place, int64_t stride, Index* to) {
+    const auto first = hn::Set(d, static_cast<Index>(place));
+    const auto steps = hn::Iota(d, 0);
+    const auto places = hn::Add(first, stride == 2 ? hn::Add(steps, steps) : steps);
+    hn::BlendedStore(places, wins, d, to);
   }
 
   const KernelArgs& args_;

@@ -31,11 +31,12 @@ class MaxPoolGradients {
   void Run() {
     args_.workers.ParallelFor(plan_.chunks, [&](int64_t chunk) {
       Pace pace(args_.workers);
-      float* const plane = ScratchAt<float>(args_.workspace, plan_.planes) + chunk * plan_.stride();
+      float* const scratch =
+          ScratchAt<float>(args_.workspace, plan_.planes) + chunk * plan_.stride();
       const int64_t end = plan_.FirstPlane(chunk + 1);
       Planes planes(*this, plan_.FirstPlane(chunk));
       for (int64_t i = plan_.FirstPlane(chunk); i < end && pace.Goes(kPlaneRowCost); ++i)
-        MakePlane(i, plane, planes, pace);
+        MakePlane(i, scratch, planes, pace);
     });
   }
 
@@ -50,8 +51,16 @@ class MaxPoolGradients {
     RunWriter<T> writer;
   };
 
-  void MakePlane(int64_t i, float* plane, Planes& planes, Pace& pace) const {
+  // The plane of the output itself, where it is one of floats; otherwise nullptr.
+  float* PlaneInPlace(int64_t i) const {
+    if (!std::is_same_v<T, float> || !output_.linear()) return nullptr;
+    return reinterpret_cast<float*>(output_.operand.output) + i * plan_.in.area();
+  }
+
+  void MakePlane(int64_t i, float* scratch, Planes& planes, Pace& pace) const {
     const int64_t area = plan_.in.area();
+    float* const in_place = PlaneInPlace(i);
+    float* const plane = in_place == nullptr ? scratch : in_place;
     ForEachPiece(pace, area,
                  [&](int64_t begin, size_t count) { std::fill_n(plane + begin, count, 0.0F); });
     const int64_t first = i * plan_.out.area();
@@ -63,6 +72,7 @@ class MaxPoolGradients {
         if (index >= 0 && index < area) plane[index] += gradients[k];
       }
     });
+    if (in_place != nullptr) return;
     ForEachPiece(pace, area, [&](int64_t begin, size_t count) {
       StoreRun(plane + begin, static_cast<int64_t>(count), planes.writer.Next(count));
     });

@@ -171,8 +171,13 @@ int64_t PlaneAxis::SingleInput(int64_t output) const {
 AxisSpans PlaneAxis::OutputsOf(int64_t begin, int64_t end, const AxisSpans& near) const {
   if (kind_ == Kind::kReflect) return Mirrored(begin, end);
   if (kind_ == Kind::kMean || kind_ == Kind::kSum) return Windows(begin, end);
-  const AxisSpan close = near.spans[0];
   AxisSpans spans;
+  if (kind_ == Kind::kReplicate) {
+    const auto clip = [&](int64_t output) { return std::clamp<int64_t>(output, 0, out_); };
+    spans.Add(begin <= 0 ? 0 : clip(begin + before_), end >= in_ ? out_ : clip(end + before_));
+    return spans;
+  }
+  const AxisSpan close = near.spans[0];
   spans.Add(FirstOf(out_, close.begin, [&](int64_t output) { return At(output).end > begin; }),
             FirstOf(out_, close.end, [&](int64_t output) { return At(output).begin >= end; }));
   return spans;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 
 #include "core/backends/cpu/plane_axis.h"
 
@@ -276,25 +277,30 @@ class PlaneGradients {
       chunk.of_table = first;
       chunk.table.FillCut(columns_, columns, chunk.begin, chunk.begin + inputs);
     }
-    std::fill_n(chunk.row_sums, last - first, 0.0);
+    bool is_first = true;
     for (int span = 0; span < chunk.rows.count; ++span) {
       for (int64_t i = chunk.rows.spans[span].begin;
            i < chunk.rows.spans[span].end && chunk.pace.Goes(last - first + kPlaneRowCost); ++i) {
         const AxisTaps taps = rows_.At(i);
         AddRow((plane + i) * columns_.out(), columns, row == taps.begin ? taps.first : taps.rest,
-               chunk);
+               std::exchange(is_first, false), chunk);
       }
     }
-    if (chunk.pace.Goes(chunk.table.cost)) chunk.table.Spread(chunk.row_sums, chunk.sums);
+    if (!is_first && chunk.pace.Goes(chunk.table.cost))
+      chunk.table.Spread(chunk.row_sums, chunk.sums);
   }
 
-  static HWY_INLINE void AddRow(int64_t row, const AxisSpans& columns, double weight,
+  static HWY_INLINE void AddRow(int64_t row, const AxisSpans& columns, double weight, bool is_first,
                                 Chunk& chunk) {
     double* sums = chunk.row_sums;
     for (int span = 0; span < columns.count; ++span) {
       const int64_t count = columns.spans[span].end - columns.spans[span].begin;
       const float* gradients = chunk.reader.Read(row + columns.spans[span].begin, count);
-      AddWeighted(gradients, static_cast<size_t>(count), weight, sums);
+      if (is_first) {
+        SetWeighted(gradients, static_cast<size_t>(count), weight, sums);
+      } else {
+        AddWeighted(gradients, static_cast<size_t>(count), weight, sums);
+      }
       sums += count;
     }
   }

@@ -21,10 +21,15 @@ namespace opserve::cpu::HWY_NAMESPACE {
 // Elements of a row that are made at once.
 inline constexpr int64_t kPlanePiece = 1024;
 
-// Outputs whose inputs, as many of each and of one weight, lie one behind those of the one before.
-struct TapSlide {
+// Outputs side by side that take as many inputs each, of one weight.
+struct TapRun {
+  // How far the inputs of an output lie behind those of the output before it. kHalf: each input is
+  // the only one of two outputs.
+  enum class Step : uint8_t { kAny, kOne, kTwo, kHalf };
+
   int64_t begin = 0;
   int64_t end = 0;
+  Step step = Step::kAny;
 };
 
 // The taps of some outputs, in order, relative to the first input: what the columns of a row of
@@ -36,7 +41,7 @@ struct TapTable {
   int64_t begin = 0;  // of the inputs of all
   int64_t end = 0;
   int64_t cost = 0;
-  TapSlide slide;
+  TapRun run;  // the longest
   AxisTaps taps[kPlanePiece];
 
   void Fill(const PlaneAxis& axis, int64_t first, int64_t how_many) {
@@ -68,52 +73,143 @@ struct TapTable {
 
   // sums[i] = Σ over the taps of output i of their weights · inputs
   HWY_INLINE void Gather(const double* inputs, double* sums) const {
-    GatherEach(inputs, 0, slide.begin, sums);
-    if (slide.begin < slide.end) {
-      const AxisTaps& first = taps[slide.begin];
-      const auto n = static_cast<size_t>(slide.end - slide.begin);
-      SetWeighted(inputs + first.begin, n, first.first, sums + slide.begin);
-      for (int64_t k = first.begin + 1; k < first.end; ++k)
-        AddWeighted(inputs + k, n, first.first, sums + slide.begin);
-    }
-    GatherEach(inputs, slide.end, count, sums);
+    GatherEach(inputs, 0, run.begin, sums);
+    int64_t done = run.begin;
+    if (run.step == TapRun::Step::kOne) done = GatherRow(inputs, sums);
+    if (run.step == TapRun::Step::kTwo) done = GatherEverySecond(inputs, sums);
+    GatherEach(inputs, done, count, sums);
   }
 
   // Adds what each output has for its inputs.
   HWY_INLINE void Spread(const double* outputs, double* sums) const {
-    SpreadEach(outputs, 0, slide.begin, sums);
-    if (slide.begin < slide.end) {
-      const AxisTaps& first = taps[slide.begin];
-      const auto n = static_cast<size_t>(slide.end - slide.begin);
-      for (int64_t k = first.begin; k < first.end; ++k)
-        AddWeighted(outputs + slide.begin, n, first.first, sums + k);
-    }
-    SpreadEach(outputs, slide.end, count, sums);
+    SpreadEach(outputs, 0, run.begin, sums);
+    int64_t done = run.begin;
+    if (run.step == TapRun::Step::kOne) done = SpreadRow(outputs, sums);
+    if (run.step == TapRun::Step::kTwo) done = SpreadEverySecond(outputs, sums);
+    if (run.step == TapRun::Step::kHalf) done = SpreadPairs(outputs, sums);
+    SpreadEach(outputs, done, count, sums);
   }
 
  private:
   // Shorter ones are not worth their beginning.
-  static constexpr int64_t kLeastSlide = 8;
+  static constexpr int64_t kLeastRun = 8;
 
   void Finish() {
     cost = count;
-    slide = {};
-    int64_t run = 0;
     for (int64_t i = 0; i < count; ++i) {
       taps[i].begin -= begin;
       taps[i].end -= begin;
       cost += taps[i].end - taps[i].begin;
-      if (i > 0 && !Slides(taps[i - 1], taps[i])) run = i;
-      if (i + 1 - run > std::max(slide.end - slide.begin, kLeastSlide - 1)) slide = {run, i + 1};
+    }
+    run = {};
+    for (int64_t i = 0; i < count;) {
+      const TapRun here = RunFrom(i);
+      if (here.end - here.begin > std::max(run.end - run.begin, kLeastRun - 1)) run = here;
+      i = std::max(here.end - 1, i + 1);  // a run's last output may begin another
     }
   }
 
-  static bool IsEven(const AxisTaps& tap) {
-    return tap.first == tap.rest || tap.end - tap.begin == 1;
+  TapRun RunFrom(int64_t first) const {
+    const AxisTaps& tap = taps[first];
+    TapRun found = {first, first + 1, TapRun::Step::kAny};
+    if (first + 1 == count || !AreAlike(tap, taps[first + 1])) return found;
+    const int64_t distance = taps[first + 1].begin - tap.begin;
+    if (distance == 0 && tap.end - tap.begin == 1) found.step = TapRun::Step::kHalf;
+    if (distance == 1) found.step = TapRun::Step::kOne;
+    if (distance == 2) found.step = TapRun::Step::kTwo;
+    if (found.step == TapRun::Step::kAny) return found;
+    while (found.end < count && AreAlike(tap, taps[found.end]) &&
+           taps[found.end].begin - tap.begin == Distance(found.step, found.end - first))
+      ++found.end;
+    return found;
   }
-  static bool Slides(const AxisTaps& before, const AxisTaps& tap) {
-    return tap.begin == before.begin + 1 && tap.end == before.end + 1 &&
-           tap.first == before.first && IsEven(before) && IsEven(tap);
+
+  static int64_t Distance(TapRun::Step step, int64_t outputs) {
+    if (step == TapRun::Step::kHalf) return outputs / 2;
+    return step == TapRun::Step::kTwo ? 2 * outputs : outputs;
+  }
+
+  static bool AreAlike(const AxisTaps& one, const AxisTaps& other) {
+    const int64_t inputs = one.end - one.begin;
+    return other.end - other.begin == inputs && one.first == other.first &&
+           (inputs == 1 || (one.first == one.rest && other.first == other.rest));
+  }
+
+  // The run's outputs from its beginning on. Returns the first that it leaves, as those below do.
+  HWY_INLINE int64_t GatherRow(const double* inputs, double* sums) const {
+    const AxisTaps& first = taps[run.begin];
+    const auto n = static_cast<size_t>(run.end - run.begin);
+    SetWeighted(inputs + first.begin, n, first.first, sums + run.begin);
+    for (int64_t k = first.begin + 1; k < first.end; ++k)
+      AddWeighted(inputs + k, n, first.first, sums + run.begin);
+    return run.end;
+  }
+
+  HWY_INLINE int64_t SpreadRow(const double* outputs, double* sums) const {
+    const AxisTaps& first = taps[run.begin];
+    const auto n = static_cast<size_t>(run.end - run.begin);
+    for (int64_t k = first.begin; k < first.end; ++k)
+      AddWeighted(outputs + run.begin, n, first.first, sums + k);
+    return run.end;
+  }
+
+  // Two inputs of each output are read at once, the second of which may be of no use: so the last
+  // output is left.
+  HWY_INLINE int64_t GatherEverySecond(const double* inputs, double* sums) const {
+    const SumTag d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    const AxisTaps& first = taps[run.begin];
+    const SumVec w = hn::Set(d, first.first);
+    int64_t i = run.begin;
+    for (; i + lanes < run.end; i += lanes) {
+      const double* x = inputs + taps[i].begin;
+      SumVec sum = hn::Zero(d);
+      SumVec even;
+      SumVec odd;
+      for (int64_t k = 0; k < first.end - first.begin; k += 2) {
+        hn::LoadInterleaved2(d, x + k, even, odd);
+        sum = hn::MulAdd(even, w, sum);
+        if (k + 1 < first.end - first.begin) sum = hn::MulAdd(odd, w, sum);
+      }
+      hn::StoreU(sum, d, sums + i);
+    }
+    return i;
+  }
+
+  // Likewise of sums that are read and written.
+  HWY_INLINE int64_t SpreadEverySecond(const double* outputs, double* sums) const {
+    const SumTag d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    const AxisTaps& first = taps[run.begin];
+    const SumVec w = hn::Set(d, first.first);
+    int64_t i = run.begin;
+    for (; i + lanes < run.end; i += lanes) {
+      const SumVec weighted = hn::Mul(hn::LoadU(d, outputs + i), w);
+      double* to = sums + taps[i].begin;
+      SumVec even;
+      SumVec odd;
+      for (int64_t k = 0; k < first.end - first.begin; k += 2) {
+        hn::LoadInterleaved2(d, to + k, even, odd);
+        if (k + 1 < first.end - first.begin) odd = hn::Add(odd, weighted);
+        hn::StoreInterleaved2(hn::Add(even, weighted), odd, d, to + k);
+      }
+    }
+    return i;
+  }
+
+  HWY_INLINE int64_t SpreadPairs(const double* outputs, double* sums) const {
+    const SumTag d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    const SumVec w = hn::Set(d, taps[run.begin].first);
+    int64_t i = run.begin;
+    for (; i + 2 * lanes <= run.end; i += 2 * lanes) {
+      double* to = sums + taps[i].begin;
+      SumVec one;
+      SumVec other;
+      hn::LoadInterleaved2(d, outputs + i, one, other);
+      hn::StoreU(hn::MulAdd(hn::Add(one, other), w, hn::LoadU(d, to)), d, to);
+    }
+    return i;
   }
 
   HWY_INLINE void GatherEach(const double* inputs, int64_t first, int64_t last,
