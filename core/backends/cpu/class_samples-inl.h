@@ -78,7 +78,8 @@ class ClassSamples {
 // Sums sums(first, last) over chunks of samples, in order, by way of `scratch`.
 template <typename Sums>
 ClassSums SumSamples(const Workers& workers, std::span<std::byte> scratch, int64_t samples,
-                     int64_t of_chunk, const Sums& sums) {
+                     int64_t most_of_chunk, const Sums& sums) {
+  const int64_t of_chunk = EvenChunk(samples, most_of_chunk);
   auto* parts = reinterpret_cast<ClassSums*>(scratch.data());
   ParallelRanges(workers, samples, of_chunk,
                  [&](int64_t first, int64_t last) { parts[first / of_chunk] = sums(first, last); });

@@ -257,6 +257,12 @@ void Scatter(const Operand& operand, std::span<const int64_t> shape, int64_t beg
   });
 }
 
+int64_t ElementsOfChunk(const ElementwiseCall& call) {
+  constexpr auto kElements = static_cast<int64_t>(kTile);
+  const int64_t tiles = (call.end - call.begin + kElements - 1) / kElements;
+  return EvenChunk(tiles, kChunk / kElements) * kElements;
+}
+
 }  // namespace
 
 ElementwiseCall MakeMap(const KernelArgs& args, size_t num_inputs, size_t output) {
@@ -279,7 +285,16 @@ ElementwiseCall MakeReduction(const KernelArgs& args) {
 }
 
 int64_t NumChunks(const ElementwiseCall& call) {
-  return (call.end - call.begin + kChunk - 1) / kChunk;
+  const int64_t of_chunk = ElementsOfChunk(call);
+  return (call.end - call.begin + of_chunk - 1) / of_chunk;
+}
+
+int64_t ChunkBegin(const ElementwiseCall& call, int64_t chunk) {
+  return call.begin + chunk * ElementsOfChunk(call);
+}
+
+int64_t ChunkEnd(const ElementwiseCall& call, int64_t chunk) {
+  return std::min(call.end, ChunkBegin(call, chunk) + ElementsOfChunk(call));
 }
 
 void GatherTile(const Operand& operand, std::span<const int64_t> shape, int64_t begin, size_t count,

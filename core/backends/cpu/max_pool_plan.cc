@@ -40,6 +40,16 @@ class FirstBadIndex {
   int64_t index_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
+// Whether all are at least −1 and less than `area`. They may change meanwhile: who uses one looks
+// again.
+template <typename Index>
+bool AreWithin(const Index* indices, int64_t count, int64_t area) {
+  uint64_t greatest = 0;
+  for (int64_t i = 0; i < count; ++i)
+    greatest = std::max(greatest, static_cast<uint64_t>(int64_t{indices[i]}) + 1);
+  return greatest <= static_cast<uint64_t>(area);
+}
+
 template <typename Index>
 absl::Status CheckIndices(const KernelArgs& args, const PlaneShape& plane) {
   const StridedTensor tensor = InputTensor(args, 2);
@@ -57,6 +67,7 @@ absl::Status CheckIndices(const KernelArgs& args, const PlaneShape& plane) {
                    reinterpret_cast<std::byte*>(tile));
         indices = tile;
       }
+      if (AreWithin(indices, count, area)) continue;
       for (int64_t i = 0; i < count; ++i) {
         const auto index = static_cast<int64_t>(ReadOnce(indices + i));
         if (index < -1 || index >= area) return bad.Note(begin + i, index);

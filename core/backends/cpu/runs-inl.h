@@ -117,9 +117,10 @@ HWY_INLINE void ForEachPiece(Pace& pace, int64_t elements, const Visit& visit) {
   }
 }
 
-// Calls body(first, last) for chunks of [0, count).
+// Calls body(first, last) for chunks of [0, count), even ones of at most `most`.
 template <typename Body>
-void ParallelRanges(const Workers& workers, int64_t count, int64_t of_chunk, const Body& body) {
+void ParallelRanges(const Workers& workers, int64_t count, int64_t most, const Body& body) {
+  const int64_t of_chunk = EvenChunk(count, most);
   workers.ParallelFor((count + of_chunk - 1) / of_chunk, [&](int64_t chunk) {
     const int64_t first = chunk * of_chunk;
     body(first, first + std::min(of_chunk, count - first));
