@@ -208,9 +208,10 @@ TEST(RoundRobinTest, ServersTakeTurnsAndTheDeadAreLeftOut) {
   for (int i = 0; i < 1000 && (of_first == 0 || of_second == 0); ++i)
     EXPECT_THAT(client.Execute(SomeCall()), IsOk());
   of_first = of_second = 0;
-  for (int i = 0; i < 10; ++i) EXPECT_THAT(client.Execute(SomeCall()), IsOk());
-  EXPECT_EQ(of_first, 5);
-  EXPECT_EQ(of_second, 5);
+  // gRPC begins with any of them again whenever it has tried the dead one: not quite half each.
+  for (int i = 0; i < 100; ++i) EXPECT_THAT(client.Execute(SomeCall()), IsOk());
+  EXPECT_GE(of_first, 30);
+  EXPECT_GE(of_second, 30);
 }
 
 }  // namespace
