@@ -6,6 +6,7 @@
 #include <map>
 #include <thread>
 
+#include "absl/time/clock.h"
 #include "tests/server/requests.h"
 #include "tests/server/session_client.h"
 #include "tests/server/test_server.h"
@@ -320,6 +321,52 @@ TEST_F(SessionDrainTest, WhatIsUnderWayIsFinished) {
               {BytesOf(v1::DATA_TYPE_FLOAT32, {1, 2, 3, 4})});
   EXPECT_FALSE(client.Await(1).has_error());
   EXPECT_EQ(client.End().code, "UNAVAILABLE");
+}
+
+// Of a chain of steps that take long to plan, for inputs of so many elements.
+v1::Command LongProgram(uint64_t id, int64_t elements) {
+  v1::Command command;
+  command.set_id(id);
+  v1::Call& call = *command.mutable_execute()->mutable_call();
+  v1::Tensor& input = *call.add_inputs();
+  input.set_name("x");
+  input.set_dtype(v1::DATA_TYPE_FLOAT32);
+  input.add_shape(elements);
+  std::string before = "x";
+  for (int i = 0; i < 1200; ++i) {
+    v1::Step& step = *call.mutable_program()->add_steps();
+    step.set_name("s" + std::to_string(i));
+    step.set_op("Relu");
+    v1::Tensor& self = *step.add_inputs();
+    self.set_name("self");
+    self.set_value(before);
+    before = step.name();
+  }
+  v1::ProgramOutput& output = *call.mutable_program()->add_outputs();
+  output.set_name("y");
+  output.set_value(before);
+  return command;
+}
+
+// The worker that plans is not of the RPC, which may be over before it; sanitizers tell if what the
+// worker uses is over, too.
+TEST(SessionEndTest, TheServerEndsWhileAWorkerPlans) {
+  v1::SessionRequest message;  // too large to be read by gRPC's thread
+  for (uint64_t i = 1; i <= 4; ++i) {
+    v1::Command& command = *message.add_commands() = LongProgram(i, static_cast<int64_t>(i));
+    command.mutable_execute()->mutable_call()->mutable_inputs(0)->set_raw_index(
+        static_cast<uint32_t>(i - 1));
+    message.add_raw(std::string(i * sizeof(float), '\0'));
+  }
+  for (int i = 0; i < 8; ++i) {
+    TestServer running;
+    running.Start();
+    SessionClient client(running.server().addresses()[0]);
+    ASSERT_TRUE(client.Receive().has_value());
+    ASSERT_TRUE(client.SendBytes(message.SerializeAsString()));
+    absl::SleepFor(absl::Milliseconds(5 * i));
+    running.Stop();
+  }
 }
 
 }  // namespace
