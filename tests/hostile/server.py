@@ -136,12 +136,13 @@ class Server:
 
     def sanitizer_report(self) -> str:
         """Its first line and the functions of its first stack, or nothing."""
-        _, found, after = self.log_text().partition("Sanitizer: ")
-        if not found:
-            return next((line.strip()[:300] for line in self.log_text().splitlines() if "runtime error:" in line), "")
-        stack = re.search(r"(?:^ +#\d+ .*\n)+", after, re.MULTILINE)
+        text = self.log_text()
+        found = re.search(r"\w*Sanitizer.*|.*runtime error:.*", text)
+        if found is None:
+            return ""
+        stack = re.search(r"(?:^ +#\d+ .*\n)+", text[found.end() :], re.MULTILINE)
         functions = re.findall(r"#\d+ 0x\w+ (?:in )?(.*)", stack[0]) if stack else []
-        return " < ".join([found + after.partition("\n")[0][:300], *(each[:120] for each in functions[:24])])
+        return " < ".join([found[0].strip()[:300], *(each[:120] for each in functions[:24])])
 
     # ---- asking it, as any client would
 

@@ -79,6 +79,7 @@ class ClassSamples {
 template <typename Sums>
 ClassSums SumSamples(const Workers& workers, std::span<std::byte> scratch, int64_t samples,
                      int64_t most_of_chunk, const Sums& sums) {
+  // Even already: ParallelRanges leaves it as it is.
   const int64_t of_chunk = EvenChunk(samples, most_of_chunk);
   auto* parts = reinterpret_cast<ClassSums*>(scratch.data());
   ParallelRanges(workers, samples, of_chunk,

@@ -12,7 +12,8 @@
 
 namespace opserve::cpu {
 
-// Planes are cut into at most 64 runs, each with a plane of floats as scratch memory.
+// Planes are cut into at most 64 runs, each with a plane of floats as scratch memory, for outputs
+// in whose own memory the sums cannot be made.
 struct MaxPoolGradientPlan {
   PlaneShape in;   // of the forward: what is made
   PlaneShape out;  // its output: what comes in
