@@ -36,6 +36,10 @@ std::vector<PlaneSetting> Settings() {
       Pool({1, 2, 6, 70}, {2}, {}, {0}),
       Pool({2, 6, 71}, {3}, {2}, {1}),
       Pool({2, 3, 99}, {1, 6}, {1, 2}, {0, 3}),
+      // Short rows, summed some at once, of which a column is in no window, or all are.
+      Pool({7, 13, 12}, {2}, {}, {0}),
+      Pool({5, 2, 9, 13}, {2}, {}, {0}),
+      Pool({3, 40, 7}, {5, 2}, {3, 1}, {2, 1}, true),
       Pool({1, 1, 3, 3}, {1000000}, {1000000}, {500000}, true),
   };
 }

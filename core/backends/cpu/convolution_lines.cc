@@ -19,8 +19,13 @@
 namespace opserve::cpu {
 namespace {
 
-constexpr int64_t kMostRows = 4;
+constexpr int64_t kMostRows = 8;
 constexpr int64_t kMostTaps = 64;
+// More rows only where places share lines, are few, and lines are long: else the block product is
+// faster.
+constexpr int64_t kFewRows = 4;
+constexpr int64_t kMostTapsOfManyRows = 16;
+constexpr int64_t kLeastRunOfManyRows = 12;
 constexpr int64_t kMostLines = 32;
 // Elements that the places of a kernel's row may lie apart.
 constexpr int64_t kMostSpan = 64;
@@ -255,8 +260,13 @@ namespace opserve::cpu {
 
 bool MadeByLines(const ConvolutionTaps& taps, int64_t rows) {
   const int64_t count = CountOfTaps(taps);
+  const int64_t places = SharesLines(taps) ? taps.kernel[2] : 1;
   if (rows > kMostRows || count == 0 || count > kMostTaps) return false;
-  return count / (SharesLines(taps) ? taps.kernel[2] : 1) <= kMostLines;
+  if (rows > kFewRows &&
+      (places == 1 || count > kMostTapsOfManyRows || taps.positions[2] < kLeastRunOfManyRows)) {
+    return false;
+  }
+  return count / places <= kMostLines;
 }
 
 HWY_EXPORT(RunMultiplyLines);

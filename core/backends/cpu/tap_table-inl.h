@@ -34,26 +34,28 @@ struct TapRun {
 
 // The taps of some outputs, in order, relative to the first input: what the columns of a row of
 // sums have for each other, kept from row to row. Outputs side by side, for sums; or, for their
-// transpose, those that have inputs of a piece, cut to these.
+// transpose, those that have inputs of a piece, cut to these. Of short rows, some rows' one behind
+// the other.
 // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): what is not filled is not read.
 struct TapTable {
   int64_t count = 0;
-  int64_t begin = 0;  // of the inputs of all
+  int64_t begin = 0;  // of the inputs of a row
   int64_t end = 0;
   int64_t cost = 0;
   TapRun run;  // the longest
   AxisTaps taps[kPlanePiece];
 
-  void Fill(const PlaneAxis& axis, int64_t first, int64_t how_many) {
+  void Fill(const PlaneAxis& axis, int64_t first, int64_t how_many, int64_t rows) {
     count = how_many;
     for (int64_t i = 0; i < how_many; ++i) taps[i] = axis.At(first + i);
     begin = taps[0].begin;
     end = taps[how_many - 1].end;
-    Finish();
+    Finish(rows);
   }
 
   // Inputs [from, to) are the piece's.
-  void FillCut(const PlaneAxis& axis, const AxisSpans& outputs, int64_t from, int64_t to) {
+  void FillCut(const PlaneAxis& axis, const AxisSpans& outputs, int64_t from, int64_t to,
+               int64_t rows) {
     count = 0;
     begin = from;
     end = to;
@@ -68,7 +70,7 @@ struct TapTable {
         taps[count++] = tap;
       }
     }
-    Finish();
+    Finish(rows);
   }
 
   // sums[i] = Σ over the taps of output i of their weights · inputs
@@ -94,12 +96,20 @@ struct TapTable {
   // Shorter ones are not worth their beginning.
   static constexpr int64_t kLeastRun = 8;
 
-  void Finish() {
+  void Finish(int64_t rows) {
     cost = count;
     for (int64_t i = 0; i < count; ++i) {
       taps[i].begin -= begin;
       taps[i].end -= begin;
       cost += taps[i].end - taps[i].begin;
+    }
+    const int64_t of_row = count;
+    cost *= rows;
+    count *= rows;
+    for (int64_t i = of_row; i < count; ++i) {
+      taps[i] = taps[i - of_row];
+      taps[i].begin += end - begin;
+      taps[i].end += end - begin;
     }
     run = {};
     for (int64_t i = 0; i < count;) {
