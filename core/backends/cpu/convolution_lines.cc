@@ -23,7 +23,7 @@ constexpr int64_t kMostRows = 8;
 constexpr int64_t kMostTaps = 64;
 // More rows only where places share lines, are few, and lines are long: else the block product is
 // faster.
-constexpr int64_t kFewRows = 4;
+constexpr int64_t kRowsOfManyTaps = 4;
 constexpr int64_t kMostTapsOfManyRows = 16;
 constexpr int64_t kLeastRunOfManyRows = 12;
 constexpr int64_t kMostLines = 32;
@@ -262,7 +262,7 @@ bool MadeByLines(const ConvolutionTaps& taps, int64_t rows) {
   const int64_t count = CountOfTaps(taps);
   const int64_t places = SharesLines(taps) ? taps.kernel[2] : 1;
   if (rows > kMostRows || count == 0 || count > kMostTaps) return false;
-  if (rows > kFewRows &&
+  if (rows > kRowsOfManyTaps &&
       (places == 1 || count > kMostTapsOfManyRows || taps.positions[2] < kLeastRunOfManyRows)) {
     return false;
   }
