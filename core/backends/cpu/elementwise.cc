@@ -259,6 +259,7 @@ void Scatter(const Operand& operand, std::span<const int64_t> shape, int64_t beg
 
 int64_t ElementsOfChunk(const ElementwiseCall& call) {
   constexpr auto kElements = static_cast<int64_t>(kTile);
+  if (call.end - call.begin <= kChunk) return kChunk;
   const int64_t tiles = (call.end - call.begin + kElements - 1) / kElements;
   return EvenChunk(tiles, kChunk / kElements) * kElements;
 }

@@ -26,8 +26,10 @@ inline constexpr int64_t kChunk = 16 * static_cast<int64_t>(kTile);
 // How many of `count` a chunk takes: there are as few chunks as go with at most `most` in each, and
 // they are about even, so that threads end together.
 inline int64_t EvenChunk(int64_t count, int64_t most) {
-  const int64_t chunks = count > 0 ? (count - 1) / most + 1 : 1;
-  return std::max<int64_t>(1, (count + chunks - 1) / chunks);
+  // Divisions cost a small call more than its elements do.
+  if (count <= most) return std::max<int64_t>(1, count);
+  const int64_t chunks = (count - 1) / most + 1;
+  return (count + chunks - 1) / chunks;
 }
 // Whether an output of that many bytes is written past the caches, so that its memory is not read
 // first. Smaller ones would be pushed out of the cache where the next reader finds them. Measured
