@@ -25,7 +25,8 @@ struct KernelArgs {
   // Aligned to the element size at least.
   std::span<const std::byte* const> inputs;
   // The same for the outputs; nullptr for one that is masked out. An output overlaps neither the
-  // workspace nor an input, except the input that it replaces (core/op/in_place.h).
+  // workspace nor an input, except the input that it replaces (core/op/in_place.h), or one in
+  // `windowed`.
   std::span<std::byte* const> outputs;
   // At least what `workspace_bytes` asked for, 64-byte aligned, contents undefined.
   std::span<std::byte> workspace;
@@ -35,7 +36,8 @@ struct KernelArgs {
   // The part of the output to compute, for calls of which Operator::runs_in_pieces is true. The
   // memory of the output, and of each input that is marked in `windowed` (schema order; empty =
   // none), is the range alone: its address is that of element range.begin. Such a tensor is plain
-  // and has the output's shape.
+  // and has the output's shape. The output may lie where such an input does whose elements are as
+  // large.
   ElementRange range = {};
   std::span<const bool> windowed = {};
   // Whether the range is read next. If not, it may be written past the caches (streaming stores),

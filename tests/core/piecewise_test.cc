@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/engine/run/kernel_run.h"
 #include "core/op/op_table.h"
 #include "gmock/gmock.h"
 #include "tests/support/calls.h"
@@ -122,6 +123,26 @@ class PiecewiseTest : public ::testing::TestWithParam<const Operator*> {
     return made;
   }
 
+  static std::vector<std::byte> RangeOf(const TestTensor& tensor, ElementRange range) {
+    const size_t size = DTypeSize(tensor.desc().dtype);
+    const auto begin = tensor.bytes().begin() + range.begin * static_cast<int64_t>(size);
+    return {begin, begin + range.count * static_cast<int64_t>(size)};
+  }
+
+  // The output of a range, all of whose inputs are chunked, in the memory of input `over`.
+  static std::vector<std::byte> RunOver(const Plan& plan, const PieceCase& piece,
+                                        ElementRange range, size_t over) {
+    std::vector<std::vector<std::byte>> memory;
+    for (const auto& input : piece.op_case.inputs) memory.push_back(RangeOf(*input, range));
+    KernelRun run(plan);
+    EXPECT_THAT(run.LeaseScratch(), IsOk());
+    run.SetInputs([&](size_t i) { return memory[i].data(); });
+    run.SetOutputs([&](size_t /*output*/) { return memory[over].data(); });
+    const Workers workers(plan.device->workers());
+    EXPECT_THAT(run.Run(workers, range, SpanOf(piece.chunked)), IsOk());
+    return memory[over];
+  }
+
   void ExpectTheBitsOfTheWhole(Engine& engine, const PieceCase& piece) {
     const Plan plan = PlanOf(engine, piece.op_case);
     ASSERT_THAT(CheckPiecewise(plan, SpanOf(piece.chunked)), IsOk());
@@ -155,6 +176,20 @@ TEST_P(PiecewiseTest, AnyCutsGiveTheBitsOfTheWhole) {
         ExpectTheBitsOfTheWhole(*host_, MakeCase(dtype, chunked, broadcast));
         if (HasFailure()) return;
       }
+    }
+  }
+}
+
+// As a program's steps do that run together.
+TEST_P(PiecewiseTest, TheOutputMayLieWhereAnInputDid) {
+  const PieceCase piece = MakeCase(DType::kFloat32, Choices().back(), {});
+  const Plan plan = PlanOf(*host_, piece.op_case);
+  const auto whole = testing::Run(*host_, piece.op_case);
+  ASSERT_THAT(whole, IsOk());
+  for (size_t over = 0; over < piece.chunked.size(); ++over) {
+    for (const ElementRange range : {ElementRange{0, kCount}, ElementRange{77, 5001}}) {
+      SCOPED_TRACE(over);
+      EXPECT_TRUE(RunOver(plan, piece, range, over) == RangeOf(whole->front(), range));
     }
   }
 }

@@ -1,6 +1,7 @@
 #include "core/engine/plan/program_plan.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -75,17 +76,19 @@ class ProgramPlan::Layout {
   void PlacePieces(StepChain& chain) {
     ArenaLayout pieces;
     std::vector<size_t> placed;
-    const auto is_in_pieces = [&](size_t value) { return places_[value].in == Place::In::kPiece; };
     for (size_t step = chain.first; step < chain.end; ++step) {
       const auto made = static_cast<size_t>(plan_.typed_.steps[step].first_value);
-      if (places_[made].in == Place::In::kNowhere &&
-          last_uses_[made] < static_cast<int>(chain.end)) {
-        places_[made] = {Place::In::kPiece, pieces.Take(UnitBytes(values_[made]))};
+      const bool is_placed =
+          places_[made].in == Place::In::kNowhere && last_uses_[made] < static_cast<int>(chain.end);
+      const std::optional<size_t> over = is_placed ? TakenOver(step, made) : std::nullopt;
+      if (is_placed) {
+        const size_t at = over ? places_[*over].at : pieces.Take(UnitBytes(values_[made]));
+        places_[made] = {Place::In::kPiece, at};
         CountIntermediate(made);
         placed.push_back(made);
       }
       ForEachValue(step, step + 1, [&](size_t value) {
-        if (is_in_pieces(value) && last_uses_[value] <= static_cast<int>(step))
+        if (value != over && IsReadLast(step, value))
           pieces.Free(places_[value].at, UnitBytes(values_[value]));
       });
     }
@@ -93,6 +96,23 @@ class ProgramPlan::Layout {
     const auto units = std::min<size_t>(kPieceBytes / unit, kMaxPiece / kPieceUnit);
     chain.piece = static_cast<int64_t>(units) * kPieceUnit;
     for (const size_t value : placed) places_[value].at *= units;
+  }
+
+  // A piece that the step reads last, or makes and nobody reads.
+  bool IsReadLast(size_t step, size_t value) const {
+    return places_[value].in == Place::In::kPiece && last_uses_[value] <= static_cast<int>(step);
+  }
+
+  // The value whose memory what the step makes may have: read there for the last time, with
+  // elements as large (KernelArgs::windowed).
+  std::optional<size_t> TakenOver(size_t step, size_t made) const {
+    for (const int source : plan_.typed_.steps[step].sources) {
+      if (source < 0) continue;
+      const auto value = static_cast<size_t>(source);
+      if (IsReadLast(step, value) && UnitBytes(values_[value]) == UnitBytes(values_[made]))
+        return value;
+    }
+    return std::nullopt;
   }
 
   void PlaceResults(size_t index) {

@@ -34,7 +34,7 @@ using ProgramStage = absl::InlinedVector<StepChain, 1>;
 inline constexpr int64_t kPieceUnit = 64;
 // Pieces of the results that only their own chain reads lie in that many bytes of a thread's stack.
 inline constexpr size_t kPieceBytes = size_t{64} << 10;
-inline constexpr int64_t kMaxPiece = 8192;
+inline constexpr int64_t kMaxPiece = 16384;
 
 // For the steps of `program`, planned for `device`, all in order. `piece` is not set yet.
 std::vector<ProgramStage> FindStages(const TypedProgram& program,

@@ -72,8 +72,10 @@ void Chain(benchmark::State& state, bool together) {
   call.inputs.push_back({"x", x.desc(), 0});
   const Plan plan = *SharedEngine().MakePlan(call);
   const PooledBuffer workspace = *plan.device->memory().Acquire(plan.workspace_bytes);
+  const PooledBuffer input = *plan.device->memory().Acquire(x.bytes().size());
+  std::memcpy(input.data(), x.bytes().data(), x.bytes().size());
   const PooledBuffer output = *plan.device->memory().Acquire(x.bytes().size());
-  const std::byte* const from = x.bytes().data();
+  const std::byte* const from = input.data();
   std::byte* const to = output.data();
   const Workers workers(plan.device->workers());
   for (auto _ : state) {
@@ -91,8 +93,10 @@ void Chain(benchmark::State& state, bool together) {
 
 void Copy(benchmark::State& state) {
   const auto bytes = static_cast<size_t>(state.range(0) * state.range(0)) * sizeof(float);
-  const std::vector<std::byte> from(bytes, std::byte{1});
-  std::vector<std::byte> to(bytes);
+  MemoryPool& memory = SharedEngine().devices().front()->memory();
+  const PooledBuffer from = *memory.Acquire(bytes);
+  const PooledBuffer to = *memory.Acquire(bytes);
+  std::memset(from.data(), 1, bytes);
   for (auto _ : state) {
     std::memcpy(to.data(), from.data(), bytes);
     benchmark::ClobberMemory();
