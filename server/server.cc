@@ -327,6 +327,7 @@ class GrpcServer final : public Server {
       listeners_status_ = InvalidParameter("--listen", "sockets that accept connections",
                                            std::string("one that does not: ").append(reason));
     };
+    options.is_crowded = [this](ClientId client) { return watches_.answers().IsCrowd(client); };
     options.on_tick = [this] {
       watches_.Tick([this] { return counters_.Sum().ended(); },
                     [this] { return engine_->statistics().expected_wait; });

@@ -143,17 +143,48 @@ void Acceptor::HandOver() {
 
 std::optional<Acceptor::Waiting> Acceptor::NextWaiting() {
   const MutexLock lock(mutex_);
-  // Once the last one was noted.
-  while (hands_over_ && (in_hand_ != nullptr || waiting_.empty())) changed_.Wait(mutex_);
-  if (!hands_over_) {
-    in_hand_ = nullptr;
-    changed_.NotifyAll();
-    return std::nullopt;
+  while (hands_over_) {
+    // Once the last one was noted.
+    std::optional<Waiting> next = in_hand_ == nullptr ? TakeWaiting() : std::nullopt;
+    if (next.has_value()) {
+      in_hand_ = next->connection;
+      return next;
+    }
+    if (in_hand_ != nullptr || waiting_.empty()) {
+      changed_.Wait(mutex_);
+    } else {
+      changed_.WaitFor(mutex_, absl::ToChronoNanoseconds(kTick));
+    }
   }
-  Waiting next = std::move(waiting_.front());
-  waiting_.pop_front();
-  in_hand_ = next.connection;
-  return next;
+  in_hand_ = nullptr;
+  changed_.NotifyAll();
+  return std::nullopt;
+}
+
+std::optional<Acceptor::Waiting> Acceptor::TakeWaiting() {
+  const absl::Time now = Clock::Real().Now();
+  absl::erase_if(paced_, [now](const auto& each) { return each.second <= now; });
+  const auto next = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& waiting) {
+    return MayHandOver(waiting.connection->client(), now);
+  });
+  if (next == waiting_.end()) return std::nullopt;
+  std::optional<Waiting> taken = std::move(*next);
+  waiting_.erase(next);
+  return taken;
+}
+
+bool Acceptor::MayHandOver(ClientId client, absl::Time now) {
+  if (!options_.is_crowded || !options_.is_crowded(client)) return true;
+  return paced_.try_emplace(client, now + kCrowdedPace).second;
+}
+
+void Acceptor::DropBarred() {
+  const MutexLock lock(mutex_);
+  for (const Waiting& waiting : waiting_) {
+    const Connection& connection = *waiting.connection;
+    // Clients of unix sockets cannot be told apart.
+    if (connection.peer().is_ip() && table_.IsBarred(connection.client())) connection.Cut();
+  }
 }
 
 void Acceptor::NoteHandedOver() {
@@ -190,6 +221,7 @@ void Acceptor::Serve() {
     if (now - last_tick < kTick) continue;
     last_tick = now;
     Resume();
+    DropBarred();
     ForgetEnded();
     if (options_.on_tick) options_.on_tick();
   }
@@ -215,6 +247,10 @@ void Acceptor::End(uint64_t tag) {
   ended_.push_back(std::move(at->second));
   ended_.back().ended = Clock::Real().Now();
   connections_.erase(at);
+  const MutexLock lock(mutex_);
+  std::erase_if(waiting_, [this](const Waiting& waiting) {
+    return waiting.connection == ended_.back().connection;
+  });
 }
 
 void Acceptor::ForgetEnded() {

@@ -22,7 +22,8 @@ namespace opserve::server {
 
 // Two threads. The acceptor's, which no client can block, accepts, watches and ticks. The other one
 // hands connections over, one after the other: gRPC reads there and then what has come by them, and
-// goes on for as long as more comes.
+// goes on for as long as more comes. Those of crowded clients wait for each other: a hundred at
+// once would keep gRPC's threads from everybody else.
 class Acceptor {
  public:
   // A connection on its way to gRPC.
@@ -40,6 +41,9 @@ class Acceptor {
     std::function<void(const std::shared_ptr<Connection>& connection)> on_handed_over;
     // No connection will ever come by a listener again, for the reason said. Once.
     std::function<void(std::string_view reason)> on_dead_listener;
+    // Whether a client has many answers to take. Its next connections are handed over one in
+    // kCrowdedPace then. Any thread.
+    std::function<bool(ClientId client)> is_crowded;
     // Called about every kTick.
     std::function<void()> on_tick;
     // After which the kernel gives a connection up whose peer acknowledges nothing; 0 = its own
@@ -51,6 +55,7 @@ class Acceptor {
   };
 
   static constexpr absl::Duration kTick = absl::Milliseconds(10);
+  static constexpr absl::Duration kCrowdedPace = absl::Milliseconds(100);
 
   // The table must outlive it. 161002 naming --listen where the system has no more descriptors;
   // throws ThreadError where it has no thread.
@@ -93,6 +98,11 @@ class Acceptor {
   void HandOver();
   // The next to hand over; nullopt at the end.
   std::optional<Waiting> NextWaiting();
+  // Of those that wait; nullopt when none may be handed over now.
+  std::optional<Waiting> TakeWaiting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool MayHandOver(ClientId client, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Ends connections that wait and whose clients are not served any more.
+  void DropBarred();
   void NoteHandedOver();
   // Closes the connections that wait, cuts the one in hand, and returns when that was handed over.
   void StopHandingOver();
@@ -127,6 +137,8 @@ class Acceptor {
   bool listeners_closed_ ABSL_GUARDED_BY(mutex_) = false;
   bool hands_over_ ABSL_GUARDED_BY(mutex_) = true;
   std::deque<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
+  // Until when the connections of crowded clients wait, as one was handed over.
+  absl::flat_hash_map<ClientId, absl::Time> paced_ ABSL_GUARDED_BY(mutex_);
   // From when it is taken out of `waiting_` until it was noted.
   std::shared_ptr<Connection> in_hand_ ABSL_GUARDED_BY(mutex_);
   bool was_handed_over_ ABSL_GUARDED_BY(mutex_) = false;

@@ -155,11 +155,13 @@ void ConnectionTable::Expel(const Connection& connection, std::string_view reaso
   }
 }
 
-bool ConnectionTable::UnixWaits() const {
+bool ConnectionTable::IsBarred(ClientId client) const {
   const MutexLock lock(mutex_);
-  const auto conduct = conducts_.find(PeerAddress().client());
+  const auto conduct = conducts_.find(client);
   return conduct != conducts_.end() && clock_.Now() < conduct->second.barred_until;
 }
+
+bool ConnectionTable::UnixWaits() const { return IsBarred(PeerAddress().client()); }
 
 void ConnectionTable::BarClient(ClientId client, absl::Duration least,
                                 absl::Duration longest) const {

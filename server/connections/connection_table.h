@@ -52,6 +52,8 @@ class ConnectionTable {
 
   // Takes a place for a connection from there. RESOURCE_EXHAUSTED naming the flag.
   absl::Status Reserve(const PeerAddress& peer);
+  // Whether none of the client's are taken now.
+  bool IsBarred(ClientId client) const;
   // Whether connections by unix sockets are to wait, as one was cut a moment ago.
   bool UnixWaits() const;
   // Gives back a place that no connection got.

@@ -19,8 +19,8 @@ constexpr int64_t kBytesPerSecond = int64_t{1} << 20;
 // How long gRPC may take to let go of a cancelled call. It takes longer where the answer waits for
 // the socket.
 constexpr absl::Duration kCancelTime = absl::Seconds(2);
-// Small answers that make a crowd.
-constexpr int64_t kCrowd = AnswerWatch::kMostSmallOfClient / 2;
+// Small answers of a client while which every call is looked at.
+constexpr int64_t kCrowd = AnswerWatch::kMostSmallOfStalled / 2;
 
 }  // namespace
 
@@ -41,7 +41,8 @@ absl::Status AnswerWatch::BeginSmall(const CallSample& sample, Watched& watched)
   {
     const MutexLock lock(mutex_);
     SmallOfClient& small = small_[client];
-    if (small.left + answers <= kMostSmallOfClient) {
+    if (small.left == 0) small.taken = clock_.Now();
+    if (small.left + answers <= MostSmallOf(small)) {
       if (small.left <= kCrowd && small.left + answers > kCrowd) ++crowds_;
       small.left += answers;
       watched.watch_ = this;
@@ -56,12 +57,26 @@ absl::Status AnswerWatch::BeginSmall(const CallSample& sample, Watched& watched)
     connections_.Expel(*sample.connection(), "endless calls whose answers the client does not read",
                        ConnectionTable::kFloodBar);
   }
-  return MakeError({.reason = ErrorReason::kResourceLimit,
-                    .op = {},
-                    .parameter = "answer",
-                    .want = absl::StrCat("at most ", kMostSmallOfClient,
-                                         " answers that the client has not read yet"),
-                    .got = "one more"});
+  return MakeError(
+      {.reason = ErrorReason::kResourceLimit,
+       .op = {},
+       .parameter = "answer",
+       .want = absl::StrCat("at most ", kMostSmallOfClient,
+                            " answers that the client has not read yet (", kMostSmallOfStalled,
+                            " once it has read none for ", absl::FormatDuration(kStallTime), ")"),
+       .got = "one more"});
+}
+
+int64_t AnswerWatch::MostSmallOf(const SmallOfClient& small) const {
+  if (small.left < kMostSmallOfStalled || clock_.Now() - small.taken < kStallTime)
+    return kMostSmallOfClient;
+  return kMostSmallOfStalled;
+}
+
+bool AnswerWatch::IsCrowd(ClientId client) {
+  const MutexLock lock(mutex_);
+  const auto at = small_.find(client);
+  return at != small_.end() && at->second.left > kMostSmallOfStalled;
 }
 
 void AnswerWatch::EndSmall(ClientId client, int64_t answers) {
@@ -72,6 +87,7 @@ void AnswerWatch::EndSmall(ClientId client, int64_t answers) {
   if (small.left > kCrowd && small.left - answers <= kCrowd) --crowds_;
   small.left -= answers;
   small.refused = 0;
+  small.taken = clock_.Now();
   if (small.left <= 0) small_.erase(at);
 }
 

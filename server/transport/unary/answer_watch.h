@@ -32,8 +32,11 @@ class AnswerWatch {
   static constexpr size_t kWatchedBytes = size_t{64} << 10;
   // Small ones that a client has not taken yet: each costs gRPC CPU time when its client leaves.
   static constexpr int64_t kMostSmallOfClient = 512;
-  // Whose client sends so many more calls, and takes none of those answers meanwhile, is cut.
-  static constexpr int64_t kMostRefusedOfClient = 512;
+  // And of one that has taken none of them for a while.
+  static constexpr int64_t kMostSmallOfStalled = 64;
+  static constexpr absl::Duration kStallTime = absl::Milliseconds(100);
+  // A client that sends so many more calls, and takes none of those answers meanwhile, is cut.
+  static constexpr int64_t kMostRefusedOfClient = 128;
 
   // An answer that is leaving; over when the object goes, which must be before its context does.
   class Watched {
@@ -61,6 +64,8 @@ class AnswerWatch {
 
   // Whether some client leaves many small answers: from now on every call is to be looked at.
   bool is_crowded() const { return crowds_.load(std::memory_order_relaxed) > 0; }
+  // Whether this one leaves more than it may when it takes none.
+  bool IsCrowd(ClientId client);
 
   // How large an answer is. Its `host_bytes` are no device's, and charged to the caller as host
   // memory.
@@ -92,8 +97,11 @@ class AnswerWatch {
   struct SmallOfClient {
     int64_t left = 0;
     int64_t refused = 0;  // since it took one
+    absl::Time taken;     // when it took one last, or got the first
   };
 
+  // How many this client may leave now.
+  int64_t MostSmallOf(const SmallOfClient& small) const;
   absl::Status BeginSmall(const CallSample& sample, Watched& watched);
   void EndSmall(ClientId client, int64_t answers);
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <future>
@@ -70,6 +71,7 @@ class AcceptorTest : public ::testing::Test {
     options.hand_over = [this](const Acceptor::Arrival& arrival) {
       MutexLock lock(mutex_);
       sockets_.push_back(arrival.socket);
+      times_.push_back(Clock::Real().Now());
       changed_.NotifyAll();
       while (held_) changed_.Wait(mutex_);
     };
@@ -78,6 +80,7 @@ class AcceptorTest : public ::testing::Test {
       // No other was handed over since.
       EXPECT_EQ(sockets_.size(), ++handed_over_);
     };
+    options.is_crowded = [this](ClientId /*client*/) { return is_crowded_.load(); };
     options.on_tick = [this] {
       MutexLock lock(mutex_);
       ++ticks_;
@@ -108,6 +111,10 @@ class AcceptorTest : public ::testing::Test {
     held_ = held;
     changed_.NotifyAll();
   }
+  absl::Duration TimeBetween(size_t first, size_t second) {
+    MutexLock lock(mutex_);
+    return times_[second] - times_[first];
+  }
   void AwaitAccepted(int count) {
     MutexLock lock(mutex_);
     while (accepted_ < count) changed_.Wait(mutex_);
@@ -130,10 +137,12 @@ class AcceptorTest : public ::testing::Test {
   std::string address_;
   int listener_ = -1;
   std::promise<std::string> dead_;
+  std::atomic<bool> is_crowded_ = false;
   std::unique_ptr<Acceptor> acceptor_;
   Mutex mutex_;
   CondVar changed_;
   std::vector<int> sockets_ ABSL_GUARDED_BY(mutex_);
+  std::vector<absl::Time> times_ ABSL_GUARDED_BY(mutex_);
   size_t handed_over_ ABSL_GUARDED_BY(mutex_) = 0;
   int accepted_ ABSL_GUARDED_BY(mutex_) = 0;
   int ticks_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -283,6 +292,46 @@ TEST_F(AcceptorTest, AConnectionThatHoldsTheHandOverHoldsNothingElse) {
   EXPECT_EQ(num_handed_over(), 1u);
   Hold(false);
   AwaitHandOver(2);
+}
+
+TEST_F(AcceptorTest, ConnectionsOfACrowdedClientWaitForEachOther) {
+  is_crowded_ = true;
+  Start();
+  const UniqueFd first = ConnectTo(address_);
+  const UniqueFd second = ConnectTo(address_);
+  const UniqueFd third = ConnectTo(address_);
+  AwaitHandOver(3);
+  // Each was noted a moment after it was let go.
+  EXPECT_GT(TimeBetween(0, 1), Acceptor::kCrowdedPace / 2);
+  EXPECT_GT(TimeBetween(0, 2), Acceptor::kCrowdedPace * 3 / 2);
+}
+
+TEST_F(AcceptorTest, AClientThatIsBarredLosesConnectionsThatWait) {
+  is_crowded_ = true;
+  Start();
+  std::vector<UniqueFd> clients;
+  for (int i = 0; i < 20; ++i) clients.push_back(ConnectTo(address_));
+  const int socket = AwaitHandOver(1);
+  AwaitAccepted(20);
+  table_->Expel(*table_->All().front(), "", absl::Minutes(1));
+  EXPECT_EQ(ReadToEnd(clients.back().get()), "");
+  EXPECT_LT(num_handed_over(), 20u);
+  LetGo(socket);
+}
+
+TEST_F(AcceptorTest, ConnectionsThatAreLeftWhileTheyWaitAreNotHandedOver) {
+  is_crowded_ = true;
+  Start();
+  std::vector<UniqueFd> clients;
+  for (int i = 0; i < 20; ++i) clients.push_back(ConnectTo(address_));
+  AwaitAccepted(20);
+  clients.clear();
+  // The others have given their places back.
+  while (table_->size() != static_cast<int64_t>(num_handed_over())) std::this_thread::yield();
+  const size_t handed_over = num_handed_over();
+  EXPECT_LT(handed_over, 20u);
+  AwaitTicks(static_cast<int>(Acceptor::kCrowdedPace / Acceptor::kTick) + 2);
+  EXPECT_EQ(num_handed_over(), handed_over);
 }
 
 TEST_F(AcceptorTest, AConnectionThatHoldsTheHandOverIsCutAtTheEnd) {
