@@ -27,7 +27,7 @@ constexpr int64_t kCrowd = AnswerWatch::kMostSmallOfStalled / 2;
 void AnswerWatch::Watched::End() {
   if (watch_ == nullptr) return;
   AnswerWatch& watch = *std::exchange(watch_, nullptr);
-  if (small_ > 0) return watch.EndSmall(client_, small_);
+  if (small_ > 0) return watch.EndSmall(*this);
   const MutexLock lock(watch.mutex_);
   if (answer_->host_bytes > 0) watch.memory_.Return(answer_->client, answer_->host_bytes);
   watch.answers_.erase(answer_);
@@ -42,11 +42,13 @@ absl::Status AnswerWatch::BeginSmall(const CallSample& sample, Watched& watched)
     const MutexLock lock(mutex_);
     SmallOfClient& small = small_[client];
     if (small.left == 0) small.taken = clock_.Now();
-    if (small.left + answers <= MostSmallOf(small)) {
+    if (MayLeave(small, sample.connection(), answers)) {
       if (small.left <= kCrowd && small.left + answers > kCrowd) ++crowds_;
       small.left += answers;
+      small.of_connections[sample.connection()] += answers;
       watched.watch_ = this;
       watched.client_ = client;
+      watched.connection_ = sample.connection();
       watched.small_ = answers;
       return absl::OkStatus();
     }
@@ -57,20 +59,23 @@ absl::Status AnswerWatch::BeginSmall(const CallSample& sample, Watched& watched)
     connections_.Expel(*sample.connection(), "endless calls whose answers the client does not read",
                        ConnectionTable::kFloodBar);
   }
-  return MakeError(
-      {.reason = ErrorReason::kResourceLimit,
-       .op = {},
-       .parameter = "answer",
-       .want = absl::StrCat("at most ", kMostSmallOfClient,
-                            " answers that the client has not read yet (", kMostSmallOfStalled,
-                            " once it has read none for ", absl::FormatDuration(kStallTime), ")"),
-       .got = "one more"});
+  return MakeError({.reason = ErrorReason::kResourceLimit,
+                    .op = {},
+                    .parameter = "answer",
+                    .want = absl::StrCat("at most ", kMostSmallOfClient,
+                                         " answers that the client has not read yet, and of ",
+                                         kMostSmallOfStalled, " one read within ",
+                                         absl::FormatDuration(kStallTime)),
+                    .got = "one more"});
 }
 
-int64_t AnswerWatch::MostSmallOf(const SmallOfClient& small) const {
-  if (small.left < kMostSmallOfStalled || clock_.Now() - small.taken < kStallTime)
-    return kMostSmallOfClient;
-  return kMostSmallOfStalled;
+bool AnswerWatch::MayLeave(const SmallOfClient& small, const Connection* connection,
+                           int64_t more) const {
+  if (small.left + more > kMostSmallOfClient) return false;
+  if (small.left < kMostSmallOfStalled || clock_.Now() - small.taken < kStallTime) return true;
+  const auto there = small.of_connections.find(connection);
+  const int64_t left = there == small.of_connections.end() ? 0 : there->second;
+  return left + more <= kMostSmallOfStalledConnection;
 }
 
 bool AnswerWatch::IsCrowd(ClientId client) {
@@ -79,15 +84,19 @@ bool AnswerWatch::IsCrowd(ClientId client) {
   return at != small_.end() && at->second.left > kMostSmallOfStalled;
 }
 
-void AnswerWatch::EndSmall(ClientId client, int64_t answers) {
+void AnswerWatch::EndSmall(const Watched& watched) {
   const MutexLock lock(mutex_);
-  const auto at = small_.find(client);
+  const auto at = small_.find(watched.client_);
   if (at == small_.end()) return;
   SmallOfClient& small = at->second;
+  const int64_t answers = watched.small_;
   if (small.left > kCrowd && small.left - answers <= kCrowd) --crowds_;
   small.left -= answers;
   small.refused = 0;
   small.taken = clock_.Now();
+  const auto of_connection = small.of_connections.find(watched.connection_);
+  of_connection->second -= answers;
+  if (of_connection->second <= 0) small.of_connections.erase(of_connection);
   if (small.left <= 0) small_.erase(at);
 }
 

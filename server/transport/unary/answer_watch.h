@@ -32,9 +32,11 @@ class AnswerWatch {
   static constexpr size_t kWatchedBytes = size_t{64} << 10;
   // Small ones that a client has not taken yet: each costs gRPC CPU time when its client leaves.
   static constexpr int64_t kMostSmallOfClient = 512;
-  // And of one that has taken none of them for a while.
+  // Of a client that leaves more, and has taken none for a while, each connection may leave few:
+  // others at the same address are served.
   static constexpr int64_t kMostSmallOfStalled = 64;
   static constexpr absl::Duration kStallTime = absl::Milliseconds(100);
+  static constexpr int64_t kMostSmallOfStalledConnection = 16;
   // A client that sends so many more calls, and takes none of those answers meanwhile, is cut.
   static constexpr int64_t kMostRefusedOfClient = 128;
 
@@ -52,6 +54,7 @@ class AnswerWatch {
     AnswerWatch* watch_ = nullptr;
     // A small one is no more than a count of its client's.
     ClientId client_ = ClientId::kNone;
+    const Connection* connection_ = nullptr;  // which may be gone
     int64_t small_ = 0;
     std::list<Answer>::iterator answer_;
   };
@@ -64,7 +67,7 @@ class AnswerWatch {
 
   // Whether some client leaves many small answers: from now on every call is to be looked at.
   bool is_crowded() const { return crowds_.load(std::memory_order_relaxed) > 0; }
-  // Whether this one leaves more than it may when it takes none.
+  // Whether this one leaves so many that its connections may leave few when it takes none.
   bool IsCrowd(ClientId client);
 
   // How large an answer is. Its `host_bytes` are no device's, and charged to the caller as host
@@ -98,12 +101,12 @@ class AnswerWatch {
     int64_t left = 0;
     int64_t refused = 0;  // since it took one
     absl::Time taken;     // when it took one last, or got the first
+    absl::flat_hash_map<const Connection*, int64_t> of_connections;  // `left`, by where they go
   };
 
-  // How many this client may leave now.
-  int64_t MostSmallOf(const SmallOfClient& small) const;
+  bool MayLeave(const SmallOfClient& small, const Connection* connection, int64_t more) const;
   absl::Status BeginSmall(const CallSample& sample, Watched& watched);
-  void EndSmall(ClientId client, int64_t answers);
+  void EndSmall(const Watched& watched);
 
   const absl::Duration timeout_;
   const ConnectionTable& connections_;

@@ -14,12 +14,18 @@ import http2  # noqa: E402
 import running_server  # noqa: E402
 
 TIMEOUT_SECONDS = 60
-METHOD = "ListDevices"
-RESOURCE_EXHAUSTED = 8
-IDLE_SECONDS = 0.2  # longer than a client may read nothing
-LEFT = 100  # more than it may leave then
-REFUSED = 400  # more than it may send then
+METHOD = "GetServerInfo"
+OK, RESOURCE_EXHAUSTED = 0, 8
+STALL_SECONDS = 0.2  # longer than a client that leaves many may read none
+MOST = 512
+LEFT, MORE = 80, 40  # more than it may leave then; fewer than would shut it out
+ENDLESS = 400
 LEAVER, OTHER = "127.0.0.2", "127.0.0.3"
+
+
+def leave(connection, count):
+    """As many answers more, on a connection that reads none."""
+    return [connection.start(METHOD, b"") for _ in range(count)]
 
 
 class UnreadAnswersTest(unittest.TestCase):
@@ -34,42 +40,68 @@ class UnreadAnswersTest(unittest.TestCase):
         self.addCleanup(connection.close)
         return connection
 
-    def leave(self, count, connection=None):
-        """So many answers, on a connection that reads none."""
-        connection = connection or self.connect(LEAVER, window=0, refill=False)
-        for _ in range(count):
-            connection.start(METHOD, b"")
-        return connection
+    def leaver(self):
+        return self.connect(LEAVER, window=0, refill=False)
 
-    def await_status(self, connection, status):
-        """One of calls that are far apart ends so; its text."""
+    def await_some(self, connections, count):
+        """The statuses of the calls that have ended, once there are so many."""
         deadline = time.monotonic() + TIMEOUT_SECONDS
         while True:
-            time.sleep(IDLE_SECONDS)
-            call = connection.unary(METHOD, seconds=TIMEOUT_SECONDS)
-            if call.status == status:
-                return call.text
-            self.assertLess(time.monotonic(), deadline, f"status {call.status} {call.text}")
+            calls = [call for connection in connections for call in connection.calls.values()]
+            ended = [call.status for call in calls if call.ended]
+            if len(ended) >= count:
+                return ended
+            self.assertLess(time.monotonic(), deadline, f"{len(ended)} calls have ended")
+            for connection in connections:
+                connection.poll(0.01)
 
-    def test_a_client_that_reads_none_is_refused_until_it_does(self):
-        reader = self.connect(LEAVER)
-        leaver = self.leave(LEFT)
-        text = self.await_status(reader, RESOURCE_EXHAUSTED)
-        self.assertIn("(64 once it has read none for 100ms)", text)
-        self.assertEqual(self.connect(OTHER).unary(METHOD, seconds=TIMEOUT_SECONDS).status, 0)
-        leaver.close()
-        self.await_status(reader, 0)
+    def await_all(self, connections):
+        """Opens the windows; the statuses of all calls."""
+        for connection in connections:
+            connection.send(http2.settings(initial_window_size=1 << 20))
+        return self.await_some(connections, sum(len(connection.calls) for connection in connections))
 
-    def test_a_client_that_calls_on_is_cut(self):
-        reader = self.connect(LEAVER)
-        leaver = self.leave(LEFT)
-        self.await_status(reader, RESOURCE_EXHAUSTED)
+    def test_connections_of_a_client_that_reads_none_may_leave_few(self):
+        reader, leaver = self.connect(LEAVER), self.leaver()
+        # Some of these may be refused already, where the server is slow.
+        leave(leaver, LEFT)
+        time.sleep(STALL_SECONDS)
+        more = leave(leaver, MORE)
+        self.assertTrue(leaver.poll_until(lambda: all(call.ended for call in more), TIMEOUT_SECONDS))
+        self.assertEqual({call.status for call in more}, {RESOURCE_EXHAUSTED})
+        self.assertIn("of 64 one read within 100ms", more[-1].text)
+        # Others at its address are served, and so is everybody else.
+        self.assertEqual(reader.unary(METHOD, seconds=TIMEOUT_SECONDS).status, OK)
+        self.assertEqual(self.connect(OTHER).unary(METHOD, seconds=TIMEOUT_SECONDS).status, OK)
+        statuses = self.await_all([leaver])
+        self.assertGreaterEqual(statuses.count(OK), 16)
+        self.assertEqual(statuses.count(OK) + statuses.count(RESOURCE_EXHAUSTED), LEFT + MORE)
+        self.assertEqual(leaver.unary(METHOD, seconds=TIMEOUT_SECONDS).status, OK)
+
+    def test_one_that_reads_some_may_leave_as_many_as_there_may_be(self):
+        reader, leavers = self.connect(LEAVER), [self.leaver() for _ in range(7)]
+        read = []
+        for _ in range(8):
+            for leaver in leavers:
+                leave(leaver, 10)
+                read.append(reader.unary(METHOD, seconds=TIMEOUT_SECONDS).status)
+        refused = self.await_some(leavers, 7 * 80 - MOST)
+        self.assertEqual(set(refused), {RESOURCE_EXHAUSTED})
+        statuses = self.await_all(leavers)
+        self.assertGreater(statuses.count(OK), LEFT)
+        self.assertEqual(statuses.count(OK) + statuses.count(RESOURCE_EXHAUSTED), 7 * 80)
+        self.assertEqual(read[:10], [OK] * 10)
+
+    def test_a_client_that_calls_on_is_shut_out(self):
+        leaver = self.leaver()
         with self.assertRaises(http2.Broken):
-            self.leave(REFUSED, leaver)
+            for _ in range(10):
+                leave(leaver, ENDLESS // 10)
+                leaver.poll_until(lambda: False, STALL_SECONDS)
             leaver.poll_until(lambda: False, TIMEOUT_SECONDS)
         with self.assertRaises(http2.Broken):
             self.connect(LEAVER).poll_until(lambda: False, TIMEOUT_SECONDS)
-        self.assertEqual(self.connect(OTHER).unary(METHOD, seconds=TIMEOUT_SECONDS).status, 0)
+        self.assertEqual(self.connect(OTHER).unary(METHOD, seconds=TIMEOUT_SECONDS).status, OK)
 
 
 if __name__ == "__main__":
