@@ -147,12 +147,13 @@ bool ConnectionTable::CountResets(const Connection& connection, int64_t resets) 
 
 void ConnectionTable::Expel(const Connection& connection, std::string_view reason,
                             absl::Duration bar) const {
-  Cut(connection, reason);
+  // First: its client may connect again as soon as it is cut.
   if (connection.peer().is_ip()) {
     BarClient(connection.client(), bar, kLongestBar);
   } else {
     BarClient(connection.client(), kUnixBar, kUnixBar);
   }
+  Cut(connection, reason);
 }
 
 bool ConnectionTable::IsBarred(ClientId client) const {
