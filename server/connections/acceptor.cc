@@ -164,13 +164,13 @@ std::optional<Acceptor::Waiting> Acceptor::NextWaiting() {
 std::optional<Acceptor::Waiting> Acceptor::TakeWaiting() {
   const absl::Time now = Clock::Real().Now();
   absl::erase_if(paced_, [now](const auto& each) { return each.second <= now; });
-  const auto next = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& waiting) {
-    return MayHandOver(waiting.connection->client(), now);
-  });
-  if (next == waiting_.end()) return std::nullopt;
-  std::optional<Waiting> taken = std::move(*next);
-  waiting_.erase(next);
-  return taken;
+  for (auto next = waiting_.begin(); next != waiting_.end(); ++next) {
+    if (!MayHandOver(next->connection->client(), now)) continue;
+    std::optional<Waiting> taken = std::move(*next);
+    waiting_.erase(next);
+    return taken;
+  }
+  return std::nullopt;
 }
 
 bool Acceptor::MayHandOver(ClientId client, absl::Time now) {
