@@ -23,8 +23,14 @@ def opserve(*words, **variables):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("OPSERVE_")}
     environment["LSAN_OPTIONS"] = os.environ.get("LSAN_OPTIONS", "")
     command = [running_server.bin_folder() / "opserve", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=tls_test.PATIENCE_SECONDS,
-                          env=environment | {name: str(value) for name, value in variables.items()})
+    environment |= {name: str(value) for name, value in variables.items()}
+    for _ in range(2):
+        ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment,
+                               timeout=tls_test.PATIENCE_SECONDS)
+        # gRPC 1.51 now and then takes another thread's errno for that of a connection under way.
+        if "connect" not in ended.stderr or "No such file or directory" not in ended.stderr:
+            break
+    return ended
 
 
 class ClientTest(tls_test.TlsTest):
@@ -39,8 +45,10 @@ class Command(ClientTest):
     def test_it_speaks_tls(self):
         address = self.serve()
         root = self.authority.certificate
-        self.assertEqual(opserve("info", "--target", address, "--tls", "--cacert", root).returncode, 0)
-        self.assertEqual(opserve("info", OPSERVE_TARGET=address, OPSERVE_TLS=1, OPSERVE_CACERT=root).returncode, 0)
+        ended = opserve("info", "--target", address, "--tls", "--cacert", root)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        ended = opserve("info", OPSERVE_TARGET=address, OPSERVE_TLS=1, OPSERVE_CACERT=root)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
         # On its streams, too, and by other connections than the library's.
         call = ("L1Loss", "-i", "self=f32[4]{1,2,3,4}", "-i", "target=f32[4]=1", "-a", "reduction=mean")
         ended = opserve("run", *call, "--session", "--target", address, "--cacert", root)
