@@ -19,7 +19,7 @@ constexpr int64_t kBytesPerSecond = int64_t{1} << 20;
 // How long gRPC may take to let go of a cancelled call. It takes longer where the answer waits for
 // the socket.
 constexpr absl::Duration kCancelTime = absl::Seconds(2);
-// Small answers of a client while which every call is looked at.
+// Once a client leaves more small answers than this, every call is looked at.
 constexpr int64_t kCrowd = AnswerWatch::kMostSmallOfStalled / 2;
 
 }  // namespace

@@ -79,8 +79,29 @@ TEST(TcpListenerTest, RefusesAPortThatIsTaken) {
   EXPECT_TRUE(absl::StrContains(second.status().message(), "--listen")) << second.status();
 }
 
-TEST(TcpListenerTest, RefusesANameThatNobodyHas) {
-  EXPECT_FALSE(Listen("no-such-host.invalid:1", 0600).ok());
+TEST(TcpListenerTest, AHostThatIsNoneIsToldOf) {
+  const absl::Status status = Listen("no.such.host.invalid:1", 0600).status();
+  EXPECT_NE(status.message().find("no.such.host.invalid:1, which cannot: "), std::string::npos)
+      << status;
+  EXPECT_FALSE(Listen("192.0.2.1:0", 0600).ok());
+}
+
+TEST(ListenTest, AUnixSocketHasItsPermissions) {
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / "listen_test_unix";
+  std::filesystem::create_directories(folder);
+  const std::string path = (folder / "socket").string();
+  const mode_t mask = ::umask(0);
+  for (const unsigned mode : {0600u, 0660u, 0666u}) {
+    const absl::StatusOr<Listening> listening = Listen("unix:" + path, mode);
+    ASSERT_THAT(listening, testing::IsOk());
+    struct stat info = {};
+    ASSERT_EQ(::stat(path.c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777, mode);
+    EXPECT_FALSE(Listen("unix:" + path, mode).ok());  // somebody listens there
+  }
+  ::umask(mask);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
