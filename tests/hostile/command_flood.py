@@ -49,10 +49,14 @@ def one_by_one(target: Target) -> None:
 
 
 def in_small_chunks(target: Target) -> None:
-    """A download in chunks of one byte."""
+    """Downloads in chunks of one byte."""
     session = Session(target.connect(target.index)).begin()
     session.allocate(1, 1 << 20)
-    session.await_answers(session.download(1, 1 << 20, chunk=1), target.seconds)
+    for _ in range(64):
+        session.download(1, 1 << 20, chunk=1)
+    while not session.call.ended:
+        session.connection.poll(target.seconds)
+        session.drop_answers()
 
 
 if __name__ == "__main__":

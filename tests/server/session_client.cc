@@ -63,6 +63,7 @@ struct SessionClient::State {
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call;
   uint64_t last_id = 0;
   v1::SessionResponse message;     // that was read last
+  int messages = 0;                // that were read
   std::deque<v1::Answer> answers;  // of it, that Receive has not given yet
   std::vector<std::string> raw;
 };
@@ -105,6 +106,7 @@ std::optional<v1::Answer> SessionClient::Receive() {
     state_->call->Read(&buffer, TagOf(kRead));
     if (!state_->Wait(kRead)) return std::nullopt;
     EXPECT_TRUE(state_->message.ParseFromString(BytesOfBuffer(buffer)));
+    ++state_->messages;
     for (v1::Answer& answer : *state_->message.mutable_answers())
       state_->answers.push_back(std::move(answer));
   }
@@ -116,6 +118,8 @@ std::optional<v1::Answer> SessionClient::Receive() {
     if (tensor.has_raw_index()) state_->KeepEntry(tensor.raw_index());
   return answer;
 }
+
+int SessionClient::messages() const { return state_->messages; }
 
 const std::vector<std::string>& SessionClient::raw() const { return state_->raw; }
 

@@ -34,6 +34,8 @@ class SessionClient {
 
   // Waits for the next answer; nullopt when the session is over.
   std::optional<v1::Answer> Receive();
+  // In how many messages the answers came.
+  int messages() const;
   // The raw entries of the answer that Receive gave last, in the order in which it names them.
   const std::vector<std::string>& raw() const;
   // Waits for the last answer to `id`, drops all others; an answer without id when there is none.

@@ -23,8 +23,9 @@ namespace {
 constexpr absl::Duration kDrainGrace = absl::Milliseconds(100);
 
 // How long a message's commands may keep a thread of the network from other messages.
-// Longer than a group of small calls takes, as its answers leave in one message only then.
-constexpr absl::Duration kTakeTime = absl::Milliseconds(2);
+constexpr absl::Duration kTakeTime = absl::Microseconds(250);
+// And a worker from other work.
+constexpr absl::Duration kTurnTime = absl::Microseconds(500);
 
 // Of the answers in one message.
 constexpr int64_t kGroupBytes = int64_t{64} << 10;
@@ -146,7 +147,7 @@ void SessionCall::TakeTurn() {
     if (finished_) return;
     taking_ = Taking::kNow;
   }
-  TakeCommands(kTinyTime);
+  TakeCommands(kTurnTime);
 }
 
 void SessionCall::OnWriteDone(bool ok) {
@@ -205,11 +206,12 @@ void SessionCall::Advance() {
   MutexLock lock(mutex_);
   if (finished_ || taking_ == Taking::kNow) return;
   CountWork();
-  AdvanceWrite();
   if (taking_ == Taking::kWaitsForRoom && flow_->MayRead()) {
     taking_ = Taking::kQueued;
     RunOnWorker(engine_, owner_.client, [self = shared_from_this()] { self->TakeTurn(); });
   }
+  // The answers to one message go together: those who wait for them send their next calls together.
+  if (taking_ != Taking::kQueued || flow_->unsent_bytes() >= kGroupBytes) AdvanceWrite();
   if (!reading_ && !half_closed_ && flow_->MayRead()) {
     reading_ = true;
     StartRead(&in_);

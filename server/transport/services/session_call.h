@@ -32,7 +32,8 @@ struct SessionOwner {
 // Reads when the flow has room, writes what it has, one of each at a time; ends when the client has
 // half-closed and all is answered, or when it went away. The commands of a message are taken on the
 // thread that read it; when there are many, after a while on the first device's workers, in turns
-// with others' work, and only while the flow has room. Kept by itself until OnDone.
+// with others' work, and only while the flow has room. Meanwhile only full messages are sent. Kept
+// by itself until OnDone.
 class SessionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                           public std::enable_shared_from_this<SessionCall> {
  public:
@@ -99,7 +100,7 @@ class SessionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   size_t out_answers_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t out_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   // What becomes of the commands of the message that was read last. While they are taken nothing is
-  // sent: what they have to say goes together.
+  // sent, while they are queued no message that is not full: what they have to say goes together.
   enum class Taking : uint8_t { kDone, kNow, kWaitsForRoom, kQueued };
   Taking taking_ ABSL_GUARDED_BY(mutex_) = Taking::kDone;
   bool has_read_ ABSL_GUARDED_BY(mutex_) = false;

@@ -168,6 +168,25 @@ TEST_F(SessionServiceTest, CommandsInOneMessage) {
   AwaitEmpty();
 }
 
+// Clients that wait for answers send their next commands when these come: small groups would remain
+// small. The commands take many turns on a worker, between which nothing is sent.
+TEST_F(SessionServiceTest, AnswersToOneMessageComeInFewMessages) {
+  SessionClient client(address());
+  MakeBuffer(client, 16);
+  const int before = client.messages();
+  constexpr uint64_t kCommands = 10'000;
+  v1::SessionRequest message;
+  for (uint64_t i = 1; i <= kCommands; ++i) {
+    v1::Command& command = *message.add_commands();
+    command.set_id(client.last_id() + i);
+    command.mutable_query_stream()->set_stream(1);
+  }
+  client.SendBytes(message.SerializeAsString());
+  EXPECT_TRUE(client.Await(client.last_id() + kCommands).has_stream());
+  // 64 KiB of host memory each, that is up to 250 answers.
+  EXPECT_LE(client.messages() - before, 100);
+}
+
 TEST_F(SessionServiceTest, IdsOutOfOrderEndIt) {
   SessionClient client(address());
   MakeBuffer(client, 1 << 20);
