@@ -22,8 +22,10 @@ namespace {
 // How long a session that drains must have nothing under way: shorter than StreamEnder's patience.
 constexpr absl::Duration kDrainGrace = absl::Milliseconds(100);
 
-// How long a message's commands may keep a thread of the network from other messages.
-constexpr absl::Duration kTakeTime = absl::Microseconds(250);
+// How long a message's commands may keep a thread of the network from other messages: longer than a
+// group of small calls takes, unless those of another session keep one, too.
+constexpr absl::Duration kTakeTime = absl::Milliseconds(2);
+constexpr absl::Duration kCrowdedTakeTime = absl::Microseconds(250);
 // And a worker from other work.
 constexpr absl::Duration kTurnTime = absl::Microseconds(500);
 
@@ -100,7 +102,9 @@ void SessionCall::OnReadDone(bool ok) {
     MutexLock lock(mutex_);
     half_closed_ = true;
   }
-  TakeCommands(kTakeTime);
+  const bool is_crowded = options_.taking->fetch_add(1) > 0;
+  TakeCommands(is_crowded ? kCrowdedTakeTime : kTakeTime);
+  --*options_.taking;
 }
 
 absl::Status SessionCall::OpenRead() {

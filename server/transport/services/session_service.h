@@ -30,6 +30,8 @@ struct SessionServiceOptions {
   int64_t max_inflated_bytes = 0;
   // Counts the sessions that have something under way. Must outlive the service.
   std::atomic<int64_t>* executing = nullptr;
+  // Counts the threads of the network that sessions' commands keep. Must outlive the service, too.
+  std::atomic<int64_t>* taking = nullptr;
   // These must outlive the service, too.
   PlanCache* plans = nullptr;
   OpenStreams* open_streams = nullptr;
