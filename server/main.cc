@@ -140,7 +140,7 @@ int FailToStart(const absl::Status& status) {
 int Run(const ServerConfig& config) try {
   SetLogLevel(config.log_level);
   SetLogFormat(config.log_format);
-  KeepFreedMemory();
+  SetUpMalloc();
   // Before any thread starts, so that all of them leave these signals to WaitForStop.
   const sigset_t signals = TakenSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
