@@ -232,7 +232,7 @@ class GrpcServer final : public Server {
                                      .client_share = config.clients.share,
                                      .max_inflated_bytes = config.clients.max_inflated_bytes,
                                      .executing = &executing_,
-                                     .taking = &taking_,
+                                     .kept_threads = &kept_threads_,
                                      .plans = &plans_,
                                      .open_streams = &open_streams_,
                                      .counters = &counters_,
@@ -344,7 +344,7 @@ class GrpcServer final : public Server {
   // Destroyed from the end: the engine's workers finish what they have while all that their tasks
   // use is there.
   std::atomic<int64_t> executing_ = 0;
-  std::atomic<int64_t> taking_ = 0;
+  std::atomic<int64_t> kept_threads_ = 0;
   ServerCounters counters_;
   CallObserver observer_;
   Watches watches_;  // its Tick: the acceptor's thread

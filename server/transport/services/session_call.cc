@@ -102,9 +102,9 @@ void SessionCall::OnReadDone(bool ok) {
     MutexLock lock(mutex_);
     half_closed_ = true;
   }
-  const bool is_crowded = options_.taking->fetch_add(1) > 0;
+  const bool is_crowded = options_.kept_threads->fetch_add(1) > 0;
   TakeCommands(is_crowded ? kCrowdedTakeTime : kTakeTime);
-  --*options_.taking;
+  --*options_.kept_threads;
 }
 
 absl::Status SessionCall::OpenRead() {

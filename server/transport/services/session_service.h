@@ -31,7 +31,7 @@ struct SessionServiceOptions {
   // Counts the sessions that have something under way. Must outlive the service.
   std::atomic<int64_t>* executing = nullptr;
   // Counts the threads of the network that sessions' commands keep. Must outlive the service, too.
-  std::atomic<int64_t>* taking = nullptr;
+  std::atomic<int64_t>* kept_threads = nullptr;
   // These must outlive the service, too.
   PlanCache* plans = nullptr;
   OpenStreams* open_streams = nullptr;
