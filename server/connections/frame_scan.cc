@@ -16,8 +16,11 @@ constexpr size_t kLastStart = kUsualBytes + kHeaderBytes;
 constexpr int64_t kManyFrames = 1000;
 // One frame in so many that carries something makes it no flood.
 constexpr int64_t kUsefulPart = 8;
-// A message of gRPC's begins with five bytes of its own.
+// A message of gRPC's begins with five bytes of its own: 0, or 1 if it is compressed, and its size.
 constexpr size_t kUsefulBytes = 5;
+// Clients fill their frames, of 16 KiB and more, unless a message ends; each frame costs gRPC 1 us.
+constexpr size_t kSmallBytes = 256;
+constexpr int64_t kManyPieces = 250;
 // gRPC takes 8 KiB of headers.
 constexpr size_t kEndlessBytes = size_t{48} << 10;
 constexpr size_t kEndlessFrames = 3;
@@ -51,6 +54,7 @@ struct Frame {
     return type == Type::kContinuation && stream == block_stream;
   }
   bool is_message() const { return type == Type::kData && length >= kUsefulBytes; }
+  bool is_small() const { return is_message() && length < kSmallBytes; }
 };
 
 uint8_t ByteAt(std::string_view bytes, size_t at) { return static_cast<uint8_t>(bytes[at]); }
@@ -93,12 +97,24 @@ std::optional<Frame> FrameAt(std::string_view bytes, size_t at) {
   return frame;
 }
 
+// Whether a frame with this content, or the beginning of it, looks like a whole message and not
+// like a piece of one.
+bool HasWholeMessage(const Frame& frame, std::string_view content) {
+  if (content.size() < kUsefulBytes || ByteAt(content, 0) > 1) return false;
+  size_t size = 0;
+  for (size_t i = 1; i < kUsefulBytes; ++i) size = size << 8 | ByteAt(content, i);
+  const size_t most = frame.length - kUsefulBytes;
+  return size > 0 ? size <= most : most == 0;
+}
+
 // Frames that follow each other to the end of the bytes.
 class Chain {
  public:
-  void Add(const Frame& frame) {
+  // `content`: the frame's, or as much of it as there is.
+  void Add(const Frame& frame, std::string_view content) {
     ++frames_;
     if (frame.is_message() || frame.type == Type::kHeaders) ++useful_;
+    if (frame.is_small()) ++(HasWholeMessage(frame, content) ? small_messages_ : pieces_);
     has_messages_ |= frame.is_message();
     if (!frame.continues(block_stream_)) block_bytes_ = block_frames_ = 0;
     if (!frame.is_headers()) return;
@@ -116,13 +132,19 @@ class Chain {
     const bool is_large =
         header_bytes_ >= kEndlessBytes && header_bytes_ >= header_frames_ * kLargeHeaders;
     if (is_large && !has_messages_) return FrameFlood::kLargeHeaders;
-    const bool is_empty = frames_ >= kManyFrames && useful_ * kUsefulPart < frames_;
-    return is_empty ? FrameFlood::kEmptyFrames : FrameFlood::kNone;
+    if (frames_ < kManyPieces) return FrameFlood::kNone;
+    const auto is_all_but = [this](int64_t others) { return others * kUsefulPart < frames_; };
+    if (frames_ >= kManyFrames && is_all_but(useful_)) return FrameFlood::kEmptyFrames;
+    if (is_all_but(frames_ - pieces_)) return FrameFlood::kPieces;
+    if (is_all_but(frames_ - pieces_ - small_messages_)) return FrameFlood::kSmallMessages;
+    return FrameFlood::kNone;
   }
 
  private:
   int64_t frames_ = 0;
   int64_t useful_ = 0;
+  int64_t pieces_ = 0;
+  int64_t small_messages_ = 0;
   bool has_messages_ = false;
   size_t header_frames_ = 0;
   size_t header_bytes_ = 0;
@@ -146,8 +168,9 @@ FrameFlood FindFlood(std::string_view bytes) {
       seen[at] = true;
       const std::optional<Frame> frame = FrameAt(bytes, at);
       if (!frame.has_value()) break;
-      chain.Add(*frame);
-      at += kHeaderBytes + frame->length;
+      at += kHeaderBytes;
+      chain.Add(*frame, bytes.substr(at, frame->length));
+      at += frame->length;
     }
     const bool is_whole = at + kHeaderBytes > bytes.size();
     if (is_whole && chain.flood() != FrameFlood::kNone) return chain.flood();

@@ -12,6 +12,8 @@ enum class FrameFlood : uint8_t {
   kEmptyFrames,     // a thousand and more of which nearly none carries anything
   kEndlessHeaders,  // a header block larger than any that gRPC takes
   kLargeHeaders,    // header blocks of many KiB, and no message
+  kPieces,          // hundreds of which nearly all are small pieces of a message
+  kSmallMessages,  // as many that look like a small message each: a flood if they are pieces of one
 };
 
 // Looks at bytes that a client sent, from the middle of a frame or of its content on. Says kNone

@@ -79,6 +79,26 @@ TEST(FrameScanTest, FindsLargeHeadersWithoutMessages) {
               FrameFlood::kLargeHeaders);
 }
 
+TEST(FrameScanTest, FindsAMessageInSmallPieces) {
+  for (const size_t size : {6, 33, 255})
+    ExpectFlood(Repeated(Frame(kData, 3, std::string(size, '\0'))), FrameFlood::kPieces);
+  const std::string rest = Repeated(Frame(kData, 3, "any piece of a message"));
+  ExpectFlood(Frame(kData, 3, std::string("\0\0\x10\0\0", 5)) + rest, FrameFlood::kPieces);
+}
+
+TEST(FrameScanTest, TellsSmallMessages) {
+  const std::string message = std::string("\0\0\0\0\x14", 5) + std::string(20, 'm');
+  // Alone, with others in a frame, and of no bytes.
+  for (const std::string& one : {Frame(kData, 1, message), Frame(kData, 1, message + message),
+                                 Frame(kData, 9, std::string(5, '\0'))})
+    ExpectFlood(Repeated(one), FrameFlood::kSmallMessages);
+  // As clients make calls; and where others go by the same connection.
+  const std::string headers = Frame(kHeaders, 1, std::string(60, 'h'), kEndHeaders);
+  ExpectFlood(Repeated(headers + Frame(kData, 1, message)), FrameFlood::kNone);
+  ExpectFlood(Repeated(Frame(kData, 1, message) + Frame(kData, 3, std::string(4000, 't'))),
+              FrameFlood::kNone);
+}
+
 TEST(FrameScanTest, FindsAFloodBehindTheRestOfAFrame) {
   const std::string flood = Repeated(Frame(kData, 1, ""));
   for (const size_t rest : {0, 1, 100, 16'384})
@@ -87,9 +107,9 @@ TEST(FrameScanTest, FindsAFloodBehindTheRestOfAFrame) {
 
 TEST(FrameScanTest, CallsAreNone) {
   const std::string header = Frame(kHeaders, 1, std::string(100, 'h'), kEndHeaders);
-  // Unary calls; streams of messages of no bytes; a client that reads much; one that cancels all.
+  // Unary calls; large messages; a client that reads much; one that cancels all.
   for (const std::string& one :
-       {header + Frame(kData, 1, std::string(60, 'd')), Frame(kData, 9, std::string(5, '\0')),
+       {header + Frame(kData, 1, std::string(60, 'd')), Frame(kData, 3, std::string(256, 'd')),
         Frame(kData, 3, std::string(16'384, 'd')),
         header + Frame(kData, 1, std::string(60, 'd')) + Frame(kReset, 1, std::string(4, '\x08')) +
             Frame(kWindowUpdate, 0, std::string(4, '\1')),
@@ -100,11 +120,15 @@ TEST(FrameScanTest, CallsAreNone) {
     ExpectFlood(Repeated(one), FrameFlood::kNone);
 }
 
-TEST(FrameScanTest, AThousandFramesAreNotMany) {
+TEST(FrameScanTest, AFewFramesAreNotMany) {
   std::string few;
   for (int i = 0; i < 999; ++i) few += Frame(kPing, 0, std::string(8, '\0'));
   EXPECT_EQ(FindFlood(few), FrameFlood::kNone);
   EXPECT_EQ(FindFlood(few + Frame(kPing, 0, std::string(8, '\0'))), FrameFlood::kEmptyFrames);
+  few.clear();
+  for (int i = 0; i < 249; ++i) few += Frame(kData, 1, std::string(250, 'p'));
+  EXPECT_EQ(FindFlood(few), FrameFlood::kNone);
+  EXPECT_EQ(FindFlood(few + Frame(kData, 1, std::string(250, 'p'))), FrameFlood::kPieces);
 }
 
 TEST(FrameScanTest, WhatIsUnsoundIsNone) {
@@ -126,7 +150,7 @@ TEST(FrameScanTest, TensorsAreNone) {
     std::string pattern(period, '\0');
     // Small numbers look most like frames.
     for (char& byte : pattern) byte = static_cast<char>(any(2) == 0 ? 0 : any(10));
-    const size_t frame = std::vector<size_t>{100, 4096, 16'384, 1 << 20}[any(4)];
+    const size_t frame = std::vector<size_t>{300, 4096, 16'384, 1 << 20}[any(4)];
     const std::string content = Repeated(pattern) + Repeated(pattern);
     std::string bytes;
     for (size_t at = 0; at < kSample; at += frame)
