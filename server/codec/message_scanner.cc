@@ -58,7 +58,10 @@ class Scanner {
         OPSERVE_RETURN_IF_ERROR(CopyHeaderUpTo(start));
         return std::move(message_);
       }
-      if (field.tag != bulk_tag_) continue;
+      if (field.tag != bulk_tag_) {
+        OPSERVE_RETURN_IF_ERROR(CheckHeaderUpTo(fields_.position()));
+        continue;
+      }
       OPSERVE_RETURN_IF_ERROR(CopyHeaderUpTo(start));
       OPSERVE_RETURN_IF_ERROR(TakeBulk(field));
     }
@@ -104,19 +107,26 @@ class Scanner {
     return absl::OkStatus();
   }
 
+  // Whether it may have what lies between taken_ and `position`. Asked at every field, so that no
+  // more of a header that is too large is read.
+  absl::Status CheckHeaderUpTo(size_t position) const {
+    const size_t count = position - taken_.position();
+    const size_t size = message_.header.size();
+    if (count <= limits_.max_header_bytes - size) return absl::OkStatus();
+    return MakeError({.reason = ErrorReason::kResourceLimit,
+                      .op = {},
+                      .parameter = "message",
+                      .want = absl::StrCat("at most ", limits_.max_header_bytes,
+                                           " bytes besides raw (large tensors go there)"),
+                      .got = absl::StrCat(size + count, " bytes or more")});
+  }
+
   // Appends what lies between taken_ and `position`.
   absl::Status CopyHeaderUpTo(size_t position) {
     const size_t count = position - taken_.position();
     if (count == 0) return absl::OkStatus();
+    OPSERVE_RETURN_IF_ERROR(CheckHeaderUpTo(position));
     std::string& header = message_.header;
-    if (count > limits_.max_header_bytes - header.size()) {
-      return MakeError({.reason = ErrorReason::kResourceLimit,
-                        .op = {},
-                        .parameter = "message",
-                        .want = absl::StrCat("at most ", limits_.max_header_bytes,
-                                             " bytes besides raw (large tensors go there)"),
-                        .got = absl::StrCat(header.size() + count, " bytes")});
-    }
     header.reserve(header.size() + count);
     taken_.Take(count, [&header](std::string_view piece) { header.append(piece); });
     return absl::OkStatus();

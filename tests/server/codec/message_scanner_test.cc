@@ -246,5 +246,17 @@ TEST(MessageScannerTest, BoundsWhatItAllocates) {
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
 }
 
+// Millions of fields of two bytes take long to read.
+TEST(MessageScannerTest, ReadsNoMoreOfAHeaderThatIsTooLarge) {
+  std::string fields;
+  while (fields.size() <= kLimits.max_header_bytes) fields += std::string_view("\x08\x01", 2);
+  const std::string_view no_field("\x0f", 1);
+  EXPECT_EQ(Scan(fields + std::string(no_field)).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  fields.resize(kLimits.max_header_bytes);
+  EXPECT_EQ(Scan(fields + std::string(no_field)).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace opserve::server
