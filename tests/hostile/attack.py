@@ -199,6 +199,9 @@ class Trial:
                 break
             time.sleep(SAMPLE_SECONDS)
         reap(pids)
+        # What it took meanwhile belongs to the attack.
+        if self.server.alive():
+            self.samples.add(self.server.usage())
         self.report["attack_seconds"] = round(time.monotonic() - start, 2)
         self.report["server_cpu_s"] = round(self.samples.peak.cpu_seconds - self.before.cpu_seconds, 2)
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
