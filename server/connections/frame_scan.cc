@@ -97,14 +97,15 @@ std::optional<Frame> FrameAt(std::string_view bytes, size_t at) {
   return frame;
 }
 
-// Whether a frame with this content, or the beginning of it, looks like a whole message and not
-// like a piece of one.
-bool HasWholeMessage(const Frame& frame, std::string_view content) {
+// Whether a frame with this content, or the beginning of it, looks like a whole message, or like
+// the five bytes before one, which some clients send by themselves, and not like a piece of a
+// message.
+bool HasMessage(const Frame& frame, std::string_view content) {
   if (content.size() < kUsefulBytes || ByteAt(content, 0) > 1) return false;
   size_t size = 0;
   for (size_t i = 1; i < kUsefulBytes; ++i) size = size << 8 | ByteAt(content, i);
   const size_t most = frame.length - kUsefulBytes;
-  return size > 0 ? size <= most : most == 0;
+  return most == 0 || (size > 0 && size <= most);
 }
 
 // Frames that follow each other to the end of the bytes.
@@ -114,7 +115,7 @@ class Chain {
   void Add(const Frame& frame, std::string_view content) {
     ++frames_;
     if (frame.is_message() || frame.type == Type::kHeaders) ++useful_;
-    if (frame.is_small()) ++(HasWholeMessage(frame, content) ? small_messages_ : pieces_);
+    if (frame.is_small()) ++(HasMessage(frame, content) ? small_messages_ : pieces_);
     has_messages_ |= frame.is_message();
     if (!frame.continues(block_stream_)) block_bytes_ = block_frames_ = 0;
     if (!frame.is_headers()) return;

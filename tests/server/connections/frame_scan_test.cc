@@ -88,9 +88,11 @@ TEST(FrameScanTest, FindsAMessageInSmallPieces) {
 
 TEST(FrameScanTest, TellsSmallMessages) {
   const std::string message = std::string("\0\0\0\0\x14", 5) + std::string(20, 'm');
-  // Alone, with others in a frame, and of no bytes.
-  for (const std::string& one : {Frame(kData, 1, message), Frame(kData, 1, message + message),
-                                 Frame(kData, 9, std::string(5, '\0'))})
+  // Alone, with others in a frame, in two frames as some clients write them, and of no bytes.
+  for (const std::string& one :
+       {Frame(kData, 1, message), Frame(kData, 1, message + message),
+        Frame(kData, 1, message.substr(0, 5)) + Frame(kData, 1, message.substr(5)),
+        Frame(kData, 9, std::string(5, '\0'))})
     ExpectFlood(Repeated(one), FrameFlood::kSmallMessages);
   // As clients make calls; and where others go by the same connection.
   const std::string headers = Frame(kHeaders, 1, std::string(60, 'h'), kEndHeaders);
