@@ -21,7 +21,7 @@ absl::StatusOr<ConnectionLimits> LimitsOf(const ServerConfig& config) {
       limits.max_connections,
       ConnectionsFor(RaiseDescriptorLimit() - of_regions, config.clients.max_connections));
   const auto resets = static_cast<double>(config.clients.max_resets_per_second);
-  limits.resets = {.per_second = resets, .burst = 10 * resets};
+  limits.resets = {.per_second = resets, .burst = 10 * resets, .empty_burst = 2 * resets};
   return limits;
 }
 

@@ -86,7 +86,7 @@ void ConnectionTable::Remove(const std::shared_ptr<Connection>& connection) {
     if (at != by_peer_.end() && at->second == connection) by_peer_.erase(at);
   } else {
     std::erase(others_, connection);
-    unix_resets_.erase(connection.get());
+    unix_allowances_.erase(connection.get());
   }
 }
 
@@ -114,35 +114,48 @@ std::optional<uid_t> ConnectionTable::UserOf(std::string_view peer) const {
 }
 
 void ConnectionTable::NoteResets(const Connection& connection, int64_t resets) const {
-  if (!CountResets(connection, resets))
-    Expel(connection, "too many calls that were taken back", kResetBar);
+  Count(connection, resets, &Allowances::resets);
+}
+
+void ConnectionTable::NoteEmptyCalls(const Connection& connection, int64_t calls) const {
+  Count(connection, calls, &Allowances::empty_calls);
+}
+
+ConnectionTable::Allowances ConnectionTable::Full(absl::Time now) const {
+  return {
+      .resets = limits_.resets.burst, .empty_calls = limits_.resets.empty_burst, .counted = now};
 }
 
 ConnectionTable::Conduct& ConnectionTable::ConductOf(ClientId client, absl::Time now) const {
-  return conducts_
-      .try_emplace(client, Conduct{.resets = {.left = limits_.resets.burst, .counted = now}})
-      .first->second;
+  return conducts_.try_emplace(client, Conduct{.allowances = Full(now)}).first->second;
 }
 
-ConnectionTable::Allowance& ConnectionTable::AllowanceOf(const Connection& connection,
-                                                         absl::Time now) const {
-  if (connection.peer().is_ip()) return ConductOf(connection.client(), now).resets;
-  return unix_resets_
-      .try_emplace(&connection, Allowance{.left = limits_.resets.burst, .counted = now})
-      .first->second;
-}
-
-bool ConnectionTable::CountResets(const Connection& connection, int64_t resets) const {
-  if (limits_.resets.per_second <= 0) return true;
+ConnectionTable::Allowances& ConnectionTable::AllowancesOf(const Connection& connection) const {
   const absl::Time now = clock_.Now();
-  const MutexLock lock(mutex_);
-  Allowance& allowance = AllowanceOf(connection, now);
-  const double refill = absl::ToDoubleSeconds(now - allowance.counted) * limits_.resets.per_second;
-  allowance.counted = now;
-  allowance.left = std::min(limits_.resets.burst, allowance.left + std::max(refill, 0.0));
-  if (allowance.left < static_cast<double>(resets)) return false;
-  allowance.left -= static_cast<double>(resets);
-  return true;
+  Allowances& allowances = connection.peer().is_ip()
+                               ? ConductOf(connection.client(), now).allowances
+                               : unix_allowances_.try_emplace(&connection, Full(now)).first->second;
+  const double refill =
+      limits_.resets.per_second * absl::ToDoubleSeconds(std::max(now - allowances.counted, {}));
+  const Allowances full = Full(now);
+  allowances = {.resets = std::min(full.resets, allowances.resets + refill),
+                .empty_calls = std::min(full.empty_calls, allowances.empty_calls + refill),
+                .counted = std::max(now, allowances.counted)};
+  return allowances;
+}
+
+void ConnectionTable::Count(const Connection& connection, int64_t calls,
+                            double Allowances::*allowance) const {
+  if (limits_.resets.per_second <= 0) return;
+  {
+    const MutexLock lock(mutex_);
+    double& left = AllowancesOf(connection).*allowance;
+    if (left >= static_cast<double>(calls)) {
+      left -= static_cast<double>(calls);
+      return;
+    }
+  }
+  Expel(connection, "too many calls that were taken back", kResetBar);
 }
 
 void ConnectionTable::Expel(const Connection& connection, std::string_view reason,
@@ -172,6 +185,8 @@ void ConnectionTable::BarClient(ClientId client, absl::Duration least,
   if (now < conduct.barred_until && conduct.bar >= least) return;
   conduct.bar = std::clamp(conduct.bar * 2, least, longest);
   conduct.barred_until = now + conduct.bar;
+  // It comes back with what a second allows, however long it was away.
+  conduct.allowances = {.counted = conduct.barred_until - absl::Seconds(1)};
 }
 
 ConnectionTable::Connections ConnectionTable::All() const {
@@ -187,7 +202,7 @@ void ConnectionTable::Settle() const {
     const absl::Time past = clock_.Now() - kMemory;
     const MutexLock lock(mutex_);
     absl::erase_if(conducts_, [past](const auto& each) {
-      return std::max(each.second.resets.counted, each.second.barred_until) < past;
+      return std::max(each.second.allowances.counted, each.second.barred_until) < past;
     });
   }
   for (const std::shared_ptr<Connection>& connection : All()) {

@@ -26,6 +26,8 @@ namespace opserve::server {
 struct ResetLimit {
   double per_second = 100;
   double burst = 1000;
+  // Of calls without a message, which client libraries do not make.
+  double empty_burst = 200;
 };
 
 struct ConnectionLimits {
@@ -68,6 +70,8 @@ class ConnectionTable {
   // Calls were taken back. When those of the client were too many cuts the connection, and takes
   // none of the client's for a second; for twice as long each time it happens again soon.
   void NoteResets(const Connection& connection, int64_t resets) const;
+  // The same for calls that came without a message.
+  void NoteEmptyCalls(const Connection& connection, int64_t calls) const;
   // nullptr when there is none any more, or no telling.
   std::shared_ptr<Connection> Find(std::string_view peer) const;
   // Which of this machine's users calls. Connections by unix sockets cannot be told apart: theirs
@@ -90,23 +94,27 @@ class ConnectionTable {
   void Cut(const Connection& connection, std::string_view reason) const;
 
  private:
-  // How many more calls may be taken back.
-  struct Allowance {
-    double left;
-    absl::Time counted;  // when it was reckoned last
+  // How many more calls may be taken back, or come without a message.
+  struct Allowances {
+    double resets;
+    double empty_calls;
+    absl::Time counted;  // when they were reckoned last
   };
   // Of a client that took calls back lately.
   struct Conduct {
-    Allowance resets;
+    Allowances allowances;
     // Until when its connections are not taken.
     absl::Time barred_until = absl::InfinitePast();
     absl::Duration bar = absl::ZeroDuration();  // the last one's length
   };
   Conduct& ConductOf(ClientId client, absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Allowance& AllowanceOf(const Connection& connection, absl::Time now) const
+  // What a client has that did nothing wrong lately.
+  Allowances Full(absl::Time now) const;
+  // Of the client, or of a unix socket's connection, as of now.
+  Allowances& AllowancesOf(const Connection& connection) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // False when that were too many of the client, or of a unix socket's connection.
-  bool CountResets(const Connection& connection, int64_t resets) const;
+  // Takes `calls` off one of the allowances; cuts the connection when that has too few left.
+  void Count(const Connection& connection, int64_t calls, double Allowances::*allowance) const;
   void BarClient(ClientId client, absl::Duration least, absl::Duration longest) const;
 
   const ConnectionLimits limits_;
@@ -117,7 +125,8 @@ class ConnectionTable {
   mutable Mutex mutex_;
   SharedLimit places_ ABSL_GUARDED_BY(mutex_);
   mutable absl::flat_hash_map<ClientId, Conduct> conducts_ ABSL_GUARDED_BY(mutex_);
-  mutable absl::flat_hash_map<const Connection*, Allowance> unix_resets_ ABSL_GUARDED_BY(mutex_);
+  mutable absl::flat_hash_map<const Connection*, Allowances> unix_allowances_
+      ABSL_GUARDED_BY(mutex_);
   // Of IP addresses, and those that cannot be told apart.
   absl::flat_hash_map<PeerAddress, std::shared_ptr<Connection>> by_peer_ ABSL_GUARDED_BY(mutex_);
   Connections others_ ABSL_GUARDED_BY(mutex_);

@@ -278,8 +278,9 @@ void AddFairnessFlags(FlagSet& flags, ClientConfig& config) {
   flags.AddCount(
       "--max-resets-per-second", config.max_resets_per_second, kCountOrNone,
       "Calls that a client may abandon per second: cancel before the deadline, or leave by\n"
-      "closing the connection. Bursts may be ten times as large. Above that the connection is\n"
-      "closed, and the client cannot connect for a while. 0: no limit.");
+      "closing the connection. Bursts may be ten times as large; of calls without a message,\n"
+      "twice as large. Above that the connection is closed, and the client cannot connect for a\n"
+      "while. 0: no limit.");
 }
 
 void AddClientFlags(FlagSet& flags, ClientConfig& config) {

@@ -181,7 +181,7 @@ void StreamWatch::Judge(const Connection& connection, Known& known) {
     connections_.Expel(connection, "bytes that belong to no call", ConnectionTable::kFloodBar);
   if (streams.without_message <= known.empty_streams) return;
   known.looks_left = std::max(known.looks_left, kUnixLooks);
-  connections_.NoteResets(connection, streams.without_message - known.empty_streams);
+  connections_.NoteEmptyCalls(connection, streams.without_message - known.empty_streams);
   known.empty_streams = streams.without_message;
 }
 

@@ -148,6 +148,37 @@ TEST_F(ConnectionTableTest, ManyResetsOverALongTimeAreNormal) {
   EXPECT_FALSE(pair.IsCut());
 }
 
+TEST_F(ConnectionTableTest, FewerCallsMayComeWithoutAMessage) {
+  ConnectionTable table({.resets = {.per_second = 10, .burst = 100, .empty_burst = 20}}, clock_);
+  TcpPair pair(table);
+  table.NoteEmptyCalls(pair.connection(), 20);
+  table.NoteResets(pair.connection(), 100);
+  EXPECT_FALSE(pair.IsCut());
+  clock_.Advance(absl::Seconds(1));
+  table.NoteEmptyCalls(pair.connection(), 10);
+  EXPECT_FALSE(pair.IsCut());
+  table.NoteEmptyCalls(pair.connection(), 1);
+  EXPECT_TRUE(pair.IsCut());
+}
+
+TEST_F(ConnectionTableTest, ABarredClientComesBackWithLittle) {
+  ConnectionTable table({.resets = {.per_second = 10, .burst = 100, .empty_burst = 20}}, clock_);
+  {
+    TcpPair pair(table);
+    table.Expel(pair.connection(), "a flood", ConnectionTable::kFloodBar);
+  }
+  clock_.Advance(ConnectionTable::kFloodBar);
+  TcpPair pair(table);
+  table.NoteResets(pair.connection(), 10);
+  table.NoteEmptyCalls(pair.connection(), 10);
+  EXPECT_FALSE(pair.IsCut());
+  clock_.Advance(absl::Seconds(9));
+  table.NoteResets(pair.connection(), 90);
+  EXPECT_FALSE(pair.IsCut());
+  table.NoteEmptyCalls(pair.connection(), 21);
+  EXPECT_TRUE(pair.IsCut());
+}
+
 TEST_F(ConnectionTableTest, BytesThatAreNoMessageCutTheConnection) {
   ConnectionTable table({.max_first_message_bytes = 10'000}, clock_);
   TcpPair quiet(table);
