@@ -26,6 +26,10 @@ constexpr double kSuspiciousBytesPerSecond = 200e3;
 constexpr int64_t kIdleBytes = int64_t{32} << 20;
 // gRPC may read it much later than it came.
 constexpr int kLooks = 1000;
+// A connection of many small calls is suspicious and does no harm: where so many looks found
+// nothing, three of four are left out.
+constexpr int kCleanLooks = 20;
+constexpr int kRests = 3;
 constexpr intptr_t kSocketsOfPage = 500;
 // Connections of unix sockets that are new, or had something unread, are looked at so many times;
 // others once in so many.
@@ -137,7 +141,11 @@ void StreamWatch::Check(absl::Time now, bool is_busy) {
     const bool is_suspect = connection->peer().is_ip()
                                 ? BroughtMore(*connection, time, at->second)
                                 : is_busy && MayBringMore(*connection, at->second);
-    if (is_suspect) suspects.push_back(connection.get());
+    if (!is_suspect) continue;
+    if (at->second.rests_left == 0)
+      suspects.push_back(connection.get());
+    else
+      --at->second.rests_left;
   }
   absl::erase_if(nameless_, [this](const auto& each) { return !known_.at(each.second).is_there; });
   absl::erase_if(known_, [](const auto& each) { return !each.second.is_there; });
@@ -179,7 +187,12 @@ void StreamWatch::Judge(const Connection& connection, Known& known) {
   known.streams = streams.started;
   if (known.other_bytes - known.idle_bytes > kIdleBytes)
     connections_.Expel(connection, "bytes that belong to no call", ConnectionTable::kFloodBar);
-  if (streams.without_message <= known.empty_streams) return;
+  if (streams.without_message <= known.empty_streams) {
+    known.clean_looks = std::min(known.clean_looks + 1, kCleanLooks);
+    if (known.clean_looks == kCleanLooks) known.rests_left = kRests;
+    return;
+  }
+  known.clean_looks = 0;
   known.looks_left = std::max(known.looks_left, kUnixLooks);
   connections_.NoteEmptyCalls(connection, streams.without_message - known.empty_streams);
   known.empty_streams = streams.without_message;

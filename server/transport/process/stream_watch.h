@@ -38,6 +38,8 @@ class StreamWatch {
     int64_t streams = 0;                   // that were opened
     int64_t empty_streams = 0;  // without a message, the most that were allowed or counted
     int looks_left = 0;         // it is looked at for so long after it brought too much
+    int clean_looks = 0;        // in a row, that found nothing
+    int rests_left = 0;         // so many looks are left out
     bool is_there = true;
   };
 
