@@ -90,9 +90,7 @@ PlaneAxis PlaneAxis::Nearest(int64_t in, int64_t out, double factor) {
   PlaneAxis axis(Kind::kNearest, in, out);
   axis.step_ = factor > 0 ? static_cast<float>(1.0 / factor)
                           : static_cast<float>(in) / static_cast<float>(out);
-  // Whatever the factor, as PyTorch has it.
-  if (in == out) axis.step_ = 1.0F;
-  if (out == 2 * in) axis.step_ = 0.5F;
+  if (axis.IsExact()) axis.step_ = out == in ? 1.0F : 0.5F;
   return axis;
 }
 
@@ -158,8 +156,7 @@ AxisTaps PlaneAxis::Interpolation(int64_t output) const {
 
 int64_t PlaneAxis::SingleInput(int64_t output) const {
   if (kind_ == Kind::kNearest) {
-    if (in_ == out_) return output;
-    if (out_ == 2 * in_) return output / 2;
+    if (IsExact()) return out_ == in_ ? output : output / 2;
     const float place = output == 0 ? 0.0F : static_cast<float>(output) * step_;
     return place < 0x1p62F ? std::min(static_cast<int64_t>(place), in_ - 1) : in_ - 1;
   }
@@ -172,6 +169,12 @@ AxisSpans PlaneAxis::OutputsOf(int64_t begin, int64_t end, const AxisSpans& near
   if (kind_ == Kind::kReflect) return Mirrored(begin, end);
   if (kind_ == Kind::kMean || kind_ == Kind::kSum) return Windows(begin, end);
   AxisSpans spans;
+  // Those whose share of the input, in units of 1/out, ends behind the first and begins before the
+  // last one's end. Resampling to twice as many is the same as sharing.
+  if (kind_ == Kind::kAdaptive || (kind_ == Kind::kNearest && IsExact())) {
+    spans.Add(MultiplyDivide(begin, out_, in_), out_ - MultiplyDivide(in_ - end, out_, in_));
+    return spans;
+  }
   if (kind_ == Kind::kReplicate) {
     const auto clip = [&](int64_t output) { return std::clamp<int64_t>(output, 0, out_); };
     spans.Add(begin <= 0 ? 0 : clip(begin + before_), end >= in_ ? out_ : clip(end + before_));

@@ -82,6 +82,9 @@ class PlaneAxis {
   enum class Kind : uint8_t { kMean, kSum, kAdaptive, kReplicate, kReflect, kNearest, kLinear };
   PlaneAxis(Kind kind, int64_t in, int64_t out) : kind_(kind), in_(in), out_(out) {}
 
+  // Whether resampling to the nearest repeats each input as often, whatever the factor: as PyTorch
+  // has it.
+  bool IsExact() const { return out_ == in_ || out_ == 2 * in_; }
   AxisTaps Window(int64_t output) const;
   AxisTaps Share(int64_t output) const;
   AxisTaps Interpolation(int64_t output) const;
