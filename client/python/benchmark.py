@@ -1,4 +1,5 @@
-"""The package beside bare grpcio: calls of 8 floats a second, one by one and 16 at a time, and bytes a second at 16 MiB, sent and shared.
+"""The package beside bare grpcio: calls of 8 floats a second, one by one and 16 at a time, and bytes a second at 16 MiB, sent and shared. In
+turn, medians of rounds.
 
 Usage: benchmark.py [TARGET]     (default localhost:8500; shared memory is measured where the server allows it)
 
@@ -6,7 +7,9 @@ Run it on an idle machine, against a release build. Bare grpcio sends the same m
 """
 
 import asyncio
+import contextlib
 import pathlib
+import statistics
 import sys
 import time
 
@@ -19,7 +22,7 @@ import opserve
 import opserve.aio
 from opserve import _requests
 
-SECONDS, ROUNDS, IN_FLIGHT = 1.0, 3, 16
+SECONDS, ROUNDS, IN_FLIGHT = 0.5, 9, 16
 SMALL = {"self": np.ones(8, np.float32)}
 LARGE = {"self": np.ones(4 << 20, np.float32)}
 METHOD = _requests.SERVICE + "Execute"
@@ -30,41 +33,41 @@ def message(inputs):
 
 
 def rate(call):
-    """Calls a second, the best of a few rounds."""
-    best = 0.0
-    for _ in range(ROUNDS):
-        calls, start = 0, time.perf_counter()
-        while time.perf_counter() - start < SECONDS:
-            call()
-            calls += 1
-        best = max(best, calls / (time.perf_counter() - start))
-    return best
+    """Calls a second."""
+    calls, start = 0, time.perf_counter()
+    while time.perf_counter() - start < SECONDS:
+        call()
+        calls += 1
+    return calls / (time.perf_counter() - start)
+
+
+def rates(*ways):
+    """Of each way to make a call."""
+    rounds = [[rate(call) for call in ways] for _ in range(ROUNDS)]
+    return [statistics.median(way) for way in zip(*rounds)]
 
 
 async def rate_side_by_side(call):
     """Calls a second with IN_FLIGHT of them under way."""
-    best = 0.0
-    for _ in range(ROUNDS):
-        calls, start = 0, time.perf_counter()
+    calls, start = 0, time.perf_counter()
 
-        async def work():
-            nonlocal calls
-            while time.perf_counter() - start < SECONDS:
-                await call()
-                calls += 1
+    async def work():
+        nonlocal calls
+        while time.perf_counter() - start < SECONDS:
+            await call()
+            calls += 1
 
-        await asyncio.gather(*(work() for _ in range(IN_FLIGHT)))
-        best = max(best, calls / (time.perf_counter() - start))
-    return best
+    await asyncio.gather(*(work() for _ in range(IN_FLIGHT)))
+    return calls / (time.perf_counter() - start)
 
 
 async def side_by_side(target):
     """Ours, and bare grpcio's."""
-    async with opserve.aio.connect(target, timeout=60) as client:
-        ours = await rate_side_by_side(lambda: client.execute("Relu", SMALL))
-    async with grpc.aio.insecure_channel(target) as channel:
+    async with opserve.aio.connect(target, timeout=60) as client, grpc.aio.insecure_channel(target) as channel:
         method, sent = channel.unary_unary(METHOD), message(SMALL)
-        return ours, await rate_side_by_side(lambda: method(sent, timeout=60))
+        ways = (lambda: client.execute("Relu", SMALL)), (lambda: method(sent, timeout=60))
+        rounds = [[await rate_side_by_side(call) for call in ways] for _ in range(ROUNDS)]
+    return [statistics.median(way) for way in zip(*rounds)]
 
 
 def row(name, ours, bare, unit):
@@ -74,16 +77,19 @@ def row(name, ours, bare, unit):
 def main():
     target = sys.argv[1] if len(sys.argv) > 1 else "localhost:8500"
     unlimited = [("grpc.max_receive_message_length", -1)]
-    with opserve.connect(target, timeout=60) as client, grpc.insecure_channel(target, unlimited) as channel:
+    with opserve.connect(target, timeout=60) as client, grpc.insecure_channel(target, unlimited) as channel, contextlib.ExitStack() as kept:
         method, small, large = channel.unary_unary(METHOD), message(SMALL), message(LARGE)
-        row("8 floats, one by one", rate(lambda: client.execute("Relu", SMALL)), rate(lambda: method(small, timeout=60)), "calls/s")
+        row("8 floats, one by one", *rates(lambda: client.execute("Relu", SMALL), lambda: method(small, timeout=60)), "calls/s")
         moved = 2 * LARGE["self"].nbytes / 1e9
-        bare = moved * rate(lambda: method(large, timeout=60))
-        row("16 MiB each way", moved * rate(lambda: client.execute("Relu", LARGE)), bare, "GB/s")
+        ways = [lambda: client.execute("Relu", LARGE), lambda: method(large, timeout=60)]
         if client.info().shared_memory_socket:
-            with client.shared_memory(2 * LARGE["self"].nbytes) as memory:
-                inputs, out = {"self": memory.array(4 << 20)}, {"out": memory.array(4 << 20)}
-                row("16 MiB each way, shared", moved * rate(lambda: client.execute("Relu", inputs, out=out)), bare, "GB/s")
+            memory = kept.enter_context(client.shared_memory(2 * LARGE["self"].nbytes))
+            inputs, out = {"self": memory.array(4 << 20)}, {"out": memory.array(4 << 20)}
+            ways.append(lambda: client.execute("Relu", inputs, out=out))
+        ours, bare, *shared = (moved * calls for calls in rates(*ways))
+        row("16 MiB each way", ours, bare, "GB/s")
+        for each in shared:
+            row("16 MiB each way, shared", each, bare, "GB/s")
     row(f"8 floats, {IN_FLIGHT} at a time", *asyncio.run(side_by_side(target)), "calls/s")
 
 

@@ -153,7 +153,7 @@ def test_a_call_that_is_tried_again_goes_by_bytes(client, monkeypatch):
     relu(client, 1)
     kept = relu(client, 2)
     calls = []
-    once, again = client._channel.call_once, client._channel.call
+    once, again = client._channel.call_once, client._channel.call_until
 
     def fail(request, timeout):
         calls.append("memory")

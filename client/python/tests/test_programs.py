@@ -7,7 +7,7 @@ import pytest
 
 import opserve
 import opserve.aio
-from opserve import _requests
+from opserve import _repeated, _requests
 from opserve._dtypes import BFLOAT16
 
 
@@ -309,7 +309,7 @@ def test_the_header_is_written_once(client, arrays, monkeypatch):
     written = []
     whole = _requests._Message._written
     monkeypatch.setattr(_requests._Message, "_written", lambda *of: written.append(of) or whole(*of))
-    _requests._headers.clear()
+    _repeated._forms.clear()
     for _ in range(3):
         client.execute(p, arrays)
     assert len(written) == 1

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from opserve import Call, InternalError
-from opserve import _requests
+from opserve import _repeated, _requests
+from opserve._dtypes import BFLOAT16, data_type_of
 from opserve._proto import operator_service_pb2 as api
 from opserve._wire import joined, taken_apart, varint
 
@@ -52,9 +53,67 @@ def test_calls_that_are_almost_alike_keep_their_differences():
 
 
 def test_no_more_calls_are_remembered_than_is_bounded():
-    for number in range(2 * _requests.MAX_HEADERS):
+    for number in range(2 * _repeated.MAX_FORMS):
         _requests.execute(Call("Relu", {"self": np.float32(1)}, {"beta": number}), nowhere)
-        assert len(_requests._headers) <= _requests.MAX_HEADERS
+        assert len(_repeated._forms) <= _repeated.MAX_FORMS
+
+
+def kinds_of_inputs():
+    return {
+        "arrays": lambda draw: {"self": draw.normal(size=(3, 5)), "target": draw.normal(size=()).astype("f4")},
+        "numbers": lambda draw: {"grad_out": float(draw.normal()), "self": draw.normal(size=(2, 3)).astype("f2"), "target": int(draw.integers(9))},
+        "numbers alone": lambda draw: {"self": float(draw.normal()), "target": int(draw.integers(9))},
+        "left out": lambda draw: {"self": draw.normal(size=4), "weight": None},
+        "empty": lambda draw: {"self": np.zeros((0, 3)), "target": draw.normal(size=(0, 3))},
+        "whole numbers": lambda draw: {"self": draw.integers(9, size=7), "mask": draw.integers(2, size=7) > 0},
+        "lists": lambda draw: {"self": list(draw.normal(size=3)), "target": draw.normal(size=3).astype("f4")},
+        "of NumPy": lambda draw: {"self": np.float32(draw.normal()), "target": np.float64(draw.normal())},
+        "views": lambda draw: {"self": draw.normal(size=(4, 5)).T, "target": draw.normal(size=(5, 8))[:, ::2]},
+        "swapped": lambda draw: {"self": draw.normal(size=5).astype(">f4")},
+        "bfloat16": lambda draw: {"self": draw.normal(size=5).astype("f4").astype(BFLOAT16), "target": 1.5}}
+
+
+@pytest.mark.parametrize("kind", kinds_of_inputs())
+def test_a_call_made_again_differs_in_its_numbers_alone(kind):
+    if kind == "bfloat16" and BFLOAT16 == np.dtype("V2"):
+        pytest.skip("ml_dtypes is not installed")
+    draw = np.random.default_rng(SEED)
+    for _ in range(4):
+        call = Call("Relu", kinds_of_inputs()[kind](draw), {"beta": 0.5})
+        again = _requests.execute(call, nowhere).message
+        _repeated._forms.clear()
+        assert _requests.execute(call, nowhere).message == again
+    assert len(_repeated._forms) == (kind not in ("views", "swapped"))
+
+
+def answer_of(*arrays, names="abc", raw_indices=range(9)):
+    raw = [array.tobytes() for array in arrays]
+    outputs = [{"name": name, "dtype": data_type_of(array.dtype), "shape": array.shape, "raw_index": index}
+               for name, array, index in zip(names, arrays, raw_indices)]
+    return api.ExecuteResponse(outputs=outputs, raw=[raw[index] for index, _ in zip(raw_indices, arrays)]).SerializeToString()
+
+
+def test_answers_that_are_like_the_last_one_and_others():
+    draw = np.random.default_rng(SEED)
+    normal = lambda *shape: draw.normal(size=shape).astype("f4")
+    _repeated._forms.clear()
+    seen = 0
+    for names, arrays, raw_indices in [
+            ("ab", (normal(2, 3), normal()), (0, 1)), ("ab", (normal(2, 3), normal()), (0, 1)), ("ac", (normal(2, 3), normal()), (0, 1)),
+            ("ac", (normal(3, 2), normal()), (0, 1)), ("ab", (normal(2), normal(2)), (1, 0)), ("ab", (normal(2), normal(2)), (1, 0)),
+            ("ab", (normal(2), normal(2)), (0, 1)), ("ab", (normal(2), normal(2)), (0, 1)), ("ab", (normal(0), normal(2)), (0, 1)),
+            ("ab", (normal(0), normal(2)), (0, 1)), ("a", (normal(300),), (0,)), ("a", (normal(300),), (0,))]:
+        read = _requests.execute(Call("Relu", {"self": normal(2)}), nowhere).read
+        answer = answer_of(*arrays, names=names, raw_indices=raw_indices)
+        (form,) = _repeated._forms.values()
+        seen += form.arrays(answer) is not None
+        result = read(answer)
+        assert list(result) == list(names)
+        for name, array in zip(names, arrays):
+            assert result[name].dtype == array.dtype and result[name].shape == array.shape
+            assert not array.size or not result[name].flags.writeable
+            np.testing.assert_array_equal(result[name], array)
+    assert seen == 3
 
 
 def test_a_batch_has_protobufs_bytes():

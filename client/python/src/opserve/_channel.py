@@ -154,18 +154,20 @@ class Channel:
     def call(self, request: Request[T], timeout: Optional[float] = None) -> T:
         """Makes a call. Raises OpserveError."""
         timeout = self.target.timeout if timeout is None else timeout
-        deadline = None if timeout is None else time.monotonic() + timeout
+        return self.call_until(request, None if timeout is None else time.monotonic() + timeout)
+
+    def call_until(self, request: Request[T], deadline: Optional[float]) -> T:
+        """The same, by a time of time.monotonic()."""
         try:
             answer = self._try(request, deadline)
         except grpc.RpcError as error:
             answer = self._try_again(request, deadline, error_of_rpc(error))
         return request.read(answer)
 
-    def call_once(self, request: Request[T], timeout: Optional[float] = None) -> T:
+    def call_once(self, request: Request[T], deadline: Optional[float]) -> T:
         """The same, never tried again."""
-        timeout = self.target.timeout if timeout is None else timeout
         try:
-            answer = self._try(request, None if timeout is None else time.monotonic() + timeout)
+            answer = self._try(request, deadline)
         except grpc.RpcError as error:
             raise error_of_rpc(error) from None
         return request.read(answer)
@@ -180,7 +182,7 @@ class Channel:
         raise error
 
     def _try(self, request: Request[Any], deadline: Optional[float]) -> bytes:
-        is_main = threading.current_thread() is threading.main_thread()
+        is_main = threading.get_ident() == threading.main_thread().ident
         found = self.get(of_main_thread=is_main)
         method = found.methods.get(request.method)
         if method is None:

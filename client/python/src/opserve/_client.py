@@ -51,7 +51,7 @@ class _Way:
     """The steps of a call, done at once."""
 
     def __init__(self, channel: Channel) -> None:
-        self.call = channel.call
+        self.call = channel.call_until
         self.call_once = channel.call_once
         self.sleep = time.sleep
         self._channel = channel

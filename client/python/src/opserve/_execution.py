@@ -23,9 +23,9 @@ class Way(Protocol):
 
     def place(self, memory: LocalMemory, call: Call) -> Any: ...
 
-    def call(self, request: _requests.Request[Result], timeout: Optional[float]) -> Any: ...
+    def call(self, request: _requests.Request[Result], deadline: Optional[float]) -> Any: ...
 
-    def call_once(self, request: _requests.Request[Result], timeout: Optional[float]) -> Any: ...
+    def call_once(self, request: _requests.Request[Result], deadline: Optional[float]) -> Any: ...
 
     def sleep(self, seconds: float) -> Any: ...
 
@@ -59,7 +59,7 @@ class Execution:
         result: Result
         try:
             # Another try could meet the first one in the same memory.
-            result = yield self._way.call_once(_requests.execute(placed.call, memory.locate), left(deadline))
+            result = yield self._way.call_once(_requests.execute(placed.call, memory.locate), deadline)
         except BaseException as failure:
             memory.note_failure(placed)
             if not isinstance(failure, OpserveError):
@@ -84,7 +84,7 @@ class Execution:
         request = _requests.execute(call, self._regions.locate)
         if not self.max_message_bytes or len(request.message) <= self.max_message_bytes:
             try:
-                result: Result = yield self._way.call(request, left(deadline))
+                result: Result = yield self._way.call(request, deadline)
                 return result
             except ResourceError as error:
                 if error.parameter != "max_message_bytes":  # of the answer

@@ -51,24 +51,24 @@ class _Channel:
 
     async def call(self, request: Request[T], timeout: Optional[float] = None) -> T:
         """Makes a call. Raises OpserveError."""
-        deadline = self._deadline(timeout)
+        timeout = self.target.timeout if timeout is None else timeout
+        return await self.call_until(request, None if timeout is None else time.monotonic() + timeout)
+
+    async def call_until(self, request: Request[T], deadline: Optional[float]) -> T:
+        """The same, by a time of time.monotonic()."""
         try:
             answer = await self._try(request, deadline)
         except grpc.RpcError as error:
             answer = await self._try_again(request, deadline, error_of_rpc(error))
         return request.read(answer)
 
-    async def call_once(self, request: Request[T], timeout: Optional[float] = None) -> T:
+    async def call_once(self, request: Request[T], deadline: Optional[float]) -> T:
         """The same, never tried again."""
         try:
-            answer = await self._try(request, self._deadline(timeout))
+            answer = await self._try(request, deadline)
         except grpc.RpcError as error:
             raise error_of_rpc(error) from None
         return request.read(answer)
-
-    def _deadline(self, timeout: Optional[float]) -> Optional[float]:
-        timeout = self.target.timeout if timeout is None else timeout
-        return None if timeout is None else time.monotonic() + timeout
 
     def _try(self, request: Request[Any], deadline: Optional[float]) -> Any:
         method = self._methods.get(request.method)
@@ -131,7 +131,7 @@ class _Way:
     """The steps of a call, to be awaited."""
 
     def __init__(self, channel: _Channel) -> None:
-        self.call = channel.call
+        self.call = channel.call_until
         self.call_once = channel.call_once
         self.sleep = asyncio.sleep
         self._channel = channel
@@ -194,6 +194,8 @@ class Client:
         """Runs an operator or a program; gives its outputs by name. The arguments are those of opserve.Client.execute(). Arrays must not
         change until the call returns."""
         call = Call(op, inputs, {**(attributes or {}), **more}, out or {}, device, report)
+        if progress is None:  # most calls are small
+            return await run_awaited(self._execution.steps(call, timeout, None))
         with progress_of(progress) as told:
             return await run_awaited(self._execution.steps(call, timeout, told))
 
