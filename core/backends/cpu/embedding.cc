@@ -110,7 +110,8 @@ class EmbeddingSums {
       if (terms == 0) {
         std::fill_n(out, count, T{});
       } else {
-        StoreSums(sums, count, is_scaled_ ? 1.0 / static_cast<double>(terms) : 1.0, out);
+        StoreSums(sums, static_cast<int64_t>(count),
+                  is_scaled_ ? 1.0 / static_cast<double>(terms) : 1.0, out);
       }
     }
   }
@@ -129,16 +130,6 @@ class EmbeddingSums {
       if (!pace.Goes(static_cast<int64_t>(count) + kEmbeddingRowCost)) break;
     }
     return terms;
-  }
-
-  static void StoreSums(const double* sums, size_t count, double factor, T* out) {
-    if constexpr (std::is_same_v<T, float>) {
-      RoundWeighted(sums, count, factor, out);
-    } else {
-      alignas(64) float rounded[kTile];
-      RoundWeighted(sums, count, factor, rounded);
-      StoreRun(rounded, static_cast<int64_t>(count), out);
-    }
   }
 
   const KernelArgs& args_;

@@ -1,6 +1,7 @@
 // Runs of elements as floats, sums of them as doubles, and the way back. Included once a SIMD
 // target.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -100,6 +101,33 @@ HWY_INLINE void RoundWeighted(const double* sums, size_t count, double weight, f
     hn::StoreU(hn::DemoteTo(df, hn::Mul(hn::LoadU(d, sums + i), w)), df, to + i);
 #endif
   for (; i < count; ++i) to[i] = static_cast<float>(weight * sums[i]);
+}
+
+// weight · sums, each rounded.
+template <typename T>
+HWY_INLINE void StoreSums(const double* sums, int64_t count, double weight, T* to) {
+  if constexpr (std::is_same_v<T, float>) {
+    RoundWeighted(sums, static_cast<size_t>(count), weight, to);
+  } else {
+    constexpr int64_t kAtOnce = 512;
+    alignas(64) float floats[kAtOnce];
+    for (int64_t i = 0; i < count; i += kAtOnce) {
+      const int64_t n = std::min(kAtOnce, count - i);
+      RoundWeighted(sums + i, static_cast<size_t>(n), weight, floats);
+      StoreRun(floats, n, to + i);
+    }
+  }
+}
+
+// sums[i] /= divisor.
+HWY_INLINE void DivideSums(double* sums, int64_t count, double divisor) {
+  const SumTag d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const SumVec by = hn::Set(d, divisor);
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    hn::StoreU(hn::Div(hn::LoadU(d, sums + i), by), d, sums + i);
+  for (; i < count; ++i) sums[i] /= divisor;
 }
 
 }  // namespace opserve::cpu::HWY_NAMESPACE

@@ -73,18 +73,6 @@ inline int64_t PieceThatReaches(const PlaneAxis& axis, int64_t most) {
   return piece;
 }
 
-template <typename T>
-HWY_INLINE void StoreSums(const double* sums, int64_t count, T* to) {
-  const auto n = static_cast<size_t>(count);
-  if constexpr (std::is_same_v<T, float>) {
-    RoundWeighted(sums, n, 1, to);
-  } else {
-    alignas(64) float floats[kPlanePiece];
-    RoundWeighted(sums, n, 1, floats);
-    StoreRun(floats, count, to);
-  }
-}
-
 // output[h][w] = Σ over the taps of h and w of their weights · input: first of the rows, then of
 // the columns.
 template <typename T>
@@ -140,7 +128,7 @@ class PlaneSums {
       SumRows(pieces_.Row(unit), chunk);
     }
     if (!chunk.pace.stopped())
-      StoreSums(chunk.sums, count, chunk.writer.Next(static_cast<size_t>(count)));
+      StoreSums(chunk.sums, count, 1, chunk.writer.Next(static_cast<size_t>(count)));
   }
 
   // As many rows of the output as the table has.
@@ -273,7 +261,7 @@ class PlaneGradients {
         AddColumns(unit, i, std::min(columns, i + kPlanePiece), chunk);
     }
     if (!chunk.pace.stopped())
-      StoreSums(chunk.sums, count, chunk.writer.Next(static_cast<size_t>(count)));
+      StoreSums(chunk.sums, count, 1, chunk.writer.Next(static_cast<size_t>(count)));
   }
 
   // Whether chunk.sums are the row's already: those of a row that is in the same one window.

@@ -19,6 +19,7 @@
 #endif
 
 #include "core/backends/cpu/elementwise-inl.h"
+#include "core/backends/cpu/float_runs-inl.h"
 #include "core/backends/cpu/runs-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -166,13 +167,12 @@ class Sums {
     AddRows<1, float>(Term(), {terms}, rows, SumsPlan::kColumns, columns, sums);
   }
 
-  // Sums [first, first + count), sum(i) the i-th of them.
-  template <typename Sum>
-  void Write(int64_t first, int64_t count, const Sum& sum) const {
+  // Sums [first, first + count).
+  void Write(int64_t first, int64_t count, double* sums) const {
+    if (divisor_ != 1) DivideSums(sums, count, divisor_);
     WithFloatType(out_.operand.dtype, [&](auto element) {
       RunWriter<decltype(element)> writer(out_, first, Store::kCached);
-      for (int64_t i = 0; i < count; ++i)
-        Round(static_cast<float>(sum(i) / divisor_), *writer.Next(1));
+      StoreSums(sums, count, 1, writer.Next(static_cast<size_t>(count)));
     });
   }
 
@@ -187,7 +187,7 @@ class Sums {
                        ColumnSums sums;
                        Add<T>(part, pace, sums);
                        if (pace.stopped()) return;
-                       Write(part.first, part.count, [&](int64_t i) { return sums.of[i]; });
+                       Write(part.first, part.count, sums.of);
                      }
                    });
   }
@@ -215,7 +215,7 @@ class Sums {
           sum += partial_[segment * plan_.sums() + i];
       }
       if (pace.stopped()) return;
-      Write(i, 1, [sum](int64_t) { return sum; });
+      Write(i, 1, &sum);
     }
   }
 
