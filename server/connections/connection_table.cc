@@ -185,8 +185,10 @@ void ConnectionTable::BarClient(ClientId client, absl::Duration least,
   if (now < conduct.barred_until && conduct.bar >= least) return;
   conduct.bar = std::clamp(conduct.bar * 2, least, longest);
   conduct.barred_until = now + conduct.bar;
-  // It comes back with what a second allows, however long it was away.
-  conduct.allowances = {.counted = conduct.barred_until - absl::Seconds(1)};
+  // Its other connections have what a second allows until then, and it comes back with no more,
+  // however long it was away.
+  const double second = limits_.resets.per_second;
+  conduct.allowances = {.resets = second, .empty_calls = second, .counted = conduct.barred_until};
 }
 
 ConnectionTable::Connections ConnectionTable::All() const {

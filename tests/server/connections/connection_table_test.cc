@@ -163,13 +163,14 @@ TEST_F(ConnectionTableTest, FewerCallsMayComeWithoutAMessage) {
 
 TEST_F(ConnectionTableTest, ABarredClientComesBackWithLittle) {
   ConnectionTable table({.resets = {.per_second = 10, .burst = 100, .empty_burst = 20}}, clock_);
-  {
-    TcpPair pair(table);
-    table.Expel(pair.connection(), "a flood", ConnectionTable::kFloodBar);
-  }
-  clock_.Advance(ConnectionTable::kFloodBar);
   TcpPair pair(table);
-  table.NoteResets(pair.connection(), 10);
+  {
+    TcpPair flood(table);
+    table.Expel(flood.connection(), "a flood", ConnectionTable::kFloodBar);
+  }
+  table.NoteResets(pair.connection(), 5);
+  clock_.Advance(ConnectionTable::kFloodBar);
+  table.NoteResets(pair.connection(), 5);
   table.NoteEmptyCalls(pair.connection(), 10);
   EXPECT_FALSE(pair.IsCut());
   clock_.Advance(absl::Seconds(9));
