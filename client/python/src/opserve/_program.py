@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from ._arrays import as_array, is_weak
+from ._arrays import as_array, floating_dtype, is_weak
 from ._attributes import attribute_of
 from ._dtypes import BFLOAT16, data_type_of, is_floating
 from ._proto import types_pb2 as types
@@ -289,6 +289,11 @@ def apply(op: str, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, 
     if program is None:
         raise ValueError(f"{op}: want a value of a program among the inputs, got {', '.join(inputs) or 'none'} without one")
     return program.call(op, inputs, attributes, name=name, **more)
+
+
+def op_of(op: Union[str, Program], dtypes: Iterable["np.dtype[Any]"]) -> Union[str, bytes]:
+    """An operator's name, or a program's bytes for inputs of these dtypes."""
+    return op if isinstance(op, str) else op.encoded(floating_dtype(dtypes))
 
 
 def program_among(inputs: Mapping[str, Any]) -> Optional[Program]:

@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 import numpy as np
 
 from ._arrays import Array, bytes_of, floating_dtype
-from ._program import Program
+from ._program import Program, op_of
 from ._wire import RAW_TAG, Buffer, joined, varint
 
 MAX_FORMS = 512
@@ -101,7 +101,7 @@ def key_of(op: Union[str, Program], options: Sequence[Any], inputs: Mapping[str,
             parts += name, kind
         elif value is not None:
             return None
-    parts.append(op if isinstance(op, str) else op.encoded(floating_dtype(dtypes)))
+    parts.append(op_of(op, dtypes))
     for name, value in attributes.items():
         if type(value) not in (int, float, bool, str):
             return None

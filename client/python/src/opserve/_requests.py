@@ -8,12 +8,12 @@ from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, Mappi
 
 import numpy as np
 
-from ._arrays import Array, Sent, Spec, as_arrays, floating_dtype, sent
+from ._arrays import Array, Sent, Spec, as_arrays, sent
 from ._attributes import attribute_of
 from ._dtypes import data_type_of, dtype_named, numpy_dtype
 from ._html import table
 from . import _repeated
-from ._program import Program
+from ._program import Program, op_of
 from ._proto import operator_service_pb2 as api
 from ._proto import types_pb2 as types
 from ._schema import Operator
@@ -102,11 +102,6 @@ def attributes_of(call: Call) -> List[types.Attribute]:
     return [attribute_of(name, value) for name, value in call.attributes.items() if value is not None]
 
 
-def op_of(call: Call, dtypes: Iterable["np.dtype[Any]"]) -> Union[str, bytes]:
-    """The operator's name, or the program's bytes for inputs of these dtypes."""
-    return call.op if isinstance(call.op, str) else call.op.encoded(floating_dtype(dtypes))
-
-
 def set_op(message: types.Call, op: Union[str, bytes]) -> None:
     """Puts what op_of() gave into a message."""
     if isinstance(op, str):
@@ -132,7 +127,7 @@ class _Message:
             except TypeError as error:
                 raise TypeError(f"{name}: {error}") from None
         self.raw += [tensor.data for _, tensor in inputs if isinstance(tensor, Sent)]
-        return self._written(call, op_of(call, (array.dtype for array in arrays.values())), inputs, first)
+        return self._written(call, op_of(call.op, (array.dtype for array in arrays.values())), inputs, first)
 
     def _described(self, array: Array) -> Described:
         shared = self._locate(array) if array.flags.c_contiguous else None
@@ -167,7 +162,7 @@ def execute(call: Call, locate: Locate) -> Request[Result]:
     if form is not None and not _has_shared(inputs, locate):
         return Request("Execute", form.message(inputs), _reader(call, form))
     message = _Message(locate)
-    arrays = as_arrays(inputs)
+    arrays = as_arrays(inputs) if inputs is call.inputs else inputs
     header = wire_field(_CALL, message.call(call, arrays))
     if key is not None and 0 < len(message.raw) == len(arrays):
         form = _repeated.keep(key, _repeated.Form(inputs, header, message.raw))
@@ -223,7 +218,7 @@ def plan(call: Call) -> Request[Plan]:
     request = api.GetWorkspaceSizeRequest()
     request.call.device = call.device
     described = {**specs, **{name: Spec(array.shape, array.dtype) for name, array in arrays.items()}}
-    set_op(request.call, op_of(call, (dtype_named(spec.dtype) for spec in described.values())))
+    set_op(request.call, op_of(call.op, (dtype_named(spec.dtype) for spec in described.values())))
     for name, spec in described.items():
         request.call.inputs.add(name=name, dtype=data_type_of(spec.dtype), shape=spec.shape)
     request.call.attributes.extend(attributes_of(call))

@@ -17,6 +17,7 @@ from ._attributes import attribute_of
 from ._conversation import Conversation
 from ._dtypes import data_type_of, numpy_dtype
 from ._exchange import Pending
+from ._program import op_of
 from ._progress import Asked, Progress, progress_of
 from ._proto import session_pb2 as api
 from ._proto import types_pb2 as types
@@ -387,7 +388,7 @@ class Executor(_Handle):
 
 def _op_of(op: Op, inputs: Mapping[str, Tensor]) -> Dict[str, Any]:
     call = types.Call()
-    _requests.set_op(call, _requests.op_of(Call(op, {}), (tensor.dtype for tensor in inputs.values())))
+    _requests.set_op(call, op_of(op, (tensor.dtype for tensor in inputs.values())))
     return {"op": op} if isinstance(op, str) else {"program": call.program}
 
 
