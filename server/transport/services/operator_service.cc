@@ -46,7 +46,10 @@ using OperatorMethods = v1::OperatorService::WithRawCallbackMethod_GetServerInfo
 class OperatorService final : public OperatorMethods<v1::OperatorService::Service> {
  public:
   explicit OperatorService(const OperatorServiceOptions& options)
-      : options_(options), schemas_(EncodeSchemas()), start_(options.clock->Now()) {}
+      : options_(options),
+        schemas_(EncodeSchemas()),
+        all_schemas_(Joined(schemas_)),
+        start_(options.clock->Now()) {}
 
   grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context,
                                           const grpc::ByteBuffer* request,
@@ -107,6 +110,13 @@ class OperatorService final : public OperatorMethods<v1::OperatorService::Servic
       schemas.emplace_back(response.SerializeAsString());
     }
     return schemas;
+  }
+
+  static grpc::Slice Joined(const std::vector<grpc::Slice>& slices) {
+    std::string joined;
+    for (const grpc::Slice& slice : slices)
+      joined.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+    return grpc::Slice(joined);
   }
 
   static void EncodeSharedMemory(const RegionTable::Stats& stats,
@@ -221,14 +231,17 @@ class OperatorService final : public OperatorMethods<v1::OperatorService::Servic
           absl::StrCat("at most ", AllOperators().size(), " names, as many as there are operators"),
           absl::StrCat(request.names_size()));
     }
+    if (request.names().empty()) {
+      response_bytes = grpc::ByteBuffer(&all_schemas_, 1);
+      return absl::OkStatus();
+    }
+    // Messages that follow each other are one with the operators of both.
     std::vector<grpc::Slice> asked;
     for (const std::string& name : request.names()) {
       OPSERVE_ASSIGN_OR_RETURN(const Operator* op, FindCallee(name));
       asked.push_back(schemas_[OperatorIndex(*op)]);
     }
-    // Messages that follow each other are one with the operators of both.
-    const std::vector<grpc::Slice>& schemas = request.names().empty() ? schemas_ : asked;
-    response_bytes = grpc::ByteBuffer(schemas.data(), schemas.size());
+    response_bytes = grpc::ByteBuffer(asked.data(), asked.size());
     return absl::OkStatus();
   }
 
@@ -255,6 +268,7 @@ class OperatorService final : public OperatorMethods<v1::OperatorService::Servic
 
   const OperatorServiceOptions options_;
   const std::vector<grpc::Slice> schemas_;  // as AllOperators
+  const grpc::Slice all_schemas_;           // one after the other
   const absl::Time start_;
 };
 

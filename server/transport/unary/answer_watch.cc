@@ -22,15 +22,21 @@ constexpr absl::Duration kCancelTime = absl::Seconds(2);
 // Once a client leaves more small answers than this, every call is looked at.
 constexpr int64_t kCrowd = AnswerWatch::kMostSmallOfStalled / 2;
 
+absl::Status TooMany(std::string want) {
+  return MakeError({.reason = ErrorReason::kResourceLimit,
+                    .op = {},
+                    .parameter = "answer",
+                    .want = std::move(want),
+                    .got = "one more"});
+}
+
 }  // namespace
 
 void AnswerWatch::Watched::End() {
   if (watch_ == nullptr) return;
   AnswerWatch& watch = *std::exchange(watch_, nullptr);
-  if (small_ > 0) return watch.EndSmall(*this);
-  const MutexLock lock(watch.mutex_);
-  if (answer_->host_bytes > 0) watch.memory_.Return(answer_->client, answer_->host_bytes);
-  watch.answers_.erase(answer_);
+  if (small_ > 0) watch.EndSmall(*this);
+  if (large_.has_value()) watch.EndLarge(*large_);
 }
 
 absl::Status AnswerWatch::BeginSmall(const CallSample& sample, Watched& watched) {
@@ -59,14 +65,9 @@ absl::Status AnswerWatch::BeginSmall(const CallSample& sample, Watched& watched)
     connections_.Expel(*sample.connection(), "endless calls whose answers the client does not read",
                        ConnectionTable::kFloodBar);
   }
-  return MakeError({.reason = ErrorReason::kResourceLimit,
-                    .op = {},
-                    .parameter = "answer",
-                    .want = absl::StrCat("at most ", kMostSmallOfClient,
-                                         " answers that the client has not read yet, and of ",
-                                         kMostSmallOfStalled, " one read within ",
-                                         absl::FormatDuration(kStallTime)),
-                    .got = "one more"});
+  return TooMany(absl::StrCat(
+      "at most ", kMostSmallOfClient, " answers that the client has not read yet, and of ",
+      kMostSmallOfStalled, " one read within ", absl::FormatDuration(kStallTime)));
 }
 
 bool AnswerWatch::MayLeave(const SmallOfClient& small, const Connection* connection,
@@ -80,8 +81,10 @@ bool AnswerWatch::MayLeave(const SmallOfClient& small, const Connection* connect
 
 bool AnswerWatch::IsCrowd(ClientId client) {
   const MutexLock lock(mutex_);
-  const auto at = small_.find(client);
-  return at != small_.end() && at->second.left > kMostSmallOfStalled;
+  const auto small = small_.find(client);
+  const auto large = large_.find(client);
+  return (small != small_.end() && small->second.left > kMostSmallOfStalled) ||
+         (large != large_.end() && large->second > kMostSmallOfStalled);
 }
 
 void AnswerWatch::EndSmall(const Watched& watched) {
@@ -102,25 +105,52 @@ void AnswerWatch::EndSmall(const Watched& watched) {
 
 absl::Status AnswerWatch::Begin(const CallSample& sample, grpc::CallbackServerContext& context,
                                 const Size& size, Watched& watched) {
-  if (size.bytes < kWatchedBytes) return BeginSmall(sample, watched);
+  if (size.bytes < kWatchedBytes || !size.is_computed)
+    OPSERVE_RETURN_IF_ERROR(BeginSmall(sample, watched));
+  return size.bytes < kWatchedBytes ? absl::OkStatus() : BeginLarge(context, size, watched);
+}
+
+absl::Status AnswerWatch::BeginLarge(grpc::CallbackServerContext& context, const Size& size,
+                                     Watched& watched) {
   Answer answer{.context = &context,
                 .connection = connections_.Find(context.peer()),
-                .deadline = absl::InfiniteFuture()};
-  if (size.host_bytes > 0) {
-    answer.client = size.caller.client();
-    answer.host_bytes = static_cast<int64_t>(size.host_bytes);
-    OPSERVE_RETURN_IF_ERROR(memory_.Take(answer.client, answer.host_bytes, "answer"));
-  }
+                .deadline = absl::InfiniteFuture(),
+                .client = size.caller.client(),
+                .host_bytes = static_cast<int64_t>(size.host_bytes)};
   if (timeout_ > absl::ZeroDuration()) {
     answer.deadline =
         clock_.Now() + timeout_ +
         absl::Seconds(1) * (static_cast<double>(size.bytes) / static_cast<double>(kBytesPerSecond));
   }
   const MutexLock lock(mutex_);
+  OPSERVE_RETURN_IF_ERROR(Take(answer));
   answers_.push_back(answer);
   watched.watch_ = this;
-  watched.answer_ = std::prev(answers_.end());
+  watched.large_ = std::prev(answers_.end());
   return absl::OkStatus();
+}
+
+absl::Status AnswerWatch::Take(const Answer& answer) {
+  const Connection* connection = answer.connection.get();
+  const auto large = connection == nullptr ? large_.end() : large_.find(connection->client());
+  if (large != large_.end() && large->second >= kMostLargeOfClient) {
+    return TooMany(absl::StrCat("at most ", kMostLargeOfClient, " of ", kWatchedBytes >> 10,
+                                " KiB or more that the client has not read yet"));
+  }
+  if (answer.host_bytes > 0)
+    OPSERVE_RETURN_IF_ERROR(memory_.Take(answer.client, answer.host_bytes, "answer"));
+  if (connection != nullptr) ++large_[connection->client()];
+  return absl::OkStatus();
+}
+
+void AnswerWatch::EndLarge(std::list<Answer>::iterator answer) {
+  const MutexLock lock(mutex_);
+  if (answer->host_bytes > 0) memory_.Return(answer->client, answer->host_bytes);
+  if (answer->connection != nullptr) {
+    const auto large = large_.find(answer->connection->client());
+    if (--large->second == 0) large_.erase(large);
+  }
+  answers_.erase(answer);
 }
 
 void AnswerWatch::Tick() {

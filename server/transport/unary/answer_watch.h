@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 
 #include <grpcpp/server_context.h>
 
@@ -30,8 +31,10 @@ class AnswerWatch {
  public:
   // Smaller ones hold next to nothing, and are neither watched nor charged, but counted.
   static constexpr size_t kWatchedBytes = size_t{64} << 10;
-  // Small ones that a client has not taken yet: each costs gRPC CPU time when its client leaves.
+  // That a client has not taken yet: each costs gRPC CPU time when its client leaves, the more so
+  // a large one.
   static constexpr int64_t kMostSmallOfClient = 512;
+  static constexpr int64_t kMostLargeOfClient = 512;
   // Of a client that leaves more, and has taken none for a while, each connection may leave few:
   // others at the same address are served.
   static constexpr int64_t kMostSmallOfStalled = 64;
@@ -52,11 +55,11 @@ class AnswerWatch {
     friend class AnswerWatch;
     void End();
     AnswerWatch* watch_ = nullptr;
-    // A small one is no more than a count of its client's.
+    // As a small one it is no more than a count of its client's.
     ClientId client_ = ClientId::kNone;
     const Connection* connection_ = nullptr;  // which may be gone
     int64_t small_ = 0;
-    std::list<Answer>::iterator answer_;
+    std::optional<std::list<Answer>::iterator> large_;
   };
 
   // An answer may take `timeout`, and a second for each MiB of it; 0: for ever. The others must
@@ -67,15 +70,17 @@ class AnswerWatch {
 
   // Whether some client leaves many small answers: from now on every call is to be looked at.
   bool is_crowded() const { return crowds_.load(std::memory_order_relaxed) > 0; }
-  // Whether this one leaves so many that its connections may leave few when it takes none.
+  // Whether this one leaves so many, of any size, that it is to open connections slowly.
   bool IsCrowd(ClientId client);
 
   // How large an answer is. Its `host_bytes` are no device's, and charged to the caller as host
-  // memory.
+  // memory. What nothing was computed for is counted as a small one whatever its size: nobody
+  // needs many at a time.
   struct Size {
     const Caller& caller;
-    size_t bytes;
-    size_t host_bytes;
+    size_t bytes = 0;
+    size_t host_bytes = 0;
+    bool is_computed = true;
   };
   // From now on the call is answered. RESOURCE_EXHAUSTED when there is no memory for that, or when
   // the client has not taken too many others yet. Once for each `watched`.
@@ -107,6 +112,9 @@ class AnswerWatch {
   bool MayLeave(const SmallOfClient& small, const Connection* connection, int64_t more) const;
   absl::Status BeginSmall(const CallSample& sample, Watched& watched);
   void EndSmall(const Watched& watched);
+  absl::Status BeginLarge(grpc::CallbackServerContext& context, const Size& size, Watched& watched);
+  absl::Status Take(const Answer& answer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndLarge(std::list<Answer>::iterator answer);
 
   const absl::Duration timeout_;
   const ConnectionTable& connections_;
@@ -115,6 +123,7 @@ class AnswerWatch {
   Mutex mutex_;
   std::list<Answer> answers_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<ClientId, SmallOfClient> small_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<ClientId, int64_t> large_ ABSL_GUARDED_BY(mutex_);  // how many
   std::atomic<int64_t> crowds_ = 0;  // clients with many of them
 };
 

@@ -46,7 +46,9 @@ class PromptCall final : public grpc::ServerUnaryReactor {
     if (status.ok()) status = answer_(caller_, plain.bytes(), response_);
     if (!status.ok()) return status;
     const size_t bytes = response_.Length();
-    status = with_.answers.Begin(sample_, context_, {caller_, bytes, bytes}, leaving_);
+    status = with_.answers.Begin(
+        sample_, context_,
+        {.caller = caller_, .bytes = bytes, .host_bytes = bytes, .is_computed = false}, leaving_);
     if (!status.ok()) response_.Clear();
     return status;
   }

@@ -16,7 +16,9 @@ import wire  # noqa: E402
 
 CANCELLED = 40
 UPLOADERS, UPLOADS = 12, 120
-OK = 0
+# Of a client, unread: answers that nothing was computed for once none was read for 100 ms, and large ones.
+FEW_LEFT, LARGE_LEFT = 64, 512
+OK, RESOURCE_EXHAUSTED = 0, 8
 PATIENCE_SECONDS = 60.0
 
 
@@ -73,6 +75,33 @@ def check_cancelled(address):
     sys.exit(f"{CANCELLED} calls were cancelled, and the connection is not cut")
 
 
+def refusal(connection, method, request):
+    """Why a call is refused whose answer the connection does not read."""
+    call = connection.start(method, request)
+    assert connection.await_end(call, PATIENCE_SECONDS), f"{method} is not refused"
+    assert call.status == RESOURCE_EXHAUSTED, (call.status, call.text)
+    return call.text
+
+
+def check_unread(address):
+    """Answers of 64 KiB and more are bounded, too. Those of ListOperators are bounded as small ones."""
+    unread = http2.Connection(address, window=0, refill=False)
+    for _ in range(FEW_LEFT):
+        unread.start("ListOperators", b"")
+    unread.poll_until(lambda: False, 0.5)
+    reason = refusal(unread, "ListOperators", b"")
+    assert f"of {FEW_LEFT} one read within 100ms" in reason, reason
+    unread.close()
+    connections = [http2.Connection(address, window=0, refill=False) for _ in range(6)]
+    request = wire.execute(wire.l1_loss([1 << 14], 0), [wire.floats(1.0)])
+    for i in range(LARGE_LEFT + 1):
+        connections[i % len(connections)].start("Execute", request)
+    codes, reasons = statuses(connections, 1)
+    assert codes == [RESOURCE_EXHAUSTED], codes
+    assert f"at most {LARGE_LEFT} of 64 KiB or more" in reasons.pop()
+    print("unread answers are bounded, of any size")
+
+
 def check_reset(address):
     """Streams that are opened and reset at once, of which no handler ever knows. Bursts of 200 without a message are allowed."""
     connection = http2.Connection(address)
@@ -104,6 +133,7 @@ def main():
             check_reset(address)
         with running_server.running_server(pathlib.Path(folder), "--device", "cpu,threads=2") as address:
             check_uploads(address)
+            check_unread(address)
         flags = ["--device", "cpu,threads=2", "--max-resets-per-second", "1", "--max-queue-wait", "10m"]
         with running_server.running_server(pathlib.Path(folder), *flags) as address:
             check_cancelled(address)
