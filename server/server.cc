@@ -24,7 +24,6 @@
 #include "server/connections/listener.h"
 #include "server/connections/unix_socket.h"
 #include "server/http_side.h"
-#include "server/make_engine.h"
 #include "server/observing.h"
 #include "server/open_addresses.h"
 #include "server/shared_memory/memory_socket.h"
@@ -64,6 +63,11 @@ absl::Status WritePortFile(const std::string& path, const std::vector<std::strin
   for (const std::string& address : addresses) absl::StrAppend(&lines, address, "\n");
   if (!http.empty()) absl::StrAppend(&lines, "http://", http, "\n");
   return WriteWholeFile(path, lines, {.flag = "--port-file", .mode = 0666});
+}
+
+absl::Duration CallTimeOf(const ClientConfig& clients) {
+  const bool is_bounded = clients.max_call_time > absl::ZeroDuration();
+  return is_bounded ? clients.max_call_time : absl::InfiniteDuration();
 }
 
 class GrpcServer final : public Server {
@@ -376,7 +380,15 @@ class GrpcServer final : public Server {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerConfig& config) try {
-  OPSERVE_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, MakeEngine(config));
+  OPSERVE_ASSIGN_OR_RETURN(
+      std::unique_ptr<Engine> engine,
+      Engine::Create({.devices = config.devices,
+                      .ascend_library_paths = config.ascend_library_paths,
+                      .memory_limit_bytes = config.memory_limit_bytes,
+                      .client_share = config.clients.share,
+                      .admission = config.admission,
+                      .calls = {.max_time = CallTimeOf(config.clients),
+                                .max_program_steps = config.clients.max_program_steps}}));
   OPSERVE_ASSIGN_OR_RETURN(const ConnectionLimits limits, LimitsOf(config));
   auto server = std::make_unique<GrpcServer>(std::move(engine), config, limits);
   OPSERVE_RETURN_IF_ERROR(server->Serve(config));

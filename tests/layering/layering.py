@@ -63,7 +63,7 @@ MAY_INCLUDE = {
     + ["server/open_inference", "server/rest", "server/session", "server/shared_memory", "server/tracing"],
     "server/http": ["core/base", "server/connections", "server/http/playground", "server/http/port"]
     + ["server/http/views"],
-    "server": ["core/base", "core/engine"]
+    "server": ["core/base"]
     + ["server/connections", "server/counters", "server/flags", "server/http", "server/http/inference", "server/http/port"]
     + ["server/http/views", "server/identity", "server/log", "server/shared_memory"]
     + ["server/tracing", "server/transport/process", "server/transport/services", "server/transport/unary"],

@@ -1,7 +1,7 @@
 """What opserve-server and opserve make of odd surroundings at their start: closed standard files, an open umask, addresses that
-other machines reach; and the priorities of the threads that the server starts.
+other machines reach.
 
-Usage: start_test.py closed_files|socket_modes|open_addresses|priorities
+Usage: start_test.py closed_files|socket_modes|open_addresses
 """
 
 import os
@@ -127,23 +127,9 @@ def check_open_addresses(folder):
         expect(part in line, f"want '{part}' in the warning, got:\n{line}")
 
 
-def check_priorities(folder):
-    """Those that compute have a lower one than gRPC's."""
-    server = start(folder, "--listen", "localhost:0", "--device", "cpu,threads=2")
-    own, lower, grpc = os.getpriority(os.PRIO_PROCESS, 0), 0, []
-    for task in pathlib.Path(f"/proc/{server.pid}/task").iterdir():
-        priority = os.getpriority(os.PRIO_PROCESS, int(task.name))
-        lower += priority == min(own + 5, 19)
-        if (task / "comm").read_text().strip() == "nexting_thread":
-            grpc.append(priority)
-    stop(server)
-    expect(lower >= 3, f"want a lower priority of the devices' three threads, got it of {lower} threads")
-    expect(grpc and set(grpc) == {own}, f"want the priority {own} of gRPC's threads, got {grpc}")
-
-
 def main():
     checks = {"closed_files": check_closed_files, "socket_modes": check_socket_modes,
-              "open_addresses": check_open_addresses, "priorities": check_priorities}
+              "open_addresses": check_open_addresses}
     with tempfile.TemporaryDirectory(prefix="opserve-") as folder:
         checks[sys.argv[1]](pathlib.Path(folder))
 
