@@ -244,6 +244,7 @@ void Acceptor::End(uint64_t tag) {
   const auto at = connections_.find(tag);
   if (at == connections_.end()) return;
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, at->second.connection->socket(), nullptr);
+  at->second.connection->NoteOver();
   ended_.push_back(std::move(at->second));
   ended_.back().ended = Clock::Real().Now();
   connections_.erase(at);

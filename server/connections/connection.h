@@ -41,6 +41,10 @@ class Connection {
   // To be called about once a second: what frames and headers add to messages is learnt from it.
   void Settle();
 
+  // Its client closed it, or it was cut: gRPC may take a while to notice.
+  void NoteOver() { is_over_.store(true, std::memory_order_relaxed); }
+  bool is_over() const { return is_over_.load(std::memory_order_relaxed); }
+
   // Ends the connection for both sides, and throws away what gRPC has not read; gRPC notices at
   // once. False when it was cut before.
   bool Cut() const;
@@ -54,6 +58,7 @@ class Connection {
   mutable std::optional<uid_t> user_;
   std::atomic<int64_t> message_bytes_ = 0;
   std::atomic<int64_t> overhead_bytes_ = 0;
+  std::atomic<bool> is_over_ = false;
   mutable std::atomic<bool> is_cut_ = false;
 };
 

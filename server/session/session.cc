@@ -189,14 +189,19 @@ void Session::LeaveState() {
   state_.Clear();
 }
 
-void Session::Close() {
+bool Session::Stop() {
   bool mine = false;
   {
     MutexLock lock(mutex_);
     mine = !std::exchange(closed_, true) && !busy_;  // otherwise LeaveState clears
   }
   flow_->Close();
-  if (mine) state_.Clear();
+  if (mine) state_.Abandon();
+  return mine;
+}
+
+void Session::Close() {
+  if (Stop()) Clear();
 }
 
 }  // namespace opserve::server

@@ -37,6 +37,9 @@ class Session {
   // Drops waiting work and releases everything. Work that runs continues to its end and releases
   // its memory then. Any thread, any number of times.
   void Close();
+  // The part of Close that is done in no time: drops waiting work. When true, Clear must follow.
+  [[nodiscard]] bool Stop();
+  void Clear() { state_.Clear(); }
 
  private:
   // Whether `state_` may be touched now; LeaveState must follow.

@@ -104,9 +104,13 @@ absl::Status SessionState::EraseContext(uint64_t context) {
   return absl::OkStatus();
 }
 
-void SessionState::Clear() {
+void SessionState::Abandon() {
   chunked_calls.ForEach([](const std::shared_ptr<ChunkedCall>& call) { call->Abandon(); });
   contexts.ForEach([](const std::shared_ptr<Context>& context) { context->Abandon(); });
+}
+
+void SessionState::Clear() {
+  Abandon();
   chunked_calls.Clear();
   executors.Clear();
   buffers.Clear();

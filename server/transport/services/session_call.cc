@@ -292,7 +292,14 @@ void SessionCall::Drain() {
   session_.AnnounceDrain();
 }
 
+void SessionCall::StopIfLeft() {
+  if (is_stopped_ || owner_.connection == nullptr || !owner_.connection->is_over()) return;
+  is_stopped_ = true;
+  must_clear_ = session_.Stop();
+}
+
 void SessionCall::Tick(absl::Time now) {
+  if (std::exchange(must_clear_, false)) session_.Clear();
   absl::Status end;
   {
     MutexLock lock(mutex_);
@@ -301,6 +308,7 @@ void SessionCall::Tick(absl::Time now) {
     if (now - since > options_.limits.stall_timeout) return Cut();
     if (finished_) return;
     const absl::Duration idle = now - idle_since_;  // negative where something is under way
+    if (is_stopped_) end = MakeError({.reason = ErrorReason::kCancelled});
     if (draining_ && idle >= kDrainGrace) end = MakeError({.reason = ErrorReason::kDraining});
     if (end.ok() && options_.limits.idle_timeout > absl::ZeroDuration() &&
         idle >= options_.limits.idle_timeout)

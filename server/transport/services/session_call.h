@@ -42,8 +42,11 @@ class SessionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
                                             grpc::CallbackServerContext& context);
   ~SessionCall() override;
 
-  // Now and then: cuts a client that takes no answers, ends a session that is drained or was idle
-  // for long, and sees whether there is room again.
+  // Before each Tick, for all sessions first: stops the work of one whose connection is over. gRPC
+  // may take long to say so where many end at once.
+  void StopIfLeft();
+  // Now and then: cuts a client that takes no answers, ends a session that is drained, was idle for
+  // long or whose connection is over, and sees whether there is room again.
   void Tick(absl::Time now);
   void Drain();
 
@@ -81,6 +84,9 @@ class SessionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   grpc::CallbackServerContext& context_;
   const std::shared_ptr<Flow> flow_;
   Session session_;
+  // By StopIfLeft, whose thread is Tick's.
+  bool is_stopped_ = false;
+  bool must_clear_ = false;
   std::shared_ptr<SessionCall> self_;
   // Of the read, then of who takes.
   grpc::ByteBuffer in_;

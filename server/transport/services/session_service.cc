@@ -73,6 +73,7 @@ class SessionKeeper {
         if (over_) return;
         living = LivingLocked();
       }
+      for (const std::shared_ptr<SessionCall>& call : living) call->StopIfLeft();
       for (const std::shared_ptr<SessionCall>& call : living) call->Tick(clock_.Now());
     }
   }

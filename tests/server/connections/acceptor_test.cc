@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "server/connections/unix_socket.h"
 #include "server/descriptors.h"
 #include "tests/support/status_matchers.h"
@@ -192,6 +194,21 @@ TEST_F(AcceptorTest, AConnectionHasItsPlaceUntilGrpcLetsGo) {
   AwaitSize(0);
   const UniqueFd third = ConnectTo(address_);
   AwaitHandOver(2);
+}
+
+// Whatever gRPC, which has its socket here until the end, still has to read.
+TEST_F(AcceptorTest, AConnectionIsOverOnceItsClientHasGone) {
+  Start();
+  UniqueFd client = ConnectTo(address_);
+  AwaitHandOver(1);
+  const ConnectionTable::Connections connections = table_->All();
+  ASSERT_EQ(connections.size(), 1u);
+  EXPECT_FALSE(connections[0]->is_over());
+  client = UniqueFd();
+  const absl::Time until = Clock::Real().Now() + absl::Seconds(30);
+  while (!connections[0]->is_over() && Clock::Real().Now() < until)
+    absl::SleepFor(absl::Milliseconds(1));
+  EXPECT_TRUE(connections[0]->is_over());
 }
 
 TEST_F(AcceptorTest, AConnectionThatGrpcKeepsGivesItsPlaceBackAfterAWhile) {
