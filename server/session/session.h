@@ -34,10 +34,11 @@ class Session {
   // Tells the client that the server drains. Any thread.
   void AnnounceDrain();
 
-  // Drops waiting work and releases everything. Work that runs continues to its end and releases
-  // its memory then. Any thread, any number of times.
+  // Drops waiting work and releases everything. Work that runs stops soon and releases its memory
+  // then. Any thread, any number of times.
   void Close();
-  // The part of Close that is done in no time: drops waiting work. When true, Clear must follow.
+  // The part of Close that is done in no time: work is dropped or stops. When true, Clear must
+  // follow.
   [[nodiscard]] bool Stop();
   void Clear() { state_.Clear(); }
 

@@ -75,7 +75,7 @@ struct SessionState {
   absl::StatusOr<HostShare> TakeMemoryFor(const Plan& plan, std::string_view kind);
   // Erases the context and all that it owns. 161002 if there is no such context.
   absl::Status EraseContext(uint64_t context);
-  // Drops waiting work.
+  // Drops waiting work, and has running work stop.
   void Abandon();
   // And releases everything.
   void Clear();

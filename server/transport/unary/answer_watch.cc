@@ -114,9 +114,11 @@ absl::Status AnswerWatch::BeginLarge(grpc::CallbackServerContext& context, const
                                      Watched& watched) {
   Answer answer{.context = &context,
                 .connection = connections_.Find(context.peer()),
-                .deadline = absl::InfiniteFuture(),
-                .client = size.caller.client(),
-                .host_bytes = static_cast<int64_t>(size.host_bytes)};
+                .deadline = absl::InfiniteFuture()};
+  if (size.host_bytes > 0) {
+    answer.client = size.caller.client();
+    answer.host_bytes = static_cast<int64_t>(size.host_bytes);
+  }
   if (timeout_ > absl::ZeroDuration()) {
     answer.deadline =
         clock_.Now() + timeout_ +

@@ -31,8 +31,7 @@ class AnswerWatch {
  public:
   // Smaller ones hold next to nothing, and are neither watched nor charged, but counted.
   static constexpr size_t kWatchedBytes = size_t{64} << 10;
-  // That a client has not taken yet: each costs gRPC CPU time when its client leaves, the more so
-  // a large one.
+  // That a client has not taken yet: each costs gRPC CPU time when its client leaves.
   static constexpr int64_t kMostSmallOfClient = 512;
   static constexpr int64_t kMostLargeOfClient = 512;
   // Of a client that leaves more, and has taken none for a while, each connection may leave few:

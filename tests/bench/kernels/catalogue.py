@@ -91,7 +91,7 @@ def markdown(ratios, rounds):
     for name, ratio in ratios.items():
         operator, dtype, size, _ = name.split("/")
         operators.setdefault(operator, {}).setdefault(dtype, {})[size] = ratio
-    of_elements = {name: row for name, row in operators.items() if list(row["f32"]) == SIZES}
+    of_elements = {name: row for name, row in operators.items() if list(row.get("f32", {})) == SIZES}
     others = {name: row for name, row in operators.items() if name not in of_elements}
     slower = [f"{name} {dtype} {size} ({ratio:.2g})" for name, row in operators.items()
               for dtype, sizes in row.items() for size, ratio in sizes.items() if ratio < SLOWER]
