@@ -8,7 +8,6 @@
 #include <span>
 #include <utility>
 
-#include "core/backends/cpu/elements.h"
 #include "core/backends/cpu/elementwise.h"
 #include "core/backends/cpu/pace.h"
 #include "core/device/kernel.h"
@@ -21,142 +20,10 @@
 #define OPSERVE_CPU_ELEMENTWISE_INL_H_
 #endif
 
-#include "core/backends/cpu/vector-inl.h"
+#include "core/backends/cpu/tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace opserve::cpu::HWY_NAMESPACE {
-
-// out[i] = ToFloat(in[i])
-template <typename T>
-void Widen(const T* in, size_t count, float* out) {
-  const FloatTag d;
-  const size_t lanes = hn::Lanes(d);
-  size_t i = 0;
-  for (; i + lanes <= count; i += lanes) hn::StoreU(LoadFloats(d, in + i), d, out + i);
-  for (; i < count; ++i) out[i] = ToFloat(in[i]);
-}
-
-// out[i] = in[i] rounded to T
-template <typename T>
-void Narrow(const float* in, size_t count, T* out) {
-  const FloatTag d;
-  const size_t lanes = hn::Lanes(d);
-  size_t i = 0;
-  for (; i + lanes <= count; i += lanes) StoreFloats(hn::LoadU(d, in + i), d, out + i);
-  for (; i < count; ++i) Round(in[i], out[i]);
-}
-
-inline void WidenTile(DType from, DType promoted, const std::byte* in, size_t count, float* out) {
-  switch (from) {
-    case DType::kFloat32:
-      return Widen(reinterpret_cast<const float*>(in), count, out);
-    case DType::kFloat16:
-      return Widen(reinterpret_cast<const Float16*>(in), count, out);
-    case DType::kBFloat16:
-      return Widen(reinterpret_cast<const BFloat16*>(in), count, out);
-    default:
-      return ConvertIntegerTile(from, promoted, in, count, out);
-  }
-}
-
-inline void NarrowTile(DType to, const float* in, size_t count, std::byte* out) {
-  switch (to) {
-    case DType::kFloat16:
-      return Narrow(in, count, reinterpret_cast<Float16*>(out));
-    case DType::kBFloat16:
-      return Narrow(in, count, reinterpret_cast<BFloat16*>(out));
-    default:
-      return Narrow(in, count, reinterpret_cast<float*>(out));
-  }
-}
-
-// One input of a chunk, tile by tile, as elements of T.
-template <typename T>
-class TileSource {
- public:
-  TileSource(const ElementwiseCall& call, const Operand& operand) : call_(call), operand_(operand) {
-    direct_ = operand.linear && operand.dtype == call.tile_dtype;
-  }
-
-  bool direct() const { return direct_; }
-
-  const T* Read(int64_t begin, size_t count) {
-    if (direct_) return reinterpret_cast<const T*>(operand_.input) + (begin - operand_.first);
-    if (operand_.constant && filled_ >= count) return tile_;
-    filled_ = count;
-    if (operand_.dtype == call_.tile_dtype) {
-      GatherTile(operand_, call_.shape, begin, count, reinterpret_cast<std::byte*>(tile_));
-    } else {
-      ReadOther(begin, count);
-    }
-    return tile_;
-  }
-
- private:
-  // Another dtype than the tile's, which is float then.
-  void ReadOther(int64_t begin, size_t count) {
-    alignas(64) std::byte raw[kTile * sizeof(uint64_t)];
-    const std::byte* in = raw;
-    if (operand_.linear) {
-      in = operand_.input + static_cast<size_t>(begin - operand_.first) * DTypeSize(operand_.dtype);
-    } else {
-      GatherTile(operand_, call_.shape, begin, count, raw);
-    }
-    WidenTile(operand_.dtype, call_.promoted, in, count, reinterpret_cast<float*>(tile_));
-  }
-
-  const ElementwiseCall& call_;
-  const Operand& operand_;
-  bool direct_ = false;
-  size_t filled_ = 0;
-  alignas(64) T tile_[kTile];
-};
-
-// The output of a chunk, tile by tile.
-template <typename T>
-class TileSink {
- public:
-  explicit TileSink(const ElementwiseCall& call) : call_(call), operand_(call.output) {
-    direct_ = operand_.linear && operand_.dtype == call.tile_dtype;
-  }
-
-  bool direct() const { return direct_; }
-
-  // Where to put elements [begin, begin + count); then Commit.
-  T* Place(int64_t begin) {
-    return direct_ ? reinterpret_cast<T*>(operand_.output) + (begin - operand_.first) : tile_;
-  }
-
-  void Commit(int64_t begin, size_t count) {
-    if (direct_) return;
-    if (operand_.dtype == call_.tile_dtype) {
-      ScatterTile(operand_, call_.shape, begin, count, reinterpret_cast<const std::byte*>(tile_));
-    } else {
-      CommitOther(begin, count);
-    }
-  }
-
- private:
-  void CommitOther(int64_t begin, size_t count) {
-    const float* in = reinterpret_cast<const float*>(tile_);
-    if (operand_.linear) {
-      const auto at = static_cast<size_t>(begin - operand_.first);
-      NarrowTile(operand_.dtype, in, count, operand_.output + at * DTypeSize(operand_.dtype));
-      return;
-    }
-    alignas(64) std::byte narrow[kTile * sizeof(float)];
-    NarrowTile(operand_.dtype, in, count, narrow);
-    ScatterTile(operand_, call_.shape, begin, count, narrow);
-  }
-
-  const ElementwiseCall& call_;
-  const Operand& operand_;
-  bool direct_ = false;
-  alignas(64) T tile_[kTile];
-};
-
-template <size_t N, typename T>
-using Pointers = std::array<const T*, N>;
 
 // One expression an input: a loop over the inputs would go through memory.
 template <typename T, size_t... K>
@@ -299,38 +166,43 @@ double SumRun(Op op, Pointers<N, T> in, size_t count) {
   return total;
 }
 
-template <size_t N, typename T>
-using Sources = std::array<TileSource<T>, N>;
-
-template <size_t N, typename T, size_t... K>
-Sources<N, T> MakeSources(const ElementwiseCall& call, std::index_sequence<K...>) {
-  return {TileSource<T>(call, call.inputs[K])...};
+// A chunk, in parts: the function of the one that begins with element i is op_at(i).
+template <size_t N, typename T, typename OpAt>
+void MapParts(const ElementwiseCall& call, int64_t begin, int64_t end, const OpAt& op_at) {
+  Sources<N, T> sources = MakeSources<N, T>(call, std::make_index_sequence<N>());
+  TileSink<T> sink(call);
+  const MapSteps<N, T> steps(call, sources, sink);
+  for (int64_t i = begin; i < end;) {
+    const int64_t step = steps.Count(i, end);
+    const auto count = static_cast<size_t>(step);
+    const Pointers<N, T> in = ReadAll<N, T>(sources, i, count);
+    T* out = sink.Place(i);
+    if (steps.streamed()) {
+      MapRunStreaming<N, T>(op_at(i), in, out, count);
+    } else {
+      MapRun<N, T>(op_at(i), in, out, count);
+    }
+    sink.Commit(i, count);
+    i += step;
+  }
 }
 
-template <size_t N, typename T>
-Pointers<N, T> ReadAll(Sources<N, T>& sources, int64_t begin, size_t count) {
-  Pointers<N, T> in;
-  for (size_t k = 0; k < N; ++k) in[k] = sources[k].Read(begin, count);
-  return in;
-}
+// An Op that has, for an element of its last input, the function of the others.
+template <typename Op>
+concept OfRows = requires(const Op& op) {
+  op.OfLast(1.0f);
+};
 
 template <size_t N, typename T, typename Op>
 void MapChunk(const ElementwiseCall& call, const Op& op, int64_t begin, int64_t end) {
-  Sources<N, T> sources = MakeSources<N, T>(call, std::make_index_sequence<N>());
-  TileSink<T> sink(call);
-  bool direct = sink.direct();
-  for (const TileSource<T>& source : sources) direct = direct && source.direct();
-  if (direct && IsStreamed(call.written * static_cast<int64_t>(sizeof(T)))) {
-    const auto count = static_cast<size_t>(end - begin);
-    return MapRunStreaming<N, T>(op, ReadAll<N, T>(sources, begin, count), sink.Place(begin),
-                                 count);
+  if constexpr (OfRows<Op>) {
+    if (call.last_is_of_rows) {
+      TileSource<T> last(call, call.inputs[N - 1]);
+      return MapParts<N - 1, T>(call, begin, end,
+                                [&](int64_t i) { return op.OfLast(ToFloat(*last.Read(i, 1))); });
+    }
   }
-  const int64_t step = direct ? end - begin : static_cast<int64_t>(kTile);
-  for (int64_t i = begin; i < end; i += step) {
-    const auto count = static_cast<size_t>(std::min(step, end - i));
-    MapRun<N, T>(op, ReadAll<N, T>(sources, i, count), sink.Place(i), count);
-    sink.Commit(i, count);
-  }
+  MapParts<N, T>(call, begin, end, [&](int64_t /*i*/) { return op; });
 }
 
 template <size_t N, typename T, typename Op>
@@ -344,24 +216,12 @@ double SumChunk(const ElementwiseCall& call, const Op& op, int64_t begin, int64_
   return sum;
 }
 
-// Calls body(T()) with the element type of the call's tiles.
-template <typename Body>
-void WithTileType(const ElementwiseCall& call, const Body& body) {
-  switch (call.tile_dtype) {
-    case DType::kFloat16:
-      return body(Float16());
-    case DType::kBFloat16:
-      return body(BFloat16());
-    default:
-      return body(float());
-  }
-}
-
 // Every element of the output: op(d, {the first N inputs…}) in float, rounded once. Op is called as
 // FloatVec operator()(FloatTag, const std::array<FloatVec, N>&) const.
 template <size_t N, typename Op>
 void Map(const KernelArgs& args, const Op& op, size_t output = 0) {
-  const ElementwiseCall call = MakeMap(args, N, output);
+  ElementwiseCall call = MakeMap(args, N, output);
+  if (OfRows<Op>) VisitRowsOfLast(call);
   WithTileType(call, [&](auto element) {
     using T = decltype(element);
     args.workers.ParallelFor(NumChunks(call), [&](int64_t chunk) {

@@ -264,13 +264,31 @@ int64_t ElementsOfChunk(const ElementwiseCall& call) {
   return EvenChunk(tiles, kChunk / kElements) * kElements;
 }
 
+// Whether there is a tensor that is no line, but made of long ones.
+bool HasRows(const ElementwiseCall& call) {
+  if (call.shape.size() < 2 || call.shape.back() < kShortestRow) return false;
+  const auto has = [](const Operand& operand) {
+    return !operand.linear && operand.strides.back() == 1;
+  };
+  const std::span<const Operand> inputs(call.inputs.data(), call.num_inputs);
+  return has(call.output) || std::any_of(inputs.begin(), inputs.end(), has);
+}
+
 }  // namespace
 
 ElementwiseCall MakeMap(const KernelArgs& args, size_t num_inputs, size_t output) {
   const TensorDesc& desc = args.call.output(static_cast<int>(output)).desc;
   ElementwiseCall call = MakeCall(args, num_inputs, desc.shape, &desc, args.outputs[output]);
+  if (HasRows(call)) call.row = call.shape.back();
   if (args.range.count >= 0) Narrow(args, call);
   return call;
+}
+
+void VisitRowsOfLast(ElementwiseCall& call) {
+  if (call.shape.empty() || call.shape.back() < kShortestRow) return;
+  if (call.inputs[call.num_inputs - 1].strides.back() != 0) return;
+  call.row = call.shape.back();
+  call.last_is_of_rows = true;
 }
 
 Dims InputsShape(const OpCall& call) {
@@ -283,6 +301,15 @@ Dims InputsShape(const OpCall& call) {
 
 ElementwiseCall MakeReduction(const KernelArgs& args) {
   return MakeCall(args, args.inputs.size(), InputsShape(args.call), nullptr, nullptr);
+}
+
+int64_t OffsetOf(const Operand& operand, std::span<const int64_t> shape, int64_t begin) {
+  int64_t offset = 0;
+  for (size_t i = shape.size(); i > 0; --i) {
+    offset += begin % shape[i - 1] * operand.strides[i - 1];
+    begin /= shape[i - 1];
+  }
+  return offset;
 }
 
 int64_t NumChunks(const ElementwiseCall& call) {

@@ -23,6 +23,8 @@ inline constexpr size_t kMaxElementwiseInputs = 5;
 inline constexpr size_t kTile = 2048;
 // The most elements of a chunk, the unit of work of a thread. A multiple of kTile.
 inline constexpr int64_t kChunk = 16 * static_cast<int64_t>(kTile);
+// Rows that are shorter cost less copied to tiles than visited one by one.
+inline constexpr int64_t kShortestRow = 256;
 // How many of `count` a chunk takes: there are as few chunks as go with at most `most` in each, and
 // they are about even, so that threads end together.
 inline int64_t EvenChunk(int64_t count, int64_t most) {
@@ -54,6 +56,10 @@ struct ElementwiseCall {
   int64_t end = 0;
   int64_t written = 0;  // elements of the output that are written before any is read
   Dims shape;           // merged dimensions, outermost first; empty for a single element
+  // Where the space is visited row by row: the innermost extent. 0 where it is not. Only for maps:
+  // sums are of whole tiles.
+  int64_t row = 0;
+  bool last_is_of_rows = false;  // the last input is one element in each row
   size_t num_inputs = 0;
   std::array<Operand, kMaxElementwiseInputs> inputs;
   Operand output;                      // only for maps
@@ -66,6 +72,9 @@ struct ElementwiseCall {
 // the first `num_inputs` inputs, at most kMaxElementwiseInputs. An optional one that was not given
 // is 1 everywhere.
 ElementwiseCall MakeMap(const KernelArgs& args, size_t num_inputs, size_t output = 0);
+
+// Has `call` visit rows, if in each the last input is one element and they are long.
+void VisitRowsOfLast(ElementwiseCall& call);
 
 // The shape to which the given inputs broadcast.
 Dims InputsShape(const OpCall& call);
@@ -89,6 +98,9 @@ void GatherTile(const Operand& operand, std::span<const int64_t> shape, int64_t 
                 std::byte* tile);
 void ScatterTile(const Operand& operand, std::span<const int64_t> shape, int64_t begin,
                  size_t count, const std::byte* tile);
+
+// Where `operand` has element `begin` of the space, in elements from its first.
+int64_t OffsetOf(const Operand& operand, std::span<const int64_t> shape, int64_t begin);
 
 // An integer or bool tile rounded to `promoted` and widened to float.
 void ConvertIntegerTile(DType from, DType promoted, const std::byte* tile, size_t count,

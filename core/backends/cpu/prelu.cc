@@ -13,18 +13,42 @@
 HWY_BEFORE_NAMESPACE();
 namespace opserve::cpu::HWY_NAMESPACE {
 
+HWY_INLINE FloatVec PassOrScale(FloatTag d, FloatVec g, FloatVec x, FloatVec w) {
+  return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), g, hn::Mul(w, g));
+}
+
+// Of x, for one w.
+struct PreluBy {
+  float w;
+
+  HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 1>& in) const {
+    return PassOrScale(d, in[0], in[0], hn::Set(d, w));
+  }
+};
+
 // Of x and w.
 struct PreluOf {
   HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 2>& in) const {
-    return hn::IfThenElse(hn::Gt(in[0], hn::Zero(d)), in[0], hn::Mul(in[1], in[0]));
+    return PassOrScale(d, in[0], in[0], in[1]);
+  }
+  PreluBy OfLast(float w) const { return {w}; }
+};
+
+// Of g and x, for one w.
+struct PreluGradientBy {
+  float w;
+
+  HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 2>& in) const {
+    return PassOrScale(d, in[0], in[1], hn::Set(d, w));
   }
 };
 
 // Of g, x and w.
 struct PreluGradient {
   HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 3>& in) const {
-    return hn::IfThenElse(hn::Gt(in[1], hn::Zero(d)), in[0], hn::Mul(in[2], in[0]));
+    return PassOrScale(d, in[0], in[1], in[2]);
   }
+  PreluGradientBy OfLast(float w) const { return {w}; }
 };
 
 // Of g and x.
