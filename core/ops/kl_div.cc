@@ -19,6 +19,20 @@ constexpr AttributeParam kAttributes[] = {WithBatchMean(kReductionAttribute),
                                            .kind = AttributeKind::kBool,
                                            .default_value = AttributeDefault::Bool(false)}};
 
+// aclnnKlDiv's page gives a reduced result the shape [1], PyTorch the shape []: an output that the
+// caller has made may have either.
+absl::Status InferKlDiv(OpCall& call) {
+  DType promoted = DType::kUndefined;
+  OPSERVE_ASSIGN_OR_RETURN(Dims shape, CheckPlainLoss(call, &promoted));
+  if (ReductionOf(call, 0) != Reduction::kNone) {
+    const OutputSlot& out = call.output(0);
+    const Dims one = {1};
+    const bool is_one = out.origin == OutputSlot::Origin::kGiven && SameShape(out.desc.shape, one);
+    shape = is_one ? one : Dims();
+  }
+  return SettleOutput(call, 0, promoted, shape);
+}
+
 }  // namespace
 
 extern constinit const Operator kKlDiv =
@@ -28,11 +42,13 @@ extern constinit const Operator kKlDiv =
                          "log_target exp(target) * (target - self)\n"
                          "reduction none gives the loss of each element, mean their mean, sum "
                          "their sum. An empty tensor has mean NaN and sum 0. batchmean gives their "
-                         "sum over the first extent; of a scalar it is the sum.",
+                         "sum over the first extent; of a scalar it is the sum.\n"
+                         "An output that is given for a reduced result may have shape [1], too.",
           .attributes = kAttributes,
           .gradient = {.op = "KlDivBackward",
                        .inputs = kTakesPredictionAndTruth,
-                       .outputs = kGivesGradientOfPrediction}});
+                       .outputs = kGivesGradientOfPrediction},
+          .infer = InferKlDiv});
 
 extern constinit const Operator kKlDivBackward = LossGradient(
     {.name = "KlDivBackward",

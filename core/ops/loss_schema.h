@@ -92,6 +92,7 @@ struct LossSchema {
   std::span<const TensorParam> inputs = kLossInputs;
   std::span<const AttributeParam> attributes = kReductionOnly;
   Gradient gradient = {};
+  absl::Status (*infer)(OpCall& call) = InferPlainLoss;
 };
 
 constexpr Operator Loss(const LossSchema& schema) {
@@ -103,7 +104,7 @@ constexpr Operator Loss(const LossSchema& schema) {
           .outputs = kLossOutputs,
           .support = kLossSupport,
           .gradient = schema.gradient,
-          .infer = InferPlainLoss,
+          .infer = schema.infer,
           .runs_in_pieces = LossRunsInPieces,
           .operations = LossOperations};
 }

@@ -8,6 +8,7 @@
 #include "aclnnop/aclnn_group_norm_backward.h"
 #include "aclnnop/aclnn_hardshrink.h"
 #include "aclnnop/aclnn_hardshrink_backward.h"
+#include "aclnnop/aclnn_kl_div.h"
 #include "aclnnop/aclnn_l1_loss.h"
 #include "aclnnop/aclnn_l1_loss_backward.h"
 #include "aclnnop/aclnn_smooth_l1_loss.h"
@@ -75,6 +76,25 @@ TEST_F(AclOperatorsTest, L1LossBackward) {
             ACLNN_SUCCESS);
   EXPECT_EQ(RunToEnd(aclnnL1LossBackward, planned), ACL_SUCCESS);
   EXPECT_THAT(out.Read(), ElementsAre(-0.5f, 0, 0.5f, 0.5f));
+}
+
+TEST_F(AclOperatorsTest, AReducedKlDivIsAScalarOrOneElement) {
+  const FloatTensor self({2, 2}, {-1, -2, -1, -2});
+  const FloatTensor target({2, 2}, {0, 1, 0, 1});
+  for (const std::vector<int64_t>& shape : {std::vector<int64_t>{}, std::vector<int64_t>{1}}) {
+    const FloatTensor out(shape, {9});
+    Planned planned;
+    ASSERT_EQ(aclnnKlDivGetWorkspaceSize(self.get(), target.get(), 2, false, out.get(),
+                                         &planned.workspace_size, &planned.executor),
+              ACLNN_SUCCESS);
+    EXPECT_EQ(RunToEnd(aclnnKlDiv, planned), ACL_SUCCESS);
+    EXPECT_THAT(out.Read(), ElementsAre(4));
+  }
+  const FloatTensor two({2}, {9, 9});
+  Planned planned;
+  EXPECT_EQ(aclnnKlDivGetWorkspaceSize(self.get(), target.get(), 2, false, two.get(),
+                                       &planned.workspace_size, &planned.executor),
+            ACLNN_ERR_PARAM_INVALID);
 }
 
 TEST_F(AclOperatorsTest, SmoothL1Loss) {

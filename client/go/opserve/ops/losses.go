@@ -171,6 +171,7 @@ type KlDivAttrs struct {
 // loss = target * (log(target) - self), 0 where target = 0; with log_target exp(target) * (target - self)
 // reduction none gives the loss of each element, mean their mean, sum their sum. An empty tensor has mean NaN and sum
 // 0. batchmean gives their sum over the first extent; of a scalar it is the sum.
+// An output that is given for a reduced result may have shape [1], too.
 //
 // self: the prediction, any that broadcasts with the other inputs.
 //

@@ -151,6 +151,7 @@ export interface Operators<T> {
    *
    * loss = target * (log(target) - self), 0 where target = 0; with log_target exp(target) * (target - self)
    * reduction none gives the loss of each element, mean their mean, sum their sum. An empty tensor has mean NaN and sum 0. batchmean gives their sum over the first extent; of a scalar it is the sum.
+   * An output that is given for a reduced result may have shape [1], too.
    */
   KlDiv: {
     inputs: {

@@ -298,6 +298,7 @@ operator!(MseLossBackward, "out");
 /// ```text
 /// loss = target * (log(target) - self), 0 where target = 0; with log_target exp(target) * (target - self)
 /// reduction none gives the loss of each element, mean their mean, sum their sum. An empty tensor has mean NaN and sum 0. batchmean gives their sum over the first extent; of a scalar it is the sum.
+/// An output that is given for a reduced result may have shape [1], too.
 /// ```
 #[derive(Clone, Debug)]
 #[must_use = "an operator does nothing until it is applied"]
