@@ -107,7 +107,14 @@ HWY_INLINE void NormalizePiece(const T* x, size_t count, float mean, float scale
   const FloatVec b = hn::Set(d, offset);
   const auto value = [&](FloatVec v) HWY_ATTR { return hn::MulAdd(hn::Sub(v, m), k, b); };
   size_t i = 0;
-  for (; i + lanes <= count; i += lanes) StoreFloats(value(LoadFloats(d, x + i)), d, out + i);
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    const FloatPair v = LoadPair(d, x + i);
+    StorePair({value(v.first), value(v.second)}, d, out + i);
+  }
+  if (i + lanes <= count) {
+    StoreFloats(value(LoadFloats(d, x + i)), d, out + i);
+    i += lanes;
+  }
   if (i == count) return;
   if (count >= lanes) {
     i = count - lanes;

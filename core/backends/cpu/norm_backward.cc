@@ -71,8 +71,14 @@ HWY_INLINE void WritePiece(const T* dy, const T* x, size_t count, float gamma,
   const auto value = [&](FloatVec g, FloatVec v)
                          HWY_ATTR { return hn::MulAdd(c1, g, hn::MulAdd(c2, hn::Sub(v, m), c3)); };
   size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    const FloatPair g = LoadPair(d, dy + i);
+    const FloatPair v = LoadPair(d, x + i);
+    StorePair({value(g.first, v.first), value(g.second, v.second)}, d, out + i);
+  }
+  if (i + lanes <= count) {
     StoreFloats(value(LoadFloats(d, dy + i), LoadFloats(d, x + i)), d, out + i);
+    i += lanes;
   }
   if (i == count) return;
   if (count >= lanes) {
