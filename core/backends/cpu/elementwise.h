@@ -3,8 +3,8 @@
 //
 // A tile is a run of elements that are neighbours in the row-major order of the space. Where a
 // tensor has them side by side in memory the tile is that memory; where it does not (strides,
-// broadcasting, another dtype) the tile is a small copy that stays in the L1 cache. The vector
-// loops are in elementwise-inl.h.
+// broadcasting, another dtype) the tile is a small copy that stays in the L1 cache (tiles-inl.h).
+// Long rows are visited one by one, without copies. The vector loops are in elementwise-inl.h.
 #pragma once
 
 #include <algorithm>
