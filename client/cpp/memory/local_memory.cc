@@ -12,7 +12,7 @@
 namespace opserve::client {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Milliseconds(250);
+constexpr absl::Duration kPatience = absl::Seconds(1);
 constexpr absl::Duration kIdle = absl::Seconds(10);
 constexpr absl::Duration kFirstPause = absl::Seconds(1);
 constexpr absl::Duration kLongestPause = absl::Seconds(64);
@@ -117,7 +117,7 @@ bool LocalMemory::BeginAsking() {
 void LocalMemory::Learn(const absl::StatusOr<ServerInfo>& info) {
   std::shared_ptr<RegionPool> pool;
   if (info.ok() && info->shared_memory_socket.starts_with('/')) {
-    pool = std::make_shared<RegionPool>(info->shared_memory_socket, budget_, kIdle);
+    pool = std::make_shared<RegionPool>(info->shared_memory_socket, budget_, kPatience, kIdle);
     if (!pool->Connect(Clock::Real().Now() + kPatience).ok()) pool = nullptr;
   }
   const bool has_some = pool != nullptr;

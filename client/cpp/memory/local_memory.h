@@ -45,8 +45,8 @@ class LocalMemory {
   void Learn(const absl::StatusOr<ServerInfo>& info);
 
   // nullopt where there is no shared memory, or no room in it. `description` is
-  // DescriptionOf(call). Outputs are in it where they are known. Waits for a server that is slow to
-  // give memory until `deadline`, and for a quarter of a second at most.
+  // DescriptionOf(call). Outputs are in it where they are known. Waits for memory that is new: a
+  // second at most, until `deadline` for other calls that wait, and then another for the server.
   std::optional<PlacedCall> Place(const Call& call, const std::string& description,
                                   absl::Time deadline);
 

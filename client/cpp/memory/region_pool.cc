@@ -33,8 +33,8 @@ bool RegionBudget::Take(int64_t bytes) {
 }
 
 RegionPool::RegionPool(std::string_view socket_path, std::shared_ptr<RegionBudget> budget,
-                       absl::Duration idle)
-    : budget_(std::move(budget)), idle_(idle), socket_(socket_path) {}
+                       absl::Duration patience, absl::Duration idle)
+    : budget_(std::move(budget)), patience_(patience), idle_(idle), socket_(socket_path) {}
 
 absl::Status RegionPool::Connect(absl::Time deadline) {
   const MutexLock lock(socket_mutex_);
@@ -81,9 +81,11 @@ absl::StatusOr<std::shared_ptr<SharedRegion>> RegionPool::Make(int64_t bytes, ab
   if (!MakeRoom(bytes))
     return absl::ResourceExhaustedError("the client holds as much shared memory as it may");
   const MutexLock lock(socket_mutex_);
+  const absl::Time now = Clock::Real().Now();
   absl::StatusOr<std::shared_ptr<SharedRegion>> made =
-      is_broken_ ? absl::UnavailableError("the connection is over")
-                 : socket_.Allocate(bytes, deadline);
+      is_broken_       ? absl::UnavailableError("the connection is over")
+      : now > deadline ? absl::ResourceExhaustedError("others wait for shared memory")
+                       : socket_.Allocate(bytes, now + patience_);
   if (!made.ok()) {
     budget_->GiveBack(bytes);
     is_broken_ = is_broken_ || !absl::IsResourceExhausted(made.status());

@@ -35,17 +35,19 @@ class RegionBudget {
 // Regions of one connection to a server's socket. Thread-safe. Regions may outlive it.
 class RegionPool : public std::enable_shared_from_this<RegionPool> {
  public:
-  // What was not used for `idle` goes back to the server.
+  // What was not used for `idle` goes back to the server. A server that does not give memory within
+  // `patience` is given up.
   RegionPool(std::string_view socket_path, std::shared_ptr<RegionBudget> budget,
-             absl::Duration idle);
+             absl::Duration patience, absl::Duration idle);
 
   // The connection. Once, before all else.
   absl::Status Connect(absl::Time deadline);
 
   // Of at least `bytes` > 0, with any contents. It is free again, for another Take, when the last
-  // copy of the pointer goes, unless it is spoiled. Waits until `deadline` at most, and only for
-  // memory that is new. RESOURCE_EXHAUSTED where there is no room, with the client or the server;
-  // any other error: the pool is of no use any more.
+  // copy of the pointer goes, unless it is spoiled. Waits only for memory that is new: until
+  // `deadline` for others who wait for theirs, and then for the server. RESOURCE_EXHAUSTED where
+  // there is no room, with the client or the server, or too many others wait; any other error: the
+  // pool is of no use any more.
   absl::StatusOr<std::shared_ptr<SharedRegion>> Take(int64_t bytes, absl::Time deadline);
 
  private:
@@ -65,6 +67,7 @@ class RegionPool : public std::enable_shared_from_this<RegionPool> {
   void TrimLater();
 
   const std::shared_ptr<RegionBudget> budget_;
+  const absl::Duration patience_;
   const absl::Duration idle_;
   Mutex socket_mutex_;
   MemorySocket socket_ ABSL_GUARDED_BY(socket_mutex_);

@@ -233,7 +233,8 @@ TEST(LocalMemoryRestartTest, NoCallIsLost) {
 class RegionPoolTest : public LocalMemoryTest {
  protected:
   std::shared_ptr<RegionPool> MakePool(absl::Duration idle) {
-    auto pool = std::make_shared<RegionPool>((folder_ / "memory").string(), budget_, idle);
+    auto pool = std::make_shared<RegionPool>((folder_ / "memory").string(), budget_,
+                                             absl::Minutes(1), idle);
     EXPECT_THAT(pool->Connect(absl::InfiniteFuture()), testing::IsOk());
     return pool;
   }
@@ -262,6 +263,14 @@ TEST_F(RegionPoolTest, WhatIsFreeMakesRoom) {
   EXPECT_TRUE(absl::IsResourceExhausted(pool->Take(600'000, absl::InfiniteFuture()).status()));
   EXPECT_TRUE(absl::IsResourceExhausted(
       pool->Take(std::numeric_limits<int64_t>::max(), absl::InfiniteFuture()).status()));
+}
+
+// As when many threads begin at once: who comes too late goes without, and the others are served.
+TEST_F(RegionPoolTest, LateTurnsBreakNothing) {
+  const std::shared_ptr<RegionPool> pool = MakePool(absl::Hours(1));
+  EXPECT_TRUE(absl::IsResourceExhausted(pool->Take(1000, absl::InfinitePast()).status()));
+  EXPECT_EQ(budget_->bytes(), 0);
+  EXPECT_THAT(pool->Take(1000, absl::InfiniteFuture()), testing::IsOk());
 }
 
 TEST_F(RegionPoolTest, IdleRegionsGoBack) {
