@@ -224,6 +224,65 @@ def inference_client(address):
         yield call
 
 
+# ---- hivemind: an expert whose forward pass is the gradient, found by its libp2p address
+
+EXPERT = "gradient.0"
+
+
+def hivemind_address(address):
+    """Where the server writes its libp2p address, which has its key in it."""
+    return pathlib.Path(tempfile.gettempdir(), "hivemind-" + address.rpartition(":")[2])
+
+
+def hivemind_server(address):
+    import torch
+    import torch.nested._internal.nested_tensor  # noqa: F401
+    import hivemind
+    from hivemind.moe.server import ModuleBackend, Server
+    from hivemind.utils.tensor_descr import BatchTensorDescriptor
+
+    # hivemind forks while its threads run. If one of them holds the lock of an import or of tempfile just then, the child waits for
+    # it for ever: so what takes these locks comes before, here and above.
+    with tempfile.TemporaryDirectory():
+        pass
+
+    class Gradient(torch.nn.Module):
+        def forward(self, *tensors):
+            return gradient(*tensors)
+
+    host, port = address.rsplit(":", 1)
+    tensor = BatchTensorDescriptor()
+    expert = ModuleBackend(EXPERT, Gradient(), args_schema=(tensor,) * len(INPUTS), outputs_schema=tensor, max_batch_size=LARGE_BYTES)
+    dht = hivemind.DHT(start=True, host_maddrs=[f"/ip4/{host}/tcp/{port}"], use_ipfs=False)
+    server = Server(dht, {EXPERT: expert}, num_connection_handlers=2, start=True)
+    hivemind_address(address).write_text(str(dht.get_visible_maddrs()[0]), encoding="utf-8")
+    return server
+
+
+@contextlib.contextmanager
+def hivemind_client(address):
+    import torch
+    import hivemind
+    from hivemind.moe.client.expert import create_remote_experts
+    from hivemind.moe.expert_uid import ExpertInfo
+    from hivemind.p2p import PeerID
+
+    deadline = time.monotonic() + START_SECONDS
+    while not hivemind_address(address).exists() and time.monotonic() < deadline:
+        time.sleep(0.2)
+    server = hivemind_address(address).read_text(encoding="utf-8")
+    dht = hivemind.DHT(initial_peers=[server], start=True, client_mode=True)
+    peer = PeerID.from_base58(server.rpartition("/")[2])
+    (expert,) = create_remote_experts([ExpertInfo(EXPERT, peer)], dht)
+
+    def call(arrays):
+        with torch.no_grad():
+            return expert(*map(torch.from_numpy, arrays)).numpy()
+
+    yield call
+    os._exit(0)  # it would wait for the processes of hivemind
+
+
 def is_model_ready(client):
     from tritonclient.utils import InferenceServerException
 
@@ -240,6 +299,7 @@ SOCKETS = {
     "torch-rpc-tcp": ("torch RPC over TCP", "torch.distributed.rpc"),
     "pytriton": ("PyTriton (Triton, Python backend)", "pytriton"),
     "mlserver": ("MLServer", "mlserver"),
+    "hivemind": ("hivemind: a remote expert", "hivemind"),
 }
 MEMORY = {
     "opserve-memory": ("opserve, Python client, shared memory", "opserve"),
@@ -258,10 +318,10 @@ CLIENTS = {
     "opserve": opserve_client, "opserve-memory": opserve_memory_client, "grpc": grpc_client, "ray": ray_client,
     "torch-rpc-tcp": lambda address: torch_rpc_client("torch-rpc-tcp", address),
     "torch-rpc-memory": lambda address: torch_rpc_client("torch-rpc-memory", address),
-    "pytriton": inference_client, "mlserver": inference_client,
+    "pytriton": inference_client, "mlserver": inference_client, "hivemind": hivemind_client,
 }
 SERVERS = {
-    "grpc": grpc_server, "pytriton": pytriton_server, "mlserver": mlserver_server,
+    "grpc": grpc_server, "pytriton": pytriton_server, "mlserver": mlserver_server, "hivemind": hivemind_server,
     "torch-rpc-tcp": lambda address: torch_rpc("torch-rpc-tcp", address, 0),
     "torch-rpc-memory": lambda address: torch_rpc("torch-rpc-memory", address, 0),
 }
