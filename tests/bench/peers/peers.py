@@ -45,10 +45,10 @@ def expected(grad_out, values, target):
 
 
 @contextlib.contextmanager
-def opserve_client(address):
+def opserve_client(address, **options):
     import opserve
 
-    with opserve.connect(address, timeout=60) as client:
+    with opserve.connect(address, timeout=60, **options) as client:
         yield lambda arrays: client.execute("SmoothL1LossBackward", dict(zip(INPUTS, arrays)), reduction="none", beta=1.0)["grad_input"]
 
 
@@ -295,6 +295,7 @@ def is_model_ready(client):
 # What moves tensors by sockets, and what shares memory: peer → (its words, the module that it needs).
 SOCKETS = {
     "opserve": ("opserve, Python client", "opserve"),
+    "opserve-messages": ("opserve, Python client without shared memory", "opserve"),
     "grpc": ("gRPC and PyTorch by hand", "grpc"),
     "torch-rpc-tcp": ("torch RPC over TCP", "torch.distributed.rpc"),
     "pytriton": ("PyTriton (Triton, Python backend)", "pytriton"),
@@ -316,6 +317,7 @@ CPP = {
 }
 CLIENTS = {
     "opserve": opserve_client, "opserve-memory": opserve_memory_client, "grpc": grpc_client, "ray": ray_client,
+    "opserve-messages": lambda address: opserve_client(address, shared_memory_bytes=0),
     "torch-rpc-tcp": lambda address: torch_rpc_client("torch-rpc-tcp", address),
     "torch-rpc-memory": lambda address: torch_rpc_client("torch-rpc-memory", address),
     "pytriton": inference_client, "mlserver": inference_client, "hivemind": hivemind_client,
