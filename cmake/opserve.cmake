@@ -171,6 +171,19 @@ endif()
 
 # -------------------------------------------------------------------------------------------------------- functions
 
+# What is put together from sources (CMAKE_UNITY_BUILD) does not lie where they do: clang-tidy is told their settings.
+function(_opserve_tidied target is_test)
+  if(NOT OPSERVE_TIDY)
+    return()
+  endif()
+  set(settings ${PROJECT_SOURCE_DIR}/.clang-tidy)
+  if(is_test)
+    set(settings ${PROJECT_SOURCE_DIR}/tests/.clang-tidy)
+  endif()
+  set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
+    "${CMAKE_COMMAND};-E;env;OPSERVE_TIDY_SETTINGS=${settings};${OPSERVE_TIDY_LAUNCHER}")
+endfunction()
+
 # Gives a target the flags of our own code. They are private: nobody inherits them.
 function(_opserve_own_code target)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:opserve_own_code>)
@@ -178,15 +191,8 @@ function(_opserve_own_code target)
   set(folder ${PROJECT_SOURCE_DIR}/tests)
   cmake_path(IS_PREFIX folder ${CMAKE_CURRENT_SOURCE_DIR} is_test)
   set_target_properties(${target} PROPERTIES OPSERVE_IS_TEST ${is_test})
-  if(OPSERVE_TIDY)
-    # What is put together from sources (CMAKE_UNITY_BUILD) does not lie where they do: clang-tidy is told their settings.
-    set(settings ${PROJECT_SOURCE_DIR}/.clang-tidy)
-    if(is_test)
-      set(settings ${folder}/.clang-tidy)
-    endif()
-    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
-      "${CMAKE_COMMAND};-E;env;OPSERVE_TIDY_SETTINGS=${settings};${OPSERVE_TIDY_LAUNCHER}")
-  endif()
+  set_property(GLOBAL APPEND PROPERTY OPSERVE_OWN_TARGETS ${target})
+  _opserve_tidied(${target} "${is_test}")
 endfunction()
 
 macro(_opserve_one_by_one target)

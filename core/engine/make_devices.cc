@@ -13,13 +13,13 @@ namespace opserve {
 namespace {
 
 // One device of a spec.
-struct Place {
+struct DevicePlace {
   const DeviceSpec* spec;
   MakeDevice make;
 };
 
-absl::StatusOr<std::vector<Place>> PlacesOf(const EngineOptions& options) {
-  std::vector<Place> places;
+absl::StatusOr<std::vector<DevicePlace>> PlacesOf(const EngineOptions& options) {
+  std::vector<DevicePlace> places;
   for (const DeviceSpec& spec : options.devices) {
     const Backend* backend = FindBackend(spec.kind, options.backends);
     if (backend == nullptr) return BadDeviceText("device", "a backend's kind", spec.kind);
@@ -31,7 +31,7 @@ absl::StatusOr<std::vector<Place>> PlacesOf(const EngineOptions& options) {
   return places;
 }
 
-absl::StatusOr<std::unique_ptr<Device>> MakeAt(const Place& place, size_t number,
+absl::StatusOr<std::unique_ptr<Device>> MakeAt(const DevicePlace& place, size_t number,
                                                const DeviceLimits& limits, const Clock& clock) try {
   return place.make(limits, clock);
 } catch (const ThreadError& error) {
@@ -43,12 +43,12 @@ absl::StatusOr<std::unique_ptr<Device>> MakeAt(const Place& place, size_t number
 }  // namespace
 
 absl::StatusOr<std::vector<std::unique_ptr<Device>>> MakeDevices(const EngineOptions& options) {
-  OPSERVE_ASSIGN_OR_RETURN(const std::vector<Place> places, PlacesOf(options));
+  OPSERVE_ASSIGN_OR_RETURN(const std::vector<DevicePlace> places, PlacesOf(options));
   const DeviceLimits limits = {
       .memory_limit_bytes = options.memory_limit_bytes / static_cast<int64_t>(places.size()),
       .client_share = options.client_share};
   std::vector<std::unique_ptr<Device>> devices;
-  for (const Place& place : places) {
+  for (const DevicePlace& place : places) {
     OPSERVE_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
                              MakeAt(place, devices.size(), limits, *options.clock));
     const std::string& name = device->info().name;

@@ -100,7 +100,7 @@ absl::Status CheckTotals(const OpCall& call) {
   return absl::OkStatus();
 }
 
-absl::Status Plan(OpCall& call) {
+absl::Status CheckAndInfer(OpCall& call) {
   OPSERVE_RETURN_IF_ERROR(CheckProfile(call));
   OPSERVE_RETURN_IF_ERROR(CheckNothingMissing(call));
   OPSERVE_RETURN_IF_ERROR(SettleAttributes(call));
@@ -142,7 +142,7 @@ OpCall MakeOpCall(const Operator& op, Profile profile) {
 }
 
 absl::Status PlanCall(OpCall& call) {
-  absl::Status status = Plan(call);
+  absl::Status status = CheckAndInfer(call);
   if (status.ok()) return status;
   return WithOperator(std::move(status), call.op->name);
 }

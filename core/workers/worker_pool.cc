@@ -21,7 +21,7 @@ namespace opserve {
 namespace {
 
 // How long a thread looks for work before it leaves: calling it back costs about as much.
-constexpr std::chrono::microseconds kSpin{50};
+constexpr std::chrono::microseconds kIdleSpin{50};
 
 // How long a thread stays with a loop when others wait for it, if its chunks are shorter.
 constexpr std::chrono::microseconds kTurn{50};
@@ -43,7 +43,7 @@ constexpr std::chrono::milliseconds kGreatestPatience{100};
 template <typename Ready>
 bool SpinUntil(Ready ready) {
   if (ready()) return true;
-  const SteadyClock::time_point end = SteadyClock::now() + kSpin;
+  const SteadyClock::time_point end = SteadyClock::now() + kIdleSpin;
   do {
     sched_yield();
     if (ready()) return true;

@@ -137,7 +137,7 @@ absl::Status CheckSharedMemorySocket(const ServerConfig& config) {
 }
 
 // gRPC's own service of it asks nobody.
-absl::Status CheckChannelz(const ServerConfig& config) {
+absl::Status CheckChannelzFlags(const ServerConfig& config) {
   if (!config.channelz || config.token_file.empty()) return absl::OkStatus();
   return InvalidParameter("--channelz", "no --token-file, because gRPC's channelz checks no tokens",
                           "both");
@@ -170,7 +170,7 @@ absl::Status Check(const ServerConfig& config) {
       more_than_none(config.session.stall_timeout, "--session-stall-timeout", "more than 0"));
   OPSERVE_RETURN_IF_ERROR(CheckSharedMemorySocket(config));
   OPSERVE_RETURN_IF_ERROR(CheckTls(config.tls));
-  OPSERVE_RETURN_IF_ERROR(CheckChannelz(config));
+  OPSERVE_RETURN_IF_ERROR(CheckChannelzFlags(config));
   return CheckMemoryLimits(config);
 }
 

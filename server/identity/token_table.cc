@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::array<std::string_view, kNumRoles> kRoleNames = {"discover", "execute", "session",
                                                                 "observe"};
-constexpr size_t kMaxNameBytes = 64;
+constexpr size_t kMaxCallerBytes = 64;
 constexpr absl::string_view kScheme = "sha256:";
 
 using Digest = std::array<uint8_t, SHA256_DIGEST_LENGTH>;
@@ -38,7 +38,7 @@ bool IsName(absl::string_view text) {
     return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-' ||
            c == '@';
   };
-  return !text.empty() && text.size() <= kMaxNameBytes &&
+  return !text.empty() && text.size() <= kMaxCallerBytes &&
          std::all_of(text.begin(), text.end(), may_be);
 }
 
@@ -124,7 +124,7 @@ absl::Status TokenTable::AddLine(std::string_view line) {
   entry.name.assign(words[0].data(), words[0].size());
   if (!IsName(words[0]))
     return WrongLine(
-        absl::StrCat("a name of at most ", kMaxNameBytes, " letters, digits and ._-@"));
+        absl::StrCat("a name of at most ", kMaxCallerBytes, " letters, digits and ._-@"));
   OPSERVE_RETURN_IF_ERROR(ReadRoles(words[1], entry));
   const std::optional<Digest> digest = ReadDigest(words[2]);
   if (!digest.has_value()) return WrongLine("sha256: and the 64 hexadecimal digits of a SHA-256");

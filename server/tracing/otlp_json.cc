@@ -35,7 +35,7 @@ ordered_json Text(std::string_view key, std::string_view value) {
   return attribute;
 }
 
-ordered_json Number(std::string_view key, int64_t value) {
+ordered_json NumberAttribute(std::string_view key, int64_t value) {
   ordered_json attribute;
   attribute["key"] = std::string(key);
   attribute["value"]["intValue"] = absl::StrCat(value);
@@ -65,18 +65,21 @@ std::string_view ServiceOf(const CallRecord& call) {
 }
 
 ordered_json AttributesOf(const CallRecord& call) {
-  ordered_json attributes = {Text("rpc.system", "grpc"), Text("rpc.service", ServiceOf(call)),
-                             Text("rpc.method", call.method),
-                             Number("rpc.grpc.status_code", static_cast<int64_t>(call.code)),
-                             Text("network.peer.address", call.peer)};
+  ordered_json attributes = {
+      Text("rpc.system", "grpc"), Text("rpc.service", ServiceOf(call)),
+      Text("rpc.method", call.method),
+      NumberAttribute("rpc.grpc.status_code", static_cast<int64_t>(call.code)),
+      Text("network.peer.address", call.peer)};
   if (!call.op.empty()) attributes.push_back(Text("opserve.operator", call.op));
   if (call.reason.has_value())
     attributes.push_back(Text("opserve.reason", GetErrorReasonInfo(*call.reason).name));
-  if (call.calls > 0) attributes.push_back(Number("opserve.calls", call.calls));
+  if (call.calls > 0) attributes.push_back(NumberAttribute("opserve.calls", call.calls));
   if (call.failed_calls > 0)
-    attributes.push_back(Number("opserve.failed_calls", call.failed_calls));
-  attributes.push_back(Number("opserve.request_bytes", static_cast<int64_t>(call.request_bytes)));
-  attributes.push_back(Number("opserve.response_bytes", static_cast<int64_t>(call.response_bytes)));
+    attributes.push_back(NumberAttribute("opserve.failed_calls", call.failed_calls));
+  attributes.push_back(
+      NumberAttribute("opserve.request_bytes", static_cast<int64_t>(call.request_bytes)));
+  attributes.push_back(
+      NumberAttribute("opserve.response_bytes", static_cast<int64_t>(call.response_bytes)));
   return attributes;
 }
 

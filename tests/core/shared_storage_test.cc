@@ -32,7 +32,7 @@ using testing::OpCase;
 using testing::SubmitAndWait;
 using testing::TestTensor;
 
-OpCase Sample(int64_t count) {
+OpCase OneCall(int64_t count) {
   return CallOf("L1LossBackward",
                 {Floats({2}), TestTensor::Full(DType::kFloat32, {count}, 3),
                  TestTensor::Full(DType::kFloat32, {count}, 1)},
@@ -78,7 +78,7 @@ class SharedStorageTest : public ::testing::Test {
 
 TEST_F(SharedStorageTest, OutputsAreWrittenWhereTheCallerWants) {
   for (const int64_t count : {0, 1, 1000, 300'000}) {
-    SharedCall call(*engine_, Sample(count), static_cast<size_t>(count) * 4);
+    SharedCall call(*engine_, OneCall(count), static_cast<size_t>(count) * 4);
     const absl::StatusOr<Outputs> outputs = SubmitAndWait(*engine_, std::move(call.shot));
     ASSERT_THAT(outputs, testing::IsOk());
     EXPECT_EQ((*outputs)[0].bytes.size(), 0u);
@@ -92,7 +92,7 @@ TEST_F(SharedStorageTest, OutputsAreWrittenWhereTheCallerWants) {
 TEST_F(SharedStorageTest, ADeviceWithMemoryOfItsOwnBringsThemThere) {
   FakeClock clock;
   const testing::ManualEngine manual = testing::MakeManualEngine(clock);
-  SharedCall call(*manual.engine, Sample(5000), 20'000);
+  SharedCall call(*manual.engine, OneCall(5000), 20'000);
   const absl::StatusOr<Outputs> outputs = SubmitAndWait(*manual.engine, std::move(call.shot));
   ASSERT_THAT(outputs, testing::IsOk());
   const auto* values = reinterpret_cast<const float*>(call.output.data());
@@ -102,12 +102,12 @@ TEST_F(SharedStorageTest, ADeviceWithMemoryOfItsOwnBringsThemThere) {
 TEST_F(SharedStorageTest, TheMemoryMustFitTheOutput) {
   for (const int64_t count : {8, 300'000}) {
     const auto bytes = static_cast<size_t>(count) * 4;
-    Refuse({*engine_, Sample(count), bytes - 4}, kParamInvalid);
-    Refuse({*engine_, Sample(count), bytes + 4}, kParamInvalid);
-    SharedCall missing(*engine_, Sample(count), bytes);
+    Refuse({*engine_, OneCall(count), bytes - 4}, kParamInvalid);
+    Refuse({*engine_, OneCall(count), bytes + 4}, kParamInvalid);
+    SharedCall missing(*engine_, OneCall(count), bytes);
     missing.shot.output_storages.clear();
     Refuse(std::move(missing), kParamNullptr);
-    SharedCall odd(*engine_, Sample(count), bytes + 4);
+    SharedCall odd(*engine_, OneCall(count), bytes + 4);
     odd.shot.output_storages[0] = odd.output.subspan(2, bytes);
     Refuse(std::move(odd), kParamInvalid);
   }
@@ -116,10 +116,10 @@ TEST_F(SharedStorageTest, TheMemoryMustFitTheOutput) {
 TEST_F(SharedStorageTest, OutputsAreApartFromInputsAndEachOther) {
   for (const int64_t count : {8, 300'000}) {
     const auto bytes = static_cast<size_t>(count) * 4;
-    SharedCall onto(*engine_, Sample(count), bytes);
+    SharedCall onto(*engine_, OneCall(count), bytes);
     onto.shot.output_storages[0] = std::span(onto.memory).subspan(4, bytes);
     Refuse(std::move(onto), kParamInvalid);
-    SharedCall partly(*engine_, Sample(count), bytes);
+    SharedCall partly(*engine_, OneCall(count), bytes);
     partly.shot.output_storages[0] = std::span(partly.memory).subspan(4 + bytes + 4, bytes);
     Refuse(std::move(partly), kParamInvalid);
   }
@@ -143,7 +143,7 @@ TEST_F(SharedStorageTest, WhatIsSharedTakesNoRoomInTheQueue) {
   options.memory_limit_bytes = 1 << 20;
   options.clock = &clock;
   const std::unique_ptr<Engine> engine = *Engine::Create(options);
-  SharedCall call(*engine, Sample(1'000'000), 4'000'000);
+  SharedCall call(*engine, OneCall(1'000'000), 4'000'000);
   std::atomic<int64_t> bytes = -1;
   call.shot.cancelled = [&] {
     bytes = engine->statistics().bytes_in_flight;

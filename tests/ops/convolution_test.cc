@@ -7,7 +7,7 @@
 #include "tests/support/run.h"
 #include "tests/support/status_matchers.h"
 
-namespace opserve::testing {
+namespace opserve::testing::convolution_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -134,4 +134,4 @@ TEST(ConvolutionBackwardTest, WhatDoesNotGoTogetherIsRefused) {
 }
 
 }  // namespace
-}  // namespace opserve::testing
+}  // namespace opserve::testing::convolution_test

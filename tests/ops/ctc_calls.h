@@ -1,16 +1,14 @@
 // Calls of CtcLoss and CtcLossBackward with literal values.
 #pragma once
 
-#include <limits>
 #include <optional>
 #include <vector>
 
+#include "tests/ops/limit_values.h"
 #include "tests/support/calls.h"
 
 namespace opserve::testing {
 
-inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline constexpr DType kF64 = DType::kFloat64;
 
 struct CtcAttributes {

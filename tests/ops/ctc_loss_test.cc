@@ -8,7 +8,7 @@
 #include "tests/support/run.h"
 #include "tests/support/status_matchers.h"
 
-namespace opserve::testing {
+namespace opserve::testing::ctc_loss_test {
 namespace {
 
 using ::testing::Each;
@@ -280,4 +280,4 @@ TEST(CtcLossTest, NobodyIsLegalOnTheHost) {
 }
 
 }  // namespace
-}  // namespace opserve::testing
+}  // namespace opserve::testing::ctc_loss_test

@@ -6,7 +6,7 @@
 #include "tests/support/run.h"
 #include "tests/support/status_matchers.h"
 
-namespace opserve::testing {
+namespace opserve::testing::embedding_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -73,4 +73,4 @@ TEST(EmbeddingTest, RowsWithoutIndicesAreZero) {
 }
 
 }  // namespace
-}  // namespace opserve::testing
+}  // namespace opserve::testing::embedding_test

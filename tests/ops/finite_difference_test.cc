@@ -14,7 +14,7 @@
 #include "tests/support/run.h"
 #include "tests/support/status_matchers.h"
 
-namespace opserve::testing {
+namespace opserve::testing::finite_difference {
 namespace {
 
 using Problem = GradientProblem;
@@ -136,4 +136,4 @@ TEST(FiniteDifferenceRowsTest, CoverEveryBackwardOperator) {
 }
 
 }  // namespace
-}  // namespace opserve::testing
+}  // namespace opserve::testing::finite_difference

@@ -1,16 +1,13 @@
 // Calls of GroupNorm and GroupNormBackward with literal values.
 #pragma once
 
-#include <limits>
 #include <optional>
 #include <vector>
 
+#include "tests/ops/limit_values.h"
 #include "tests/support/calls.h"
 
 namespace opserve::testing {
-
-inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct GroupNormSizes {
   int64_t batch, channels, area, groups;

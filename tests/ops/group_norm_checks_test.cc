@@ -8,7 +8,7 @@
 #include "tests/support/run.h"
 #include "tests/support/status_matchers.h"
 
-namespace opserve::testing {
+namespace opserve::testing::group_norm_checks {
 namespace {
 
 using ::testing::ElementsAre;
@@ -210,4 +210,4 @@ TEST(GroupNormChecksTest, ChecksComeInTheirOrder) {
 }
 
 }  // namespace
-}  // namespace opserve::testing
+}  // namespace opserve::testing::group_norm_checks

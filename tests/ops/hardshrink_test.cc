@@ -8,7 +8,7 @@
 #include "tests/support/run.h"
 #include "tests/support/status_matchers.h"
 
-namespace opserve::testing {
+namespace opserve::testing::hardshrink_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -229,4 +229,4 @@ TEST(HardshrinkTest, ChecksComeInTheirOrder) {
 }
 
 }  // namespace
-}  // namespace opserve::testing
+}  // namespace opserve::testing::hardshrink_test

@@ -46,24 +46,25 @@ struct PadTests {
   }
 
   static std::vector<OpCase> AccuracyCases(const Operator& op, DType dtype, Rng& rng) {
-    using Ints = std::vector<int64_t>;
-    std::vector<PlaneSetting> settings = {{{1, 2, 8, 8}, {Ints{1, 2, 3, 4}}},
-                                          {{2, 7, 9}, {Ints{8, 0, -2, 6}}},
-                                          {{4, 8, 28, 28}, {Ints{1, 1, 1, 1}}}};
+    using Widths = std::vector<int64_t>;
+    std::vector<PlaneSetting> settings = {{{1, 2, 8, 8}, {Widths{1, 2, 3, 4}}},
+                                          {{2, 7, 9}, {Widths{8, 0, -2, 6}}},
+                                          {{4, 8, 28, 28}, {Widths{1, 1, 1, 1}}}};
     if (IsOfRows(op))
-      settings = {{{2, 4, 16}, {Ints{3, 5}}}, {{3, 9}, {Ints{8, -2}}}, {{16, 400}, {Ints{1, 1}}}};
+      settings = {
+          {{2, 4, 16}, {Widths{3, 5}}}, {{3, 9}, {Widths{8, -2}}}, {{16, 400}, {Widths{1, 1}}}};
     return PlaneAccuracyCases(op, Forward(op), settings, dtype, rng);
   }
 
   static std::vector<LongCall> LongCalls(const Operator& op) {
-    using Ints = std::vector<int64_t>;
+    using Widths = std::vector<int64_t>;
     constexpr int64_t kHuge = int64_t{1} << 38;
     const std::vector<PlaneSetting> planes = {
-        {{kHuge, 4, 3, 3}, {Ints{2, 1, 0, 2}}, "planes"},
-        {{1, kHuge, 8}, {Ints{0, 3, kHuge / 2, 1}}, "rows"},
-        {{2, 2, kHuge}, {Ints{kHuge / 2, 5, 0, 1}}, "columns"}};
-    const std::vector<PlaneSetting> rows = {{{kHuge, 4, 3}, {Ints{2, 1}}, "rows"},
-                                            {{2, kHuge}, {Ints{kHuge / 2, 5}}, "columns"}};
+        {{kHuge, 4, 3, 3}, {Widths{2, 1, 0, 2}}, "planes"},
+        {{1, kHuge, 8}, {Widths{0, 3, kHuge / 2, 1}}, "rows"},
+        {{2, 2, kHuge}, {Widths{kHuge / 2, 5, 0, 1}}, "columns"}};
+    const std::vector<PlaneSetting> rows = {{{kHuge, 4, 3}, {Widths{2, 1}}, "rows"},
+                                            {{2, kHuge}, {Widths{kHuge / 2, 5}}, "columns"}};
     return PlaneLongCalls(op, Forward(op), IsOfRows(op) ? rows : planes);
   }
 };

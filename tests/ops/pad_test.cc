@@ -6,7 +6,7 @@
 #include "tests/support/run.h"
 #include "tests/support/status_matchers.h"
 
-namespace opserve::testing {
+namespace opserve::testing::pad_test {
 namespace {
 
 using Ints = std::vector<int64_t>;
@@ -70,4 +70,4 @@ TEST(PadTest, PaddingIsChecked) {
 }
 
 }  // namespace
-}  // namespace opserve::testing
+}  // namespace opserve::testing::pad_test

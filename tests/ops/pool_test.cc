@@ -9,7 +9,7 @@
 #include "tests/support/run.h"
 #include "tests/support/status_matchers.h"
 
-namespace opserve::testing {
+namespace opserve::testing::pool_test {
 namespace {
 
 using Ints = std::vector<int64_t>;
@@ -184,4 +184,4 @@ TEST(AdaptivePoolTest, NoGradientsAreZeros) {
 }
 
 }  // namespace
-}  // namespace opserve::testing
+}  // namespace opserve::testing::pool_test

@@ -45,10 +45,10 @@ absl::Status BadLine(size_t line, std::string_view want, std::string_view got) {
 }
 
 // "name=text"; of what is returned, "name" is its own text.
-absl::StatusOr<std::vector<ProgramText::Argument>> ParseArguments(std::string_view text,
-                                                                  bool may_be_bare,
-                                                                  std::string_view want,
-                                                                  size_t line) {
+absl::StatusOr<std::vector<ProgramText::Argument>> ReadArguments(std::string_view text,
+                                                                 bool may_be_bare,
+                                                                 std::string_view want,
+                                                                 size_t line) {
   std::vector<ProgramText::Argument> arguments;
   for (const std::string_view part : SplitAtCommas(text)) {
     const size_t equals = part.find('=');
@@ -74,8 +74,8 @@ absl::StatusOr<ProgramText::Step> ParseStep(std::string_view text, size_t line) 
   step.op = Stripped(text.substr(equals + 1, open - equals - 1));
   if (step.name.empty() || step.op.empty()) return BadLine(line, kStepForm, text);
   OPSERVE_ASSIGN_OR_RETURN(step.arguments,
-                           ParseArguments(text.substr(open + 1, text.size() - open - 2), false,
-                                          "arguments such as self=b", line));
+                           ReadArguments(text.substr(open + 1, text.size() - open - 2), false,
+                                         "arguments such as self=b", line));
   return step;
 }
 
@@ -91,7 +91,7 @@ absl::Status ParseLine(std::string_view text, size_t line, ProgramText& program)
   if (const auto outputs = After("return", text); outputs.has_value()) {
     OPSERVE_ASSIGN_OR_RETURN(
         const std::vector<ProgramText::Argument> added,
-        ParseArguments(*outputs, true, "outputs such as loss or y=h.out", line));
+        ReadArguments(*outputs, true, "outputs such as loss or y=h.out", line));
     program.outputs.insert(program.outputs.end(), added.begin(), added.end());
     return absl::OkStatus();
   }

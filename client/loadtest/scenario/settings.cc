@@ -24,7 +24,7 @@ using Name = std::string_view;
 using Text = std::string_view;
 using Setter = absl::Status (*)(Name, Text, Settings&);
 
-struct Row {
+struct SettingRow {
   SettingInfo info;
   Setter set;
 };
@@ -153,7 +153,7 @@ absl::Status SetReplay(Name name, Text text, Settings& settings) {
   return absl::OkStatus();
 }
 
-constexpr Row kRows[] = {
+constexpr SettingRow kRows[] = {
     {{"mode", "MODE",
       "how calls are sent: unary (Execute), batch (ExecuteBatch), session (commands of a\n"
       "session, many in a message) or shared (memory shared with a server on this host) [unary]"},
@@ -262,8 +262,8 @@ absl::Status AddRange(Name name, absl::string_view part, std::vector<double>& le
   return absl::OkStatus();
 }
 
-const Row* Find(Name name) {
-  for (const Row& row : kRows) {
+const SettingRow* Find(Name name) {
+  for (const SettingRow& row : kRows) {
     if (name == row.info.name) return &row;
   }
   return nullptr;
@@ -274,16 +274,16 @@ const Row* Find(Name name) {
 std::span<const SettingInfo> AllSettings() {
   static const auto& infos = *[] {
     auto* all = new std::vector<SettingInfo>;
-    for (const Row& row : kRows) all->push_back(row.info);
+    for (const SettingRow& row : kRows) all->push_back(row.info);
     return all;
   }();
   return infos;
 }
 
 absl::Status Set(std::string_view name, std::string_view value, Settings& settings) {
-  if (const Row* row = Find(name)) return row->set(name, value, settings);
+  if (const SettingRow* row = Find(name)) return row->set(name, value, settings);
   std::vector<std::string_view> known;
-  for (const Row& row : kRows) known.emplace_back(row.info.name);
+  for (const SettingRow& row : kRows) known.emplace_back(row.info.name);
   return UnknownParameter(name, "a setting of opserve bench" + DidYouMean(name, known, '\''),
                           "an unknown one");
 }

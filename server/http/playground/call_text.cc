@@ -27,7 +27,7 @@ constexpr Words kPython = {"np.inf", "np.nan", "False", "True", "\""};
 constexpr Words kCommand = {"inf", "nan", "false", "true", ""};
 constexpr Words kGo = {"math.Inf(1)", "math.NaN()", "false", "true", "\""};
 constexpr Words kGoFloat32 = {"float32(math.Inf(1))", "float32(math.NaN())", "false", "true", "\""};
-constexpr Words kJson = {"\"Infinity\"", "\"NaN\"", "false", "true", "\""};
+constexpr Words kJsonWords = {"\"Infinity\"", "\"NaN\"", "false", "true", "\""};
 
 // $0: a further import, $1: the address, $2: the operator, $3: inputs, $4: attributes.
 constexpr char kGoProgram[] = R"(package main
@@ -109,7 +109,7 @@ std::string_view JsonField(const AttributeValue& value) {
 std::string JsonAttribute(const NamedAttribute& attribute) {
   return absl::StrCat("{\"name\": \"", ToAbsl(attribute.name), "\", \"",
                       ToAbsl(JsonField(attribute.value)),
-                      "\": ", AttributeText(attribute.value, kJson), "}");
+                      "\": ", AttributeText(attribute.value, kJsonWords), "}");
 }
 
 }  // namespace
@@ -168,7 +168,7 @@ std::string GrpcurlText(const PlayedCall& call, std::string_view address) {
     inputs.push_back(absl::StrCat("      {\"name\": \"", ToAbsl(input.name),
                                   "\", \"dtype\": \"DATA_TYPE_FLOAT32\", \"shape\": [3], "
                                   "\"values\": {\"floats\": [",
-                                  ValuesText(input.values, kJson), "]}}"));
+                                  ValuesText(input.values, kJsonWords), "]}}"));
   }
   std::vector<std::string> attributes;
   for (const NamedAttribute& attribute : ShownAttributes(call))

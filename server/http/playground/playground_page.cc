@@ -15,7 +15,7 @@
 namespace opserve::server {
 namespace {
 
-std::string Number(double number) { return absl::StrFormat("%.9g", number); }
+std::string FieldNumber(double number) { return absl::StrFormat("%.9g", number); }
 
 std::string Option(std::string_view value, bool is_chosen) {
   const std::string text = HtmlText(value);
@@ -35,8 +35,8 @@ std::string Select(std::string_view name, std::string_view options) {
 // `low` and `high` bound the slider that the script puts beside it, not the number.
 std::string NumberInput(std::string_view name, std::string_view value, double low, double high) {
   return absl::StrCat("<input type=\"number\" step=\"any\" name=\"", HtmlText(name), "\" value=\"",
-                      HtmlText(value), "\" data-low=\"", Number(low), "\" data-high=\"",
-                      Number(high), "\">");
+                      HtmlText(value), "\" data-low=\"", FieldNumber(low), "\" data-high=\"",
+                      FieldNumber(high), "\">");
 }
 
 class FormWriter {
@@ -85,7 +85,7 @@ class FormWriter {
     const AttributeRange range = attribute.range.value_or(AttributeRange());
     const double low = std::max(range.minimum.value_or(-5), -1e3);
     const double high = std::min(range.maximum.value_or(std::max(low + 5, 5.0)), 1e3);
-    return NumberInput(name, Number(number), low, high);
+    return NumberInput(name, FieldNumber(number), low, high);
   }
 
   std::string Swept() const {
@@ -101,7 +101,7 @@ class FormWriter {
       if (i == setting_.swept) continue;
       const TensorParam& input = setting_.op->inputs[i];
       const std::optional<double>& value = setting_.inputs[i];
-      const std::string text = value.has_value() ? Number(*value) : "";
+      const std::string text = value.has_value() ? FieldNumber(*value) : "";
       absl::StrAppend(&html, Field(input.name, input.summary,
                                    NumberInput(absl::StrCat("i.", ToAbsl(input.name)), text,
                                                setting_.from, setting_.to)));
@@ -115,7 +115,7 @@ class FormWriter {
          {std::pair("from", setting_.from), std::pair("to", setting_.to)}) {
       absl::StrAppend(&html, Field(name, "end of the range",
                                    absl::StrCat("<input type=\"number\" step=\"any\" name=\"", name,
-                                                "\" value=\"", Number(value), "\">")));
+                                                "\" value=\"", FieldNumber(value), "\">")));
     }
     return html;
   }

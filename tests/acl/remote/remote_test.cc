@@ -52,21 +52,23 @@ TEST_F(AclRemoteTest, UploadsComeBeforeTheWorkBehindThem) {
 
 // In chunks there and back, waited for and not.
 TEST_F(AclRemoteTest, MovesMoreThanAMessageHolds) {
-  constexpr size_t kBytes = 5 * kMiB + 3;
-  std::vector<unsigned char> sent(kBytes);
-  for (size_t i = 0; i < kBytes; ++i) sent[i] = static_cast<unsigned char>(i * 31 + i / 4093);
-  std::vector<unsigned char> received(kBytes);
+  constexpr size_t kSentBytes = 5 * kMiB + 3;
+  std::vector<unsigned char> sent(kSentBytes);
+  for (size_t i = 0; i < kSentBytes; ++i) sent[i] = static_cast<unsigned char>(i * 31 + i / 4093);
+  std::vector<unsigned char> received(kSentBytes);
   void* memory = nullptr;
-  ASSERT_EQ(aclrtMalloc(&memory, kBytes, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
-  EXPECT_EQ(aclrtMemcpy(memory, kBytes, sent.data(), kBytes, ACL_MEMCPY_HOST_TO_DEVICE), 0);
-  EXPECT_EQ(aclrtMemcpy(received.data(), kBytes, memory, kBytes, ACL_MEMCPY_DEVICE_TO_HOST), 0);
+  ASSERT_EQ(aclrtMalloc(&memory, kSentBytes, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+  EXPECT_EQ(aclrtMemcpy(memory, kSentBytes, sent.data(), kSentBytes, ACL_MEMCPY_HOST_TO_DEVICE), 0);
+  EXPECT_EQ(aclrtMemcpy(received.data(), kSentBytes, memory, kSentBytes, ACL_MEMCPY_DEVICE_TO_HOST),
+            0);
   EXPECT_EQ(received, sent);
   std::reverse(sent.begin(), sent.end());
-  EXPECT_EQ(
-      aclrtMemcpyAsync(memory, kBytes, sent.data(), kBytes, ACL_MEMCPY_HOST_TO_DEVICE, nullptr), 0);
-  EXPECT_EQ(
-      aclrtMemcpyAsync(received.data(), kBytes, memory, kBytes, ACL_MEMCPY_DEVICE_TO_HOST, nullptr),
-      0);
+  EXPECT_EQ(aclrtMemcpyAsync(memory, kSentBytes, sent.data(), kSentBytes, ACL_MEMCPY_HOST_TO_DEVICE,
+                             nullptr),
+            0);
+  EXPECT_EQ(aclrtMemcpyAsync(received.data(), kSentBytes, memory, kSentBytes,
+                             ACL_MEMCPY_DEVICE_TO_HOST, nullptr),
+            0);
   EXPECT_EQ(aclrtSynchronizeStream(nullptr), ACL_SUCCESS);
   EXPECT_EQ(received, sent);
   EXPECT_EQ(aclrtFree(memory), ACL_SUCCESS);

@@ -1,4 +1,5 @@
 #include "tests/server/mistakes/malformed_calls.h"
+#include "core/op/op_table.h"
 #include "core/tensor/shape.h"
 
 #include <gtest/gtest.h>

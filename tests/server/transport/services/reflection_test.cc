@@ -18,7 +18,7 @@ using google::protobuf::UnknownFieldSet;
 constexpr char kPath[] = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 // What clients from before version 1 ask.
 constexpr char kOldPath[] = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
-constexpr char kService[] = "opserve.v1.OperatorService";
+constexpr char kOperatorService[] = "opserve.v1.OperatorService";
 
 // Fields of ServerReflectionRequest.
 constexpr int kFileByFilename = 3;
@@ -90,17 +90,18 @@ TEST_F(ReflectionTest, ListsTheServices) {
   EXPECT_EQ(names, (std::vector<std::string>{
                        "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection",
                        "grpc.reflection.v1alpha.ServerReflection", "inference.GRPCInferenceService",
-                       kService, "opserve.v1.SessionService"}));
+                       kOperatorService, "opserve.v1.SessionService"}));
 }
 
 TEST_F(ReflectionTest, FilesAreThoseOfTheApi) {
   const auto* service =
-      google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(kService);
+      google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(kOperatorService);
   ASSERT_NE(service, nullptr);
   FileDescriptorProto want;
   service->file()->CopyTo(&want);
   bool found = false;
-  for (const std::string& file : Ask(kFileContainingSymbol, kService, kFileDescriptorResponse)) {
+  for (const std::string& file :
+       Ask(kFileContainingSymbol, kOperatorService, kFileDescriptorResponse)) {
     FileDescriptorProto got;
     ASSERT_TRUE(got.ParseFromString(file));
     if (got.name() != want.name()) continue;
@@ -112,7 +113,7 @@ TEST_F(ReflectionTest, FilesAreThoseOfTheApi) {
 
 TEST_F(ReflectionTest, EveryImportIsServed) {
   const auto* service =
-      google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(kService);
+      google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(kOperatorService);
   ASSERT_NE(service, nullptr);
   ASSERT_GT(service->file()->dependency_count(), 0);
   for (int i = 0; i < service->file()->dependency_count(); ++i) {
