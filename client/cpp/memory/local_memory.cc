@@ -12,7 +12,7 @@
 namespace opserve::client {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Seconds(1);
+constexpr absl::Duration kPatience = absl::Milliseconds(250);
 constexpr absl::Duration kIdle = absl::Seconds(10);
 constexpr absl::Duration kFirstPause = absl::Seconds(1);
 constexpr absl::Duration kLongestPause = absl::Seconds(64);

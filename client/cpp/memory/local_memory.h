@@ -46,7 +46,8 @@ class LocalMemory {
 
   // nullopt where there is no shared memory, or no room in it. `description` is
   // DescriptionOf(call). Outputs are in it where they are known. Waits for memory that is new: a
-  // second at most, until `deadline` for other calls that wait, and then another for the server.
+  // quarter of a second at most for other calls that wait for theirs, and not beyond `deadline`,
+  // and then as long for the server.
   std::optional<PlacedCall> Place(const Call& call, const std::string& description,
                                   absl::Time deadline);
 

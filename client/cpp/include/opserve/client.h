@@ -179,7 +179,7 @@ class Client {
   // inputs are copied into it, and outputs of a call like an earlier one stay in it as long as
   // their Tensor exists. If the server refuses the memory, the tensors are sent as bytes. The first
   // such Execute asks the server for the memory. ExecuteAsync asks in the background, and may wait
-  // up to two seconds for new memory if the server is slow.
+  // up to half a second for new memory if the server is slow.
   absl::StatusOr<ExecuteResult> Execute(const Call& call, const CallOptions& options = {}) const;
   CallHandle ExecuteAsync(const Call& call, const CallOptions& options,
                           Done<ExecuteResult> done) const;
