@@ -14,8 +14,7 @@
 #       A program, put in build/<preset>/bin/.
 #   opserve_host_program(NAME SRCS file... LIBRARIES target...)
 #       A program that runs while the rest is built. It has the sources of LIBRARIES, static libraries of ours, compiled
-#       once more: without sanitizers, under which a program does not start on every machine, and compiled and linked
-#       also where all else is only checked (OPSERVE_TIDY).
+#       once more without sanitizers, under which a program does not start on every machine.
 #   opserve_test(NAME SRCS file... [DEPS target...] [LABELS label...] [TIMEOUT seconds] [SHARDS count])
 #       One GoogleTest binary; gtest_main and gmock come with it. One ctest entry, or, to keep each short, as many as
 #       SHARDS says: NAME.1, NAME.2, …. Tests start in the repository's root and find the programs in $OPSERVE_BIN_DIR.
@@ -156,11 +155,6 @@ if(OPSERVE_TIDY)
   string(SHA256 tidy_hash "${tidy_version}")
   string(SUBSTRING ${tidy_hash} 0 12 tidy_hash)
   target_compile_definitions(opserve_own_code INTERFACE OPSERVE_TIDY_SETTINGS=0x${tidy_hash})
-  # Sources are checked, not compiled: there is nothing to link, but for programs that run while the rest is built.
-  set(OPSERVE_LINK_EXECUTABLE "${CMAKE_CXX_LINK_EXECUTABLE}")
-  foreach(rule CREATE_SHARED_LIBRARY CREATE_STATIC_LIBRARY LINK_EXECUTABLE)
-    set(CMAKE_CXX_${rule} "${CMAKE_COMMAND} -E touch <TARGET>")
-  endforeach()
   if(OPSERVE_CCACHE)
     set(OPSERVE_TIDY_LAUNCHER OPSERVE_CLANG_TIDY=${OPSERVE_CLANG_TIDY} CCACHE_PREFIX=${tidy_first}
         CCACHE_COMMENTS=1 CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${OPSERVE_CCACHE})  # a comment can be NOLINT
@@ -171,19 +165,6 @@ endif()
 
 # -------------------------------------------------------------------------------------------------------- functions
 
-# What is put together from sources (CMAKE_UNITY_BUILD) does not lie where they do: clang-tidy is told their settings.
-function(_opserve_tidied target is_test)
-  if(NOT OPSERVE_TIDY)
-    return()
-  endif()
-  set(settings ${PROJECT_SOURCE_DIR}/.clang-tidy)
-  if(is_test)
-    set(settings ${PROJECT_SOURCE_DIR}/tests/.clang-tidy)
-  endif()
-  set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
-    "${CMAKE_COMMAND};-E;env;OPSERVE_TIDY_SETTINGS=${settings};${OPSERVE_TIDY_LAUNCHER}")
-endfunction()
-
 # Gives a target the flags of our own code. They are private: nobody inherits them.
 function(_opserve_own_code target)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:opserve_own_code>)
@@ -192,7 +173,6 @@ function(_opserve_own_code target)
   cmake_path(IS_PREFIX folder ${CMAKE_CURRENT_SOURCE_DIR} is_test)
   set_target_properties(${target} PROPERTIES OPSERVE_IS_TEST ${is_test})
   set_property(GLOBAL APPEND PROPERTY OPSERVE_OWN_TARGETS ${target})
-  _opserve_tidied(${target} "${is_test}")
 endfunction()
 
 macro(_opserve_one_by_one target)
@@ -306,9 +286,6 @@ function(opserve_host_program name)
   endforeach()
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE absl::cord absl::flat_hash_map absl::status absl::statusor absl::strings Threads::Threads)
-  if(OPSERVE_TIDY)
-    set(CMAKE_CXX_LINK_EXECUTABLE "${OPSERVE_LINK_EXECUTABLE}" PARENT_SCOPE)
-  endif()
 endfunction()
 
 # What all ctest entries share. ctest's own JUnit report counts an entry as one; GoogleTest's report in
