@@ -124,7 +124,9 @@ if(OPSERVE_SANITIZE)
   target_compile_options(opserve_own_code INTERFACE
     -fsanitize=${OPSERVE_SANITIZE} -fno-sanitize=null,vptr -fno-sanitize-recover=all -fno-omit-frame-pointer
     # Tests read no bytes from outside, where this finds most.
-    $<$<BOOL:$<TARGET_PROPERTY:OPSERVE_IS_TEST>>:-fno-sanitize=alignment>)
+    $<$<BOOL:$<TARGET_PROPERTY:OPSERVE_IS_TEST>>:-fno-sanitize=alignment>
+    # A sixth of the time that kernels take to compile; AddressSanitizer finds what is read or written by such a pointer.
+    $<$<BOOL:$<TARGET_PROPERTY:OPSERVE_IS_KERNELS>>:-fno-sanitize=pointer-overflow>)
   target_compile_definitions(opserve_own_code INTERFACE OPSERVE_SANITIZED)
   # Sanitizers find faults where code runs; kernels for AVX-512 take a third of the time that all kernels take to compile.
   file(STRINGS /proc/cpuinfo avx512 REGEX "avx512bw" LIMIT_COUNT 1)
@@ -134,7 +136,7 @@ if(OPSERVE_SANITIZE)
 endif()
 if(OPSERVE_FUZZ)
   target_compile_options(opserve_own_code INTERFACE -fsanitize=fuzzer-no-link
-    $<$<BOOL:$<TARGET_PROPERTY:OPSERVE_MEMORY_CHECKS_ONLY>>:-fno-sanitize=undefined,fuzzer-no-link>)
+    $<$<BOOL:$<TARGET_PROPERTY:OPSERVE_IS_KERNELS>>:-fno-sanitize=undefined,fuzzer-no-link>)
 endif()
 
 add_library(opserve_version INTERFACE)
