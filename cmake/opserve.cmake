@@ -15,12 +15,13 @@
 #   opserve_host_program(NAME SRCS file... LIBRARIES target...)
 #       A program that runs while the rest is built. It has the sources of LIBRARIES, static libraries of ours, compiled
 #       once more without sanitizers, under which a program does not start on every machine.
-#   opserve_test(NAME SRCS file... [DEPS target...] [LABELS label...] [TIMEOUT seconds] [SHARDS count])
+#   opserve_test(NAME SRCS file... [DEPS target...] [LABELS label...] [TIMEOUT seconds] [SHARDS count [BY_OPERATOR]])
 #       One GoogleTest binary; gtest_main and gmock come with it. One ctest entry, or, to keep each short, as many as
-#       SHARDS says: NAME.1, NAME.2, …. Tests start in the repository's root and find the programs in $OPSERVE_BIN_DIR.
+#       SHARDS says: NAME.1, NAME.2, …; BY_OPERATOR keeps the tests of an operator in one of them (OperatorsOfShard in
+#       tests/support/cases.h). Tests start in the repository's root and find the programs in $OPSERVE_BIN_DIR.
 #       Labels: the room it is in, unless told otherwise; `quick` besides is what scripts/test --quick runs and target
 #       `quick_tests` builds; `slow` takes more than 20 s.
-#   opserve_test_on_npu(NAME [WITHOUT gtest-pattern] [SHARDS count])
+#   opserve_test_on_npu(NAME [WITHOUT gtest-pattern] [SHARDS count [BY_OPERATOR]])
 #       An opserve_test of that name, once more, on the NPU stand-in.
 #   opserve_script_test(NAME COMMAND word... [LABELS label...] [TIMEOUT seconds])
 #       A ctest entry that runs a script. Exit status 77 means skipped: print the reason first.
@@ -329,24 +330,32 @@ if(OPSERVE_SANITIZE STREQUAL "thread")
 endif()
 list(JOIN opserve_left_out ":" opserve_left_out)
 
-# The ctest entries of a GoogleTest binary.
-function(_opserve_shards name shards timeout labels)
+# The ctest entries of a GoogleTest binary: `shards` of them, by operator when `by_operator` says so. What such tests make of an
+# operator once is made in one shard then, not in all; tests of no operator are in the first.
+function(_opserve_test_entries name shards by_operator timeout labels filter)
   if(NOT shards)
-    add_test(NAME ${name} COMMAND ${ARGN})
+    add_test(NAME ${name} COMMAND ${ARGN} --gtest_filter=*${filter})
     _opserve_test_properties(${name} "${timeout}" "${labels}")
     return()
   endif()
   foreach(shard RANGE 1 ${shards})
     math(EXPR index "${shard} - 1")
-    add_test(NAME ${name}.${shard} COMMAND ${ARGN})
+    set(tests *)
+    set(environment GTEST_TOTAL_SHARDS=${shards} GTEST_SHARD_INDEX=${index})
+    if(by_operator)
+      set(environment OPSERVE_TEST_SHARD=${index}/${shards})
+      if(shard GREATER 1)
+        set(tests */*)
+      endif()
+    endif()
+    add_test(NAME ${name}.${shard} COMMAND ${ARGN} --gtest_filter=${tests}${filter})
     _opserve_test_properties(${name}.${shard} "${timeout}" "${labels}")
-    set_property(TEST ${name}.${shard} APPEND PROPERTY ENVIRONMENT
-      GTEST_TOTAL_SHARDS=${shards} GTEST_SHARD_INDEX=${index})
+    set_property(TEST ${name}.${shard} APPEND PROPERTY ENVIRONMENT ${environment})
   endforeach()
 endfunction()
 
 function(opserve_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "TIMEOUT;SHARDS" "SRCS;DEPS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "BY_OPERATOR" "TIMEOUT;SHARDS" "SRCS;DEPS;LABELS")
   _opserve_check_arguments(opserve_test)
   if(NOT OPSERVE_TESTS)
     return()
@@ -356,23 +365,23 @@ function(opserve_test name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   set(filter "")
   if(opserve_left_out)
-    set(filter --gtest_filter=-${opserve_left_out})
+    set(filter -${opserve_left_out})
   endif()
-  _opserve_shards(${name} "${ARG_SHARDS}" "${ARG_TIMEOUT}" "${ARG_LABELS}" ${name} ${filter})
+  _opserve_test_entries(${name} "${ARG_SHARDS}" ${ARG_BY_OPERATOR} "${ARG_TIMEOUT}" "${ARG_LABELS}" "${filter}" ${name})
   if(quick IN_LIST ARG_LABELS)
     add_dependencies(quick_tests ${name})
   endif()
 endfunction()
 
 function(opserve_test_on_npu name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "WITHOUT;SHARDS" "")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "BY_OPERATOR" "WITHOUT;SHARDS" "")
   _opserve_check_arguments(opserve_test_on_npu)
   if(NOT OPSERVE_TESTS)
     return()
   endif()
-  _opserve_shards(${name}_on_npu "${ARG_SHARDS}" "" ascend
+  _opserve_test_entries(${name}_on_npu "${ARG_SHARDS}" ${ARG_BY_OPERATOR} "" ascend -${ARG_WITHOUT}:${opserve_left_out}
     ${CMAKE_COMMAND} -E env OPSERVE_TEST_DEVICE=ascend OPSERVE_ACL_GUARD_MEMORY=1 OPSERVE_ACL_DEVICES=cpu,threads=2
-    $<TARGET_FILE:${name}> --gtest_filter=-${ARG_WITHOUT}:${opserve_left_out})
+    $<TARGET_FILE:${name}>)
 endfunction()
 
 function(opserve_script_test name)

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/base/op_error.h"
-#include "core/op/op_table.h"
 #include "gtest/gtest.h"
 #include "tests/support/cases.h"
 #include "tests/support/compare.h"
@@ -322,8 +321,7 @@ TEST_P(ContractTest, IsDocumented) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(AllOperators, ContractTest,
-                         ::testing::ValuesIn(AllOperators().begin(), AllOperators().end()),
+INSTANTIATE_TEST_SUITE_P(AllOperators, ContractTest, ::testing::ValuesIn(OperatorsOfShard()),
                          [](const ::testing::TestParamInfo<const Operator*>& row) {
                            return std::string(row.param->name);
                          });

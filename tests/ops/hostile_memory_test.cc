@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "core/base/mutex.h"
-#include "core/op/op_table.h"
 #include "gtest/gtest.h"
 #include "tests/support/cases.h"
 #include "tests/support/compare.h"
@@ -152,8 +151,7 @@ TEST_P(HostileMemoryTest, AStoppedCallShowsNoStaleMemory) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(AllOperators, HostileMemoryTest,
-                         ::testing::ValuesIn(AllOperators().begin(), AllOperators().end()),
+INSTANTIATE_TEST_SUITE_P(AllOperators, HostileMemoryTest, ::testing::ValuesIn(OperatorsOfShard()),
                          [](const ::testing::TestParamInfo<const Operator*>& row) {
                            return std::string(row.param->name);
                          });

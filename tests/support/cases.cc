@@ -1,9 +1,29 @@
 #include "tests/support/cases.h"
 
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/op/op_table.h"
+
 namespace opserve::testing {
 
 void PrintTo(const OpCase& op_case, std::ostream* out) {
   *out << op_case.op->name << " " << op_case.label;
+}
+
+std::vector<const Operator*> OperatorsOfShard() {
+  size_t index = 0;
+  size_t count = 1;
+  const char* shard = std::getenv("OPSERVE_TEST_SHARD");
+  if (shard != nullptr && (std::sscanf(shard, "%zu/%zu", &index, &count) != 2 || index >= count)) {
+    std::fprintf(stderr, "OPSERVE_TEST_SHARD: got %s, want INDEX/COUNT, as in 0/5\n", shard);
+    std::abort();
+  }
+  std::vector<const Operator*> operators;
+  for (size_t i = index; i < AllOperators().size(); i += count) {
+    operators.push_back(AllOperators()[i]);
+  }
+  return operators;
 }
 
 NamedCall ToNamedCall(const OpCase& op_case) {

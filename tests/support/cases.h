@@ -27,6 +27,11 @@ void PrintTo(const OpCase& op_case, std::ostream* out);
 // seed.
 std::vector<OpCase> CasesOf(const Operator& op);
 
+// All operators, or every n-th of them from the k-th on where OPSERVE_TEST_SHARD is k/n: what the
+// tests of each operator are instantiated with, so that a ctest entry has all tests of an operator
+// or none (BY_OPERATOR in cmake/opserve.cmake).
+std::vector<const Operator*> OperatorsOfShard();
+
 // The case as callers write it; input i has storage i.
 NamedCall ToNamedCall(const OpCase& op_case);
 

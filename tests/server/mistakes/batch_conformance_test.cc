@@ -8,6 +8,7 @@
 #include "tests/server/pending_call.h"
 #include "tests/server/requests.h"
 #include "tests/server/test_server.h"
+#include "tests/support/cases.h"
 #include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
@@ -109,7 +110,7 @@ bool IsOfTheCall(const MalformedCall& call) {
 class BatchMistakesTest : public BatchConformanceTest,
                           public ::testing::WithParamInterface<const Operator*> {};
 
-INSTANTIATE_TEST_SUITE_P(Operators, BatchMistakesTest, ::testing::ValuesIn(AllOperators()),
+INSTANTIATE_TEST_SUITE_P(Operators, BatchMistakesTest, ::testing::ValuesIn(OperatorsOfShard()),
                          [](const auto& test) { return std::string(test.param->name); });
 
 TEST_P(BatchMistakesTest, Errors) {

@@ -5,9 +5,9 @@
 #include <google/protobuf/unknown_field_set.h>
 #include <gtest/gtest.h>
 
-#include "core/op/op_table.h"
 #include "tests/server/session_client.h"
 #include "tests/server/test_server.h"
+#include "tests/support/cases.h"
 #include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
@@ -114,7 +114,7 @@ std::string Framed(int field, const std::string& bytes) {
   return framed;
 }
 
-INSTANTIATE_TEST_SUITE_P(Operators, MalformedCallsTest, ::testing::ValuesIn(AllOperators()),
+INSTANTIATE_TEST_SUITE_P(Operators, MalformedCallsTest, ::testing::ValuesIn(OperatorsOfShard()),
                          [](const auto& test) { return std::string(test.param->name); });
 
 TEST_P(MalformedCallsTest, Inputs) { ExpectRefused(InputMistakes(op())); }
