@@ -20,7 +20,8 @@
 #       SHARDS says: NAME.1, NAME.2, …; BY_OPERATOR keeps the tests of an operator in one of them (OperatorsOfShard in
 #       tests/support/cases.h). Tests start in the repository's root and find the programs in $OPSERVE_BIN_DIR.
 #       Labels: the room it is in, unless told otherwise; `quick` besides is what scripts/test --quick runs and target
-#       `quick_tests` builds; `slow` takes more than 20 s.
+#       `quick_tests` builds; `slow` takes more than 20 s; `toolchain` needs the tools of another language, or what they
+#       fetch, and is for scripts/test --all.
 #   opserve_test_on_npu(NAME [WITHOUT gtest-pattern] [SHARDS count [BY_OPERATOR]])
 #       An opserve_test of that name, once more, on the NPU stand-in.
 #   opserve_script_test(NAME COMMAND word... [LABELS label...] [TIMEOUT seconds])

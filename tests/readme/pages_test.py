@@ -96,7 +96,7 @@ def pages():
 def followed():
     """The pages and tools of follow() in CMakeLists.txt."""
     text = (ROOT / "tests/readme/CMakeLists.txt").read_text(encoding="utf-8")
-    return {match.groups() for match in re.finditer(r"^follow\(\w+ (\S+) (\w+)\)$", text, re.MULTILINE)}
+    return {match.groups() for match in re.finditer(r"^follow\(\w+ (\S+) (\w+)[^)]*\)$", text, re.MULTILINE)}
 
 
 def problems():
