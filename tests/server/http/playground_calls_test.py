@@ -62,7 +62,7 @@ def main():
                     shown = texts(response.read().decode())
                 assert [title for title, _ in shown] == TITLES * 2, shown
                 for title, text in shown:
-                    if title == "grpcurl" or (title == "Go" and not has_go):  # playground_test reads grpcurl's JSON
+                    if title == "grpcurl" or (title == "Go" and not has_go):  # http_test reads grpcurl's JSON
                         continue
                     done = run(title, text)
                     assert done.returncode == 0, f"{played}: {title}:\n{text}\n{done.stdout}{done.stderr}"

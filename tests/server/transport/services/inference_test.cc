@@ -39,8 +39,8 @@ std::vector<double> FloatsOf(const std::string& bytes) {
   return ElementsOf(v1::DATA_TYPE_FLOAT32, bytes);
 }
 
-void AddInput(inference::ModelInferRequest& request, const std::string& name, const Shape& shape,
-              const std::string& raw) {
+void AddModelInput(inference::ModelInferRequest& request, const std::string& name,
+                   const Shape& shape, const std::string& raw) {
   auto& input = *request.add_inputs();
   input.set_name(name);
   input.set_datatype("FP32");
@@ -52,9 +52,9 @@ void AddInput(inference::ModelInferRequest& request, const std::string& name, co
 inference::ModelInferRequest Sample() {
   inference::ModelInferRequest request;
   request.set_model_name("SmoothL1LossBackward");
-  AddInput(request, "grad_out", {4, 2}, Floats(std::vector<double>(8, 1)));
-  AddInput(request, "self", {4, 2}, Floats({0, 1, 2, 3, 4, 5, 6, 7}));
-  AddInput(request, "target", {4, 2}, Floats(std::vector<double>(8, 1)));
+  AddModelInput(request, "grad_out", {4, 2}, Floats(std::vector<double>(8, 1)));
+  AddModelInput(request, "self", {4, 2}, Floats({0, 1, 2, 3, 4, 5, 6, 7}));
+  AddModelInput(request, "target", {4, 2}, Floats(std::vector<double>(8, 1)));
   (*request.mutable_parameters())["reduction"].set_string_param("none");
   (*request.mutable_parameters())["beta"].set_double_param(1);
   return request;
@@ -115,9 +115,9 @@ TEST_F(InferenceTest, TypedContentsAndAnAttributeAsATensor) {
 TEST_F(InferenceTest, LargeCallsRunOnWorkers) {
   inference::ModelInferRequest request;
   request.set_model_name("L1LossBackward");
-  AddInput(request, "grad_output", {}, Floats({2}));
-  AddInput(request, "self", {kLarge}, Floats(std::vector<double>(kLarge, 1)));
-  AddInput(request, "target", {kLarge}, Floats(std::vector<double>(kLarge, 3)));
+  AddModelInput(request, "grad_output", {}, Floats({2}));
+  AddModelInput(request, "self", {kLarge}, Floats(std::vector<double>(kLarge, 1)));
+  AddModelInput(request, "target", {kLarge}, Floats(std::vector<double>(kLarge, 3)));
   (*request.mutable_parameters())["reduction"].set_int64_param(2);
   const auto answer = Infer(request);
   ASSERT_THAT(answer, IsOk());
@@ -130,10 +130,10 @@ TEST_F(InferenceTest, LargeCallsRunOnWorkers) {
 inference::ModelInferRequest GroupNorm() {
   inference::ModelInferRequest request;
   request.set_model_name("GroupNormBackward");
-  AddInput(request, "grad_out", {1, 2, 2}, Floats({1, 2, 3, 4}));
-  AddInput(request, "input", {1, 2, 2}, Floats({1, 2, 3, 4}));
-  AddInput(request, "mean", {1, 1}, Floats({2.5}));
-  AddInput(request, "rstd", {1, 1}, Floats({1}));
+  AddModelInput(request, "grad_out", {1, 2, 2}, Floats({1, 2, 3, 4}));
+  AddModelInput(request, "input", {1, 2, 2}, Floats({1, 2, 3, 4}));
+  AddModelInput(request, "mean", {1, 1}, Floats({2.5}));
+  AddModelInput(request, "rstd", {1, 1}, Floats({1}));
   for (const auto& [name, value] :
        std::vector<std::pair<const char*, int64_t>>{{"N", 1}, {"C", 2}, {"HxW", 2}, {"group", 1}})
     (*request.mutable_parameters())[name].set_int64_param(value);
@@ -195,8 +195,8 @@ TEST_F(InferenceTest, TheSoonerOfTimeoutAndDeadlineCounts) {
   // Gone before it can be read.
   inference::ModelInferRequest large;
   large.set_model_name("L1Loss");
-  AddInput(large, "self", {kLarge}, Floats(std::vector<double>(kLarge, 1)));
-  AddInput(large, "target", {kLarge}, Floats(std::vector<double>(kLarge, 3)));
+  AddModelInput(large, "self", {kLarge}, Floats(std::vector<double>(kLarge, 1)));
+  AddModelInput(large, "target", {kLarge}, Floats(std::vector<double>(kLarge, 3)));
   (*large.mutable_parameters())["timeout"].set_int64_param(1);
   EXPECT_EQ(Infer(large).code, "DEADLINE_EXCEEDED");
 }
@@ -305,7 +305,7 @@ class SmallAnswerTest : public InferenceTest {
 TEST_F(SmallAnswerTest, AnAnswerThatNoMessageHoldsIsRefused) {
   inference::ModelInferRequest request;
   request.set_model_name("UpsampleNearest2d");
-  AddInput(request, "self", {1, 1, 1, 1}, Floats({1}));
+  AddModelInput(request, "self", {1, 1, 1, 1}, Floats({1}));
   (*request.mutable_parameters())["output_size"].set_string_param("[64,64]");
   const auto answer = Infer(request);
   EXPECT_EQ(answer.code, "RESOURCE_EXHAUSTED") << answer.message;
