@@ -137,6 +137,8 @@ if(OPSERVE_SANITIZE)
   endif()
 endif()
 if(OPSERVE_FUZZ)
+  # Of kernels fuzzers look for what bytes do to memory. Tests check the arithmetic, and with all checks the loops would take
+  # clang a quarter of an hour.
   target_compile_options(opserve_own_code INTERFACE -fsanitize=fuzzer-no-link
     $<$<BOOL:$<TARGET_PROPERTY:OPSERVE_IS_KERNELS>>:-fno-sanitize=undefined,fuzzer-no-link>)
 endif()
