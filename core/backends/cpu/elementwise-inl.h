@@ -222,7 +222,7 @@ template <size_t N, typename Op>
 void Map(const KernelArgs& args, const Op& op, size_t output = 0) {
   ElementwiseCall call = MakeMap(args, N, output);
   if (OfRows<Op>) VisitRowsOfLast(call);
-  WithTileType(call, [&](auto element) {
+  WithFloatType(call.tile_dtype, [&](auto element) {
     using T = decltype(element);
     args.workers.ParallelFor(NumChunks(call), [&](int64_t chunk) {
       MapChunk<N, T>(call, op, ChunkBegin(call, chunk), ChunkEnd(call, chunk));
@@ -235,7 +235,7 @@ void Map(const KernelArgs& args, const Op& op, size_t output = 0) {
 template <size_t N, typename Op>
 double Sum(const KernelArgs& args, const ElementwiseCall& call, const Op& op,
            std::span<double> partial) {
-  WithTileType(call, [&](auto element) {
+  WithFloatType(call.tile_dtype, [&](auto element) {
     using T = decltype(element);
     args.workers.ParallelFor(NumChunks(call), [&](int64_t chunk) {
       partial[static_cast<size_t>(chunk)] =

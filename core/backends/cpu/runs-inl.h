@@ -127,19 +127,6 @@ void ParallelRanges(const Workers& workers, int64_t count, int64_t most, const B
   });
 }
 
-// Calls body(T()) with the element type of `dtype`.
-template <typename Body>
-void WithFloatType(DType dtype, const Body& body) {
-  switch (dtype) {
-    case DType::kFloat16:
-      return body(Float16());
-    case DType::kBFloat16:
-      return body(BFloat16());
-    default:
-      return body(float());
-  }
-}
-
 }  // namespace opserve::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -101,7 +101,7 @@ class Sums {
         partial_(ScratchAt<double>(views.workspace, 0)) {}
 
   void Run() const {
-    WithTileType(space_, [&](auto element) {
+    WithFloatType(space_.tile_dtype, [&](auto element) {
       using T = decltype(element);
       if (plan_.segments() == 1) return RunWhole<T>();
       RunSegments<T>();

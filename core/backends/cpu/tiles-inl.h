@@ -216,19 +216,6 @@ class MapSteps {
   bool streamed_ = false;
 };
 
-// Calls body(T()) with the element type of the call's tiles.
-template <typename Body>
-void WithTileType(const ElementwiseCall& call, const Body& body) {
-  switch (call.tile_dtype) {
-    case DType::kFloat16:
-      return body(Float16());
-    case DType::kBFloat16:
-      return body(BFloat16());
-    default:
-      return body(float());
-  }
-}
-
 }  // namespace opserve::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

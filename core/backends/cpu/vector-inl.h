@@ -190,6 +190,19 @@ HWY_INLINE void StoreFirst(FloatVec v, FloatTag d, float* to, size_t count) {
 }
 #endif
 
+// Calls body(T()) with the element type of `dtype`.
+template <typename Body>
+void WithFloatType(DType dtype, const Body& body) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return body(Float16());
+    case DType::kBFloat16:
+      return body(BFloat16());
+    default:
+      return body(float());
+  }
+}
+
 }  // namespace opserve::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
