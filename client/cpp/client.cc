@@ -67,6 +67,11 @@ absl::Status TooLarge(const std::string& op, size_t bytes, std::string_view limi
                     .got = absl::StrCat(bytes, " bytes")});
 }
 
+absl::Status FitsTransport(const std::string& op, size_t bytes) {
+  if (bytes <= kTransportMaxBytes) return absl::OkStatus();
+  return TooLarge(op, bytes, absl::StrCat(kTransportMaxBytes, " bytes, the limit of gRPC"));
+}
+
 // The transport refuses a message by size with a bare status. The server's limit explains it.
 bool WantsExplanation(const absl::Status& status) {
   return absl::IsResourceExhausted(status) && !GetErrorDetail(status).has_value();
@@ -98,8 +103,8 @@ CallHandle StartLarge(const std::shared_ptr<Connection>& connection, const char*
                       const Request& request, const std::string& op, const CallOptions& options,
                       int tries, Read read, Done<T> done) {
   const size_t bytes = request.size_bytes();
-  if (bytes > kTransportMaxBytes) {
-    done(TooLarge(op, bytes, absl::StrCat(kTransportMaxBytes, " bytes, the limit of gRPC")));
+  if (absl::Status status = FitsTransport(op, bytes); !status.ok()) {
+    done(std::move(status));
     return {};
   }
   if (absl::Status status = CheckTraceParent(options.traceparent); !status.ok()) {
@@ -127,8 +132,7 @@ absl::StatusOr<T> CallLargeHere(const std::shared_ptr<Connection>& connection, c
                                 const Request& request, const std::string& op,
                                 const CallOptions& options, int tries, const Read& read) {
   const size_t bytes = request.size_bytes();
-  if (bytes > kTransportMaxBytes)
-    return TooLarge(op, bytes, absl::StrCat(kTransportMaxBytes, " bytes, the limit of gRPC"));
+  if (absl::Status status = FitsTransport(op, bytes); !status.ok()) return status;
   absl::StatusOr<T> value = CallHere<T>(*connection, method, request, options, read, tries);
   if (!WantsExplanation(value.status())) return value;
   const absl::StatusOr<ServerInfo> info =
