@@ -3,7 +3,6 @@
 #include "gtest/gtest.h"
 #include "tests/ops/limit_values.h"
 #include "tests/support/calls.h"
-#include "tests/support/errors.h"
 #include "tests/support/run.h"
 #include "tests/support/status_matchers.h"
 
@@ -26,8 +25,7 @@ TEST(PreluTest, ZeroAndNaNBelongToTheWeight) {
 }
 
 TEST(PreluTest, WeightsAreOneOrThoseOfTheChannels) {
-  ExpectError(PlanCase(CallOf("Prelu", {Floats({1, 2}), Floats({1, 2})}, {})).status(),
-              kParamInvalid, "weight");
+  ExpectInvalid(CallOf("Prelu", {Floats({1, 2}), Floats({1, 2})}, {}), "weight");
   EXPECT_THAT(
       *FirstOutput(
           CallOf("Prelu",

@@ -8,6 +8,7 @@
 #include "core/base/status_macros.h"
 #include "core/op/op_table.h"
 #include "gtest/gtest.h"
+#include "tests/support/errors.h"
 #include "tests/support/stand_in.h"
 #include "tests/support/status_matchers.h"
 
@@ -254,6 +255,10 @@ absl::StatusOr<OpCall> PlanCase(const OpCase& op_case, Profile profile) {
   OPSERVE_ASSIGN_OR_RETURN(OpCall call, BindCase(op_case, profile));
   OPSERVE_RETURN_IF_ERROR(PlanCall(call));
   return call;
+}
+
+void ExpectInvalid(const OpCase& op_case, std::string_view parameter, Profile profile) {
+  ExpectError(PlanCase(op_case, profile).status(), kParamInvalid, parameter);
 }
 
 absl::StatusOr<std::vector<TestTensor>> RunKernel(Device& device, const OpCall& call,

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,6 +29,10 @@ absl::StatusOr<OpCall> BindCase(const OpCase& op_case, Profile profile = Profile
 
 // The plan of a case, as phase one makes it.
 absl::StatusOr<OpCall> PlanCase(const OpCase& op_case, Profile profile = Profile::kHost);
+
+// Phase one refuses the case for this parameter, as kParamInvalid.
+void ExpectInvalid(const OpCase& op_case, std::string_view parameter,
+                   Profile profile = Profile::kHost);
 
 // What of a kernel's memory may be a client's.
 struct ClientMemory {
