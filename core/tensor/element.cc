@@ -153,6 +153,20 @@ std::string ShortestHalfText(DType dtype, const std::byte* element) {
   return text;
 }
 
+// Exact.
+double LoadFloating(DType dtype, const std::byte* element) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return Float16ToFloat(Get<uint16_t>(element));
+    case DType::kBFloat16:
+      return BFloat16ToFloat(Get<uint16_t>(element));
+    case DType::kFloat32:
+      return Get<float>(element);
+    default:
+      return Get<double>(element);
+  }
+}
+
 }  // namespace
 
 absl::Status StoreElement(DType dtype, const Number& number, std::byte* element) {
@@ -165,14 +179,11 @@ absl::Status StoreElement(DType dtype, const Number& number, std::byte* element)
 
 Number LoadElement(DType dtype, const std::byte* element) {
   switch (dtype) {
-    case DType::kFloat32:
-      return static_cast<double>(Get<float>(element));
     case DType::kFloat16:
-      return static_cast<double>(Float16ToFloat(Get<uint16_t>(element)));
     case DType::kBFloat16:
-      return static_cast<double>(BFloat16ToFloat(Get<uint16_t>(element)));
+    case DType::kFloat32:
     case DType::kFloat64:
-      return Get<double>(element);
+      return LoadFloating(dtype, element);
     case DType::kInt8:
       return int64_t{Get<int8_t>(element)};
     case DType::kInt16:
@@ -198,7 +209,7 @@ Number LoadElement(DType dtype, const std::byte* element) {
 }
 
 double LoadAsDouble(DType dtype, const std::byte* element) {
-  return To<double>(LoadElement(dtype, element));
+  return IsFloating(dtype) ? LoadFloating(dtype, element) : To<double>(LoadElement(dtype, element));
 }
 
 std::string ElementToString(DType dtype, const std::byte* element) {
