@@ -1,6 +1,7 @@
 // Prints calls of operators whose answers make_goldens.py is to record, as JSON: golden_calls
 // OPERATOR...
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <string>
 
@@ -106,6 +107,7 @@ json CallsOf(const Operator& op) {
 }
 
 int Main(std::span<char* const> arguments) {
+  setenv("OPSERVE_TEST_SEED", "20", 1);  // the same calls each time
   json operators = json::object();
   for (const std::string_view name : arguments.subspan(1)) {
     const absl::StatusOr<const Operator*> op = FindOperator(name);

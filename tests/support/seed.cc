@@ -10,7 +10,7 @@ uint64_t TestSeed() {
     const char* given = std::getenv("OPSERVE_TEST_SEED");
     const uint64_t value =
         given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
-    std::printf("OPSERVE_TEST_SEED=%llu\n", static_cast<unsigned long long>(value));
+    std::fprintf(stderr, "OPSERVE_TEST_SEED=%llu\n", static_cast<unsigned long long>(value));
     return value;
   }();
   return seed;

@@ -5,8 +5,12 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <random>
+#include <span>
+#include <utility>
 
+#include "core/base/mutex.h"
 #include "gtest/gtest.h"
 
 namespace opserve::testing {
@@ -17,12 +21,27 @@ void ExpectStored(const absl::Status& status) {
   if (!status.ok()) ADD_FAILURE() << status;
 }
 
-// LoadAsDouble, quicker for what most elements are.
-double ValueOf(DType dtype, const std::byte* element) {
-  if (dtype != DType::kFloat32) return LoadAsDouble(dtype, element);
-  float value;
-  std::memcpy(&value, element, sizeof(value));
-  return value;
+// Random tensors begin anywhere among elements that are drawn once a process: to draw those of each
+// tensor took longer than to compute with them. A prime, so that the elements of a long tensor
+// repeat at no power of two.
+constexpr size_t kDrawnElements = 65'521;
+
+const std::vector<std::byte>& DrawnElements(DType dtype, double scale) {
+  static Mutex mutex;
+  static std::map<std::pair<DType, double>, TestTensor> made;
+  const MutexLock lock(mutex);
+  if (const auto found = made.find({dtype, scale}); found != made.end())
+    return found->second.bytes();
+  Rng rng = MakeRng(0);
+  std::normal_distribution<double> normal(0, scale);
+  std::vector<double> values(kDrawnElements);
+  for (double& value : values) {
+    value = normal(rng);
+    if (DTypeKindOf(dtype) == DTypeKind::kBool) value = value > 0 ? 1 : 0;
+    if (!IsFloating(dtype)) value = std::fabs(std::round(value));
+  }
+  const TestTensor tensor = TestTensor::Of(dtype, {static_cast<int64_t>(kDrawnElements)}, values);
+  return made.emplace(std::pair(dtype, scale), tensor).first->second.bytes();
 }
 
 }  // namespace
@@ -61,14 +80,16 @@ TestTensor TestTensor::Full(DType dtype, const Dims& shape, double value) {
 }
 
 TestTensor TestTensor::Random(DType dtype, const Dims& shape, Rng& rng, double scale) {
-  std::normal_distribution<double> normal(0, scale);
-  std::vector<double> values(static_cast<size_t>(*NumElements(shape)));
-  for (double& value : values) {
-    value = normal(rng);
-    if (DTypeKindOf(dtype) == DTypeKind::kBool) value = value > 0 ? 1 : 0;
-    if (!IsFloating(dtype)) value = std::fabs(std::round(value));
+  const std::vector<std::byte>& drawn = DrawnElements(dtype, scale);
+  TestTensor tensor(TensorDesc::Dense(dtype, shape));
+  size_t from = rng() % kDrawnElements * DTypeSize(dtype);
+  for (std::span<std::byte> left(tensor.bytes_); !left.empty();) {
+    const size_t some = std::min(left.size(), drawn.size() - from);
+    std::memcpy(left.data(), drawn.data() + from, some);
+    left = left.subspan(some);
+    from = 0;
   }
-  return Of(dtype, shape, values);
+  return tensor;
 }
 
 TestTensor TestTensor::OfAllMagnitudes(DType dtype, const Dims& shape, Rng& rng) {
@@ -117,7 +138,7 @@ size_t TestTensor::ByteOffset(int64_t i) const {
 }
 
 double TestTensor::At(int64_t i) const {
-  return ValueOf(desc_.dtype, bytes_.data() + ByteOffset(i));
+  return LoadAsDouble(desc_.dtype, bytes_.data() + ByteOffset(i));
 }
 
 void TestTensor::Set(int64_t i, const Number& number) {
@@ -127,10 +148,10 @@ void TestTensor::Set(int64_t i, const Number& number) {
 std::vector<double> TestTensor::Values() const {
   const size_t size = DTypeSize(desc_.dtype);
   const std::byte* first = bytes_.data() + static_cast<size_t>(desc_.storage_offset) * size;
-  std::vector<double> values;
-  values.reserve(static_cast<size_t>(count()));
+  std::vector<double> values(static_cast<size_t>(count()));
+  double* next = values.data();
   ForEachOffset(desc_.shape, desc_.strides, [&](int64_t offset) {
-    values.push_back(ValueOf(desc_.dtype, first + static_cast<size_t>(offset) * size));
+    *next++ = LoadAsDouble(desc_.dtype, first + static_cast<size_t>(offset) * size);
   });
   return values;
 }

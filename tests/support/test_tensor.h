@@ -20,7 +20,7 @@ class TestTensor {
   // Dense, with these elements in row-major order.
   static TestTensor Of(DType dtype, const Dims& shape, const std::vector<double>& values);
   static TestTensor Full(DType dtype, const Dims& shape, double value);
-  // Normally distributed times `scale`; integers are rounded from it.
+  // Normally distributed times `scale`; integers are rounded from it. A long tensor repeats itself.
   static TestTensor Random(DType dtype, const Dims& shape, Rng& rng, double scale = 1.0);
   // Of either sign and every magnitude that matters to smooth functions, 2^-14 to 2^8; every 16th
   // is a NaN, infinite, zero, subnormal, or near the ends of the dtype.
