@@ -157,6 +157,10 @@ TEST_F(EngineTest, ExpiredAndCancelledCallsDoNotRun) {
     OneShot gone = ShotOf(op_case);
     gone.cancelled = [] { return true; };
     EXPECT_EQ(Submit(std::move(gone)).status().code(), absl::StatusCode::kCancelled);
+    OneShot both = ShotOf(op_case);
+    both.deadline = clock_.Now() - absl::Nanoseconds(1);
+    both.cancelled = [] { return true; };
+    EXPECT_EQ(Submit(std::move(both)).status().code(), absl::StatusCode::kDeadlineExceeded);
   }
 }
 

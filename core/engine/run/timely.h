@@ -7,12 +7,12 @@
 
 namespace opserve {
 
-// Of a OneShot, CallSeries or CallGroup: CANCELLED or DEADLINE_EXCEEDED when it is to be dropped at
-// `now`.
+// Of a OneShot, CallSeries or CallGroup: DEADLINE_EXCEEDED or CANCELLED when it is to be dropped at
+// `now`. gRPC cancels a call whose deadline has passed, too.
 template <typename Call>
 absl::Status CheckTimely(Call& call, absl::Time now) {
-  if (call.cancelled && call.cancelled()) return MakeError({.reason = ErrorReason::kCancelled});
   if (now > call.deadline) return MakeError({.reason = ErrorReason::kDeadlineExceeded});
+  if (call.cancelled && call.cancelled()) return MakeError({.reason = ErrorReason::kCancelled});
   return absl::OkStatus();
 }
 
