@@ -1,5 +1,7 @@
 #include "server/transport/unary/deadline.h"
 
+#include "core/base/op_error.h"
+
 namespace opserve::server {
 
 absl::Time OnClock(gpr_timespec time, const Clock& clock) {
@@ -10,6 +12,11 @@ absl::Time OnClock(gpr_timespec time, const Clock& clock) {
 
 absl::Time DeadlineOf(const grpc::CallbackServerContext& context, const Clock& clock) {
   return OnClock(context.raw_deadline(), clock);
+}
+
+absl::Status WhyCancelled(const grpc::CallbackServerContext& context) {
+  const bool expired = DeadlineOf(context, Clock::Real()) <= Clock::Real().Now();
+  return MakeError({.reason = expired ? ErrorReason::kDeadlineExceeded : ErrorReason::kCancelled});
 }
 
 gpr_timespec TimeFromNow(absl::Duration wait) {

@@ -5,6 +5,7 @@
 #include <grpc/support/time.h>
 #include <grpcpp/server_context.h>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "core/base/clock.h"
 
@@ -16,6 +17,10 @@ absl::Time OnClock(gpr_timespec time, const Clock& clock);
 
 // When `clock` will say that the call is late; InfiniteFuture for one without a deadline.
 absl::Time DeadlineOf(const grpc::CallbackServerContext& context, const Clock& clock);
+
+// Of a call that gRPC has cancelled, as it also does when the deadline has passed:
+// DEADLINE_EXCEEDED or CANCELLED.
+absl::Status WhyCancelled(const grpc::CallbackServerContext& context);
 
 // For gRPC: so long from now. InfiniteDuration is gRPC's infinite future.
 gpr_timespec TimeFromNow(absl::Duration wait);

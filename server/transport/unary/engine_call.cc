@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "core/base/op_error.h"
 #include "server/calls/worker_task.h"
 #include "server/transport/messages/inflate.h"
 #include "server/transport/messages/raw_message.h"
+#include "server/transport/unary/deadline.h"
 
 namespace opserve::server {
 
@@ -15,7 +15,7 @@ void ReadOnWorker(const ExecuteContext& with, ClientId client,
   const absl::Status status = charge.Add(client, static_cast<int64_t>(request_bytes), "message");
   if (!status.ok()) return read(status);
   RunOnWorker(with.engine, client, [&context, read = std::move(read)]() mutable {
-    read(context.IsCancelled() ? MakeError({.reason = ErrorReason::kCancelled}) : absl::OkStatus());
+    read(context.IsCancelled() ? WhyCancelled(context) : absl::OkStatus());
   });
 }
 

@@ -55,8 +55,8 @@ struct ExecuteContext {
 using Reading = absl::AnyInvocable<void(const absl::Status&)>;
 
 // Calls `read` on a worker, in the client's turn, and charges the request's bytes until `charge`
-// ends. With CANCELLED when the client has left meanwhile; here and now with RESOURCE_EXHAUSTED
-// when there is no memory for it.
+// ends. With CANCELLED or DEADLINE_EXCEEDED when the call has ended meanwhile; here and now with
+// RESOURCE_EXHAUSTED when there is no memory for it.
 void ReadOnWorker(const ExecuteContext& with, ClientId client,
                   const grpc::CallbackServerContext& context, size_t request_bytes,
                   HostCharge& charge, Reading read);

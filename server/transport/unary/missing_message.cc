@@ -2,8 +2,6 @@
 
 #include <grpcpp/server_context.h>
 
-#include "core/base/clock.h"
-#include "core/base/op_error.h"
 #include "server/transport/messages/status.h"
 #include "server/transport/unary/deadline.h"
 
@@ -31,10 +29,7 @@ class CallWithoutMessage final : public grpc::ServerUnaryReactor {
   bool InternalInlineable() override { return true; }
 
   absl::Status Reason() const {
-    if (!context_.IsCancelled()) return NoMessage();
-    const bool expired = DeadlineOf(context_, Clock::Real()) <= Clock::Real().Now();
-    return MakeError(
-        {.reason = expired ? ErrorReason::kDeadlineExceeded : ErrorReason::kCancelled});
+    return context_.IsCancelled() ? WhyCancelled(context_) : NoMessage();
   }
 
   const grpc::CallbackServerContext& context_;

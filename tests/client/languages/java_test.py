@@ -22,7 +22,7 @@ import training_losses
 
 PROJECT = ROOT / "client/java"
 LEAST_JAVA = 17
-# Half the time: each JVM lives for seconds.
+# Two thirds of the time: each JVM lives for seconds.
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 LACKING = re.compile(r"in offline mode|Could not transfer|Could not resolve dependencies|could not be resolved")
 GRADIENT = "grad_input -1 0 1 1 1 1 1 1\n"
