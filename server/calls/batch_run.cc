@@ -80,7 +80,8 @@ size_t BatchRun::host_bytes() const {
          program_steps_ * kProgramStepBytes;
 }
 
-void BatchRun::Run(absl::AnyInvocable<void(absl::StatusOr<WrittenMessage>)> done) {
+void BatchRun::Run(ClientId client, absl::AnyInvocable<void(absl::StatusOr<WrittenMessage>)> done) {
+  client_ = client;
   done_ = std::move(done);
   read_ = engine_.clock().Now();
   CallGroup group = Group();

@@ -42,14 +42,10 @@ class AnswerRoom {
 // Call Read and then Run, each once. The object must live until `done` was called.
 class BatchRun {
  public:
-  // `regions` may be nullptr: there is no shared memory. Calls are charged to `client`.
+  // `regions` may be nullptr: there is no shared memory.
   BatchRun(Engine& engine, ServerCounters& counters, const RegionTable* regions,
-           absl::Time deadline, ClientId client = ClientId::kNone)
-      : engine_(engine),
-        counters_(counters),
-        regions_(regions),
-        deadline_(deadline),
-        client_(client) {}
+           absl::Time deadline)
+      : engine_(engine), counters_(counters), regions_(regions), deadline_(deadline) {}
 
   // The errors of the whole: ReadBatchRequest's, 161002 naming output_encoding or calls.
   absl::Status Read(ScannedMessage message, std::shared_ptr<const void> owner,
@@ -62,8 +58,9 @@ class BatchRun {
   // Runs a few small calls on this thread, many small calls as a CallGroup on the workers of the
   // first call's device, and large calls on the workers of their devices. `done` is called once, on
   // this thread or on a worker: with the answer when all calls are over, or with an error if the
-  // group was refused or expired before any call began, or Cancel was called.
-  void Run(absl::AnyInvocable<void(absl::StatusOr<WrittenMessage>)> done);
+  // group was refused or expired before any call began, or Cancel was called. Calls are charged to
+  // `client`.
+  void Run(ClientId client, absl::AnyInvocable<void(absl::StatusOr<WrittenMessage>)> done);
 
   // For use in `done`: how long the batch waited, and how long it ran, from the start of its first
   // call until now; and, if there is an answer, the number of calls and of calls that failed.
@@ -118,7 +115,7 @@ class BatchRun {
   ServerCounters& counters_;
   const RegionTable* const regions_;
   const absl::Time deadline_;
-  const ClientId client_;
+  ClientId client_ = ClientId::kNone;
   std::atomic<bool> cancelled_ = false;
   BatchRequest request_;
   v1::TensorEncoding encoding_ = v1::TENSOR_ENCODING_RAW;

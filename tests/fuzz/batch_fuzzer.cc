@@ -93,7 +93,7 @@ void Run(const Pieces& pieces, std::string_view bytes) {
   if (!status.ok()) return RequireDetail(status);
   absl::StatusOr<server::WrittenMessage> answer;
   std::binary_semaphore ended(0);
-  run.Run([&](absl::StatusOr<server::WrittenMessage> written) {
+  run.Run(ClientId::kNone, [&](absl::StatusOr<server::WrittenMessage> written) {
     answer = std::move(written);
     ended.release();
   });

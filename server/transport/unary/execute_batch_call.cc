@@ -18,8 +18,7 @@ class ExecuteBatchCall final : public EngineCall {
   ExecuteBatchCall(const ExecuteContext& with, grpc::CallbackServerContext& context,
                    size_t request_bytes, grpc::ByteBuffer& response)
       : EngineCall(with, Method::kExecuteBatch, context, request_bytes, response),
-        run_(with.engine, with.counters, with.regions, DeadlineOf(context, with.engine.clock()),
-             client()) {}
+        run_(with.engine, with.counters, with.regions, DeadlineOf(context, with.engine.clock())) {}
 
  private:
   absl::Status Begin(const grpc::ByteBuffer& request) override {
@@ -31,7 +30,7 @@ class ExecuteBatchCall final : public EngineCall {
                                       with().max_message_bytes));
     OPSERVE_RETURN_IF_ERROR(Charge());
     meter().HandOver({});
-    run_.Run([this](absl::StatusOr<WrittenMessage> answer) {
+    run_.Run(client(), [this](absl::StatusOr<WrittenMessage> answer) {
       charge().Clear();
       if (meter().is_watched()) {
         meter().Ran(run_.times());

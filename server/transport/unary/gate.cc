@@ -16,7 +16,8 @@ constexpr char kAuthorization[] = "authorization";
 }  // namespace
 
 ClientId Caller::client() const {
-  return of_token_ != ClientId::kNone ? of_token_ : PeerAddress::Parse(context_->peer()).client();
+  if (client_ == ClientId::kNone) client_ = PeerAddress::Parse(context_->peer()).client();
+  return client_;
 }
 
 absl::StatusOr<Caller> Gate::Ask(Role role, const grpc::CallbackServerContext& context) const {

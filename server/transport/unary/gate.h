@@ -13,7 +13,8 @@
 
 namespace opserve::server {
 
-// The client that a call is charged to. A value; the call's context must outlive it.
+// The client that a call is charged to. A value; the call's context must outlive it. One thread at
+// a time.
 class Caller {
  public:
   // The address that the call comes from.
@@ -22,8 +23,8 @@ class Caller {
   Caller(const grpc::CallbackServerContext& context, ClientId of_token)
       : context_(&context), of_token_(of_token) {}
 
-  // Of an address: takes as long as much of what small calls are for, and is not to be asked once
-  // the call is cancelled, as gRPC forgets its peer.
+  // Always the same. Of an address, first takes as long as much of what small calls are for, and is
+  // then not to be asked once the call is cancelled, as gRPC forgets its peer.
   ClientId client() const;
   // kNone without a token.
   ClientId of_token() const { return of_token_; }
@@ -33,6 +34,7 @@ class Caller {
  private:
   const grpc::CallbackServerContext* context_;
   ClientId of_token_ = ClientId::kNone;
+  mutable ClientId client_ = of_token_;  // kNone: not asked yet
 };
 
 // Thread-safe.

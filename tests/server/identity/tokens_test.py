@@ -20,7 +20,7 @@ sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/server/tracing")]
 
 import remote_calls  # noqa: E402
 import running_server  # noqa: E402
-from protobuf_wire import field, fields, first  # noqa: E402
+from protobuf_wire import field, fields, first, packed  # noqa: E402
 
 PATIENCE_SECONDS = 60
 REFLECTION = "grpc.reflection.v1.ServerReflection"
@@ -212,6 +212,22 @@ class Shares(TokensTest):
         self.assertIsNone(self.error_of_allocation(greedy, 30))
         self.assertIn(b"RESOURCE_LIMIT", self.error_of_allocation(greedy, 31))
         self.assertIsNone(self.error_of_allocation(modest, 16))
+
+    def test_batches_are_charged_to_the_token(self):
+        remote = self.serve(line("greedy", ALL, "one"), line("modest", ALL, "third"),
+                            flags=("--memory-limit", "64MiB", "--client-share", "50%", "--max-queue-wait", "60s"))
+        batch = remote.channel.unary_unary("/opserve.v1.OperatorService/ExecuteBatch")
+        greedy = batch.future(self.product(2600, 128), timeout=remote_calls.TIMEOUT_SECONDS, metadata=(bearer("one"),))
+        while not greedy.done():  # 28 MiB are in flight: with 8 more too many for one client, not for two
+            modest = remote.call("ExecuteBatch", remote_calls.execute_request(elements=1 << 19), bearer("third"))
+            self.assertIsNone(first(modest.response, 1, 2))
+
+    def product(self, rows, columns):
+        """A batch of one call: a matrix times one of its transposed shape."""
+        call = field(1, "Matmul")
+        for index, (name, shape) in enumerate((("self", [rows, columns]), ("mat2", [columns, rows]))):
+            call += field(2, field(1, name) + field(2, remote_calls.FLOAT32) + packed(3, shape) + field(6, index))
+        return field(1, call) + field(15, bytes(4 * rows * columns)) * 2
 
     def error_of_allocation(self, session, mebibytes):
         requests, answers = session
