@@ -21,6 +21,7 @@ struct OneShotCall {
   OneShot shot;
   std::shared_ptr<const PlannedCall> planned;
   std::shared_ptr<const void> owner;
+  HostShare memory;  // of a program's plan
   CallTimes times;
 };
 
@@ -71,6 +72,10 @@ absl::StatusOr<std::shared_ptr<OneShotCall>> PrepareOneShot(SessionState& state,
   call->shot.deadline = taken.ticket->deadline();
   call->owner = taken.command.owner;
   const Plan& plan = *call->shot.plan;
+  // Many times as large as its command.
+  if (plan.program != nullptr) {
+    OPSERVE_ASSIGN_OR_RETURN(call->memory, state.TakeMemoryFor(plan, "program"));
+  }
   OPSERVE_RETURN_IF_ERROR(CheckStorages(plan, call->shot.storages));
   OPSERVE_RETURN_IF_ERROR(
       CheckAnswerSize(plan.call, call->planned->form().max_response_bytes() + kFramingBytes,
@@ -79,6 +84,7 @@ absl::StatusOr<std::shared_ptr<OneShotCall>> PrepareOneShot(SessionState& state,
 }
 
 absl::Status Deliver(OneShotCall& call, Ticket& ticket, absl::StatusOr<Outputs> outputs) {
+  call.memory = HostShare();  // who hears of the end may call again
   if (!outputs.ok()) {
     ticket.Finish(outputs.status());
     return outputs.status();

@@ -7,6 +7,22 @@
 namespace opserve::testing {
 namespace {
 
+// Executes a chain of so many steps on one element.
+std::string ExecuteProgram(int steps, std::string_view more) {
+  std::string program;
+  std::string last = "x";
+  for (int i = 0; i < steps; ++i) {
+    const std::string name = absl::StrCat("step", i);
+    absl::StrAppend(&program, "steps { name: '", name,
+                    "' op: 'Relu' inputs { name: 'self' value: '", last, "' } } ");
+    last = name;
+  }
+  return absl::StrCat("execute { ", std::string(more),
+                      " call { inputs { name: 'x' dtype: DATA_TYPE_FLOAT32 shape: 1 raw_index: 0 } "
+                      "program { ",
+                      program, "outputs { name: 'y' value: '", last, "' } } } }");
+}
+
 class SessionLimitsTest : public SessionFixture {
  protected:
   uint64_t Upload(size_t size) {
@@ -95,6 +111,30 @@ TEST_F(SessionLimitsTest, TheBudgetOfWhatAnExecutionMakes) {
   EXPECT_EQ(failed.part("parameter"), "out");
   EXPECT_EQ(session().Await(session().Send("synchronize { stream: 1 }")).last().failed_command(),
             run);
+}
+
+// The device of these tests may have no kernels for what lies between steps: how the programs end
+// does not matter.
+TEST_F(SessionLimitsTest, PlansOfProgramsAreChargedWhileTheyWait) {
+  limits_.host_memory_bytes = 128'000;
+  const std::vector<std::string> raw = {std::string(4, '\0')};
+  MakeStreams();
+  session().Refuse(ExecuteProgram(30, ""), kLimit, "program", raw);
+  for (int i = 0; i < 10; ++i) {
+    const Reply reply = session().Await(session().Send(ExecuteProgram(20, ""), raw));
+    EXPECT_NE(reply.part("parameter"), "program");
+  }
+  session().Do("allocate { buffer: 1 context: 1 size_bytes: 8 }");
+  device().Hold(Work::kFill);
+  session().Send("fill { destination { buffer: 1 row_bytes: 8 } pattern: 'x' stream: 1 }");
+  const uint64_t one = session().Send(ExecuteProgram(9, "stream: 1"), raw);
+  const uint64_t two = session().Send(ExecuteProgram(9, "stream: 1"), raw);
+  session().Refuse(ExecuteProgram(9, "stream: 1"), kLimit, "program", raw);
+  device().Release(Work::kFill);
+  session().Await(one);
+  session().Await(two);
+  EXPECT_NE(session().Await(session().Send(ExecuteProgram(20, ""), raw)).part("parameter"),
+            "program");
 }
 
 TEST_F(SessionLimitsTest, MemoryOfTheDevice) {
