@@ -63,6 +63,7 @@ class HostCharge {
   // Always for the same client. RESOURCE_EXHAUSTED naming `parameter`.
   absl::Status Add(ClientId client, int64_t bytes, std::string_view parameter);
   void Clear();
+  int64_t bytes() const { return bytes_; }
 
  private:
   HostMemory& memory_;

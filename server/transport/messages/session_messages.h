@@ -26,6 +26,8 @@ class CommandReader {
 
   // How many are left.
   size_t size() const { return commands_.size() - next_; }
+  // Of the message, all of which stays until the last command is taken.
+  size_t message_bytes() const { return message_bytes_; }
   // One is left. 161002 for what is no Command. The command has the entries that it uses; the last
   // one, behind these, those that none uses: so one of the two is at fault and fails for it.
   absl::StatusOr<Command> Next();

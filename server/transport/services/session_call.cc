@@ -71,6 +71,7 @@ SessionCall::SessionCall(Engine& engine, const SessionServiceOptions& options, S
                                  *options.counters)),
       session_(engine, *options.plans, *options.open_streams, *options.clock, options.limits,
                flow_),
+      charge_(*options_.host_memory),
       record_(RecordOf(kSessionMethod, context)),
       idle_since_(options.clock->Now()) {
   options_.counters->SessionOpened();
@@ -93,9 +94,15 @@ void SessionCall::OnReadDone(bool ok) {
   }
   is_unopened_ = ok;
   if (ok && TakesLongToRead(in_, v1::SessionRequest::kRawFieldNumber, kMaxRawEntries)) {
-    MutexLock lock(mutex_);
-    taking_ = Taking::kQueued;
-    return RunOnWorker(engine_, owner_.client, [self = shared_from_this()] { self->TakeTurn(); });
+    const absl::Status status = Charge(in_.Length());
+    if (status.ok()) {
+      MutexLock lock(mutex_);
+      taking_ = Taking::kQueued;
+      return RunOnWorker(engine_, owner_.client, [self = shared_from_this()] { self->TakeTurn(); });
+    }
+    is_unopened_ = false;
+    in_.Clear();
+    End(status);
   }
   if (!ok) {
     session_.EndOfCommands();
@@ -120,6 +127,11 @@ absl::Status SessionCall::OpenRead() {
   return absl::OkStatus();
 }
 
+absl::Status SessionCall::Charge(size_t message_bytes) {
+  const int64_t missing = static_cast<int64_t>(message_bytes) - charge_.bytes();
+  return missing > 0 ? charge_.Add(owner_.client, missing, "message") : absl::OkStatus();
+}
+
 void SessionCall::TakeCommands(absl::Duration time) {
   const absl::Time end = options_.clock->Now() + time;
   if (std::exchange(is_unopened_, false)) {
@@ -137,6 +149,15 @@ void SessionCall::TakeCommands(absl::Duration time) {
     }
     more = reader_.size() > 0;
   }
+  if (more) {
+    const absl::Status status = Charge(reader_.message_bytes());
+    more = status.ok();
+    if (!more) {
+      End(status);
+      reader_ = CommandReader();
+    }
+  }
+  if (!more) charge_.Clear();
   {
     MutexLock lock(mutex_);
     taking_ = more ? Taking::kWaitsForRoom : Taking::kDone;

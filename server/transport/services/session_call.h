@@ -60,6 +60,8 @@ class SessionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   void OnDone() override;
 
   absl::Status OpenRead();
+  // Charges the message, of so many bytes, while it waits for its turn or for room.
+  absl::Status Charge(size_t message_bytes);
   // Takes commands of the message that was read, which it opens first, for about so long, while
   // there is room for what they say. `taking_` is kNow.
   void TakeCommands(absl::Duration time);
@@ -92,6 +94,7 @@ class SessionCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   grpc::ByteBuffer in_;
   bool is_unopened_ = false;
   CommandReader reader_;
+  HostCharge charge_;
 
   // For Report.
   CallRecord record_;
