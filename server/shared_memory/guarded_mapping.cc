@@ -30,6 +30,7 @@ void GuardedMapping::HandleSignal(int number, siginfo_t* info, void* context) {
   for (Guard* guard = guards_.load(); guard != nullptr; guard = guard->next) {
     const uintptr_t end = guard->end.load();
     if (address >= end || address < guard->begin.load()) continue;
+    if (guard->end.load() != end) continue;  // `begin` is of a mapping that came after
     // The rest is gone, too; a reader that had to stop for each page would take long.
     const uintptr_t into_page = address % static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
     guard->was_cut = true;
