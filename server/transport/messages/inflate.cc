@@ -23,7 +23,9 @@ constexpr int kEitherHeader = 15 + 32;
 // Says how a message came, which gRPC's C++ interface does not.
 class CompressionOf : private grpc::ProtoBufferReader {
  public:
-  explicit CompressionOf(grpc::ByteBuffer& message) : ProtoBufferReader(&message) {}
+  // It reads only.
+  explicit CompressionOf(const grpc::ByteBuffer& message)
+      : ProtoBufferReader(const_cast<grpc::ByteBuffer*>(&message)) {}
   bool is_none() { return reader()->buffer_in->data.raw.compression == GRPC_COMPRESS_NONE; }
 };
 
@@ -85,9 +87,12 @@ class Inflater {
 
 }  // namespace
 
+bool IsCompressed(const grpc::ByteBuffer& message) {
+  return message.Valid() && !CompressionOf(message).is_none();
+}
+
 absl::Status Inflate(grpc::ByteBuffer& message, int64_t max_bytes) {
-  if (max_bytes == 0 || !message.Valid() || CompressionOf(message).is_none())
-    return absl::OkStatus();
+  if (!IsCompressed(message)) return absl::OkStatus();
   std::vector<grpc::Slice> pieces;
   // It cannot fail for a message that is there.
   [[maybe_unused]] const grpc::Status dumped = message.Dump(&pieces);

@@ -7,6 +7,7 @@
 
 #include "core/base/status_macros.h"
 #include "server/codec/message_scanner.h"
+#include "server/transport/messages/inflate.h"
 
 namespace opserve::server {
 namespace {
@@ -68,6 +69,7 @@ std::shared_ptr<const void> KeepSlices(std::vector<grpc::Slice> slices) {
 }
 
 bool TakesLongToRead(const grpc::ByteBuffer& buffer, uint32_t raw_field, size_t max_raw_entries) {
+  if (IsCompressed(buffer)) return true;
   if (!buffer.Valid() || buffer.Length() <= kReadHereHeaderBytes) return false;
   if (HasManySlices(buffer)) return true;
   const absl::StatusOr<ScannedMessage> scanned =

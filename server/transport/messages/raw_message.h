@@ -40,8 +40,8 @@ absl::StatusOr<SplitMessage> ReadSplitMessage(const grpc::ByteBuffer& buffer, ui
 // Keeps the bytes of `slices`.
 std::shared_ptr<const void> KeepSlices(std::vector<grpc::Slice> slices);
 
-// Whether it has more than kReadHereHeaderBytes besides its raw entries, or more than
-// kReadHereSlices.
+// Whether it came compressed, has more than kReadHereHeaderBytes besides its raw entries, or more
+// than kReadHereSlices.
 bool TakesLongToRead(const grpc::ByteBuffer& buffer, uint32_t raw_field, size_t max_raw_entries);
 
 // Reads a message that has no bulk. Errors: RESOURCE_EXHAUSTED above kMaxHeaderBytes; 161002 when

@@ -47,7 +47,9 @@ void EngineCall::Start(const grpc::ByteBuffer& request, uint32_t raw_field,
 
 void EngineCall::Read(const grpc::ByteBuffer& request) {
   const PlainRequest plain(request, with_.max_inflated_bytes);
-  const absl::Status status = plain.status().ok() ? Begin(plain.bytes()) : plain.status();
+  absl::Status status = plain.status();
+  if (plain.more_bytes() > 0) status = charge_.Add(client(), plain.more_bytes(), "message");
+  if (status.ok()) status = Begin(plain.bytes());
   if (!status.ok()) Refuse(status);
 }
 

@@ -28,7 +28,8 @@ class PromptCall final : public grpc::ServerUnaryReactor {
     const absl::StatusOr<Caller> admitted = with_.gate.Admit(role, context_);
     if (!admitted.ok()) return End(admitted.status());
     caller_ = *admitted;
-    if (request_.Length() <= kReadHereHeaderBytes) return End(absl::OkStatus());
+    if (request_.Length() <= kReadHereHeaderBytes && !IsCompressed(request_))
+      return End(absl::OkStatus());
     ReadOnWorker(with_, caller_.client(), context_, request_.Length(), charge_,
                  [this](const absl::Status& status) { End(status); });
   }
@@ -43,6 +44,8 @@ class PromptCall final : public grpc::ServerUnaryReactor {
   absl::Status Answer() {
     const PlainRequest plain(request_, with_.max_inflated_bytes);
     absl::Status status = plain.status();
+    if (plain.more_bytes() > 0)
+      status = charge_.Add(caller_.client(), plain.more_bytes(), "message");
     if (status.ok()) status = answer_(caller_, plain.bytes(), response_);
     if (!status.ok()) return status;
     const size_t bytes = response_.Length();

@@ -53,6 +53,9 @@ void StreamMessage::Take(Step step) {
 
 absl::Status StreamMessage::Parse() {
   OPSERVE_RETURN_IF_ERROR(Inflate(request_, with_.max_inflated_bytes));
+  const int64_t more = static_cast<int64_t>(request_.Length()) - charge_.bytes();
+  if (charge_.bytes() > 0 && more > 0)
+    OPSERVE_RETURN_IF_ERROR(charge_.Add(origin_->client, more, "message"));
   OPSERVE_ASSIGN_OR_RETURN(message_, ReadSplitMessage(request_, kRawInputs, kMaxRawEntries));
   request_.Clear();
   OPSERVE_ASSIGN_OR_RETURN(header_, SplitInferHeader(message_.header));
