@@ -40,20 +40,20 @@ void InferExchange::TakeStep(absl::Status (InferExchange::*step)()) {
   Fail(status);
 }
 
-absl::Status InferExchange::Charge(int64_t bytes) {
-  return charge().Add(head().client, bytes, "inputs");
+absl::Status InferExchange::Charge(int64_t bytes, std::string_view parameter) {
+  return charge().Add(head().client, bytes, parameter);
 }
 
 absl::Status InferExchange::Parse() {
-  OPSERVE_ASSIGN_OR_RETURN(request_,
-                           ReadRestRequest(head().model, head().version, body(), json_bytes_,
-                                           {.max_tensor_bytes = with().max_message_bytes},
-                                           [this](int64_t bytes) { return Charge(bytes); }));
+  OPSERVE_ASSIGN_OR_RETURN(
+      request_, ReadRestRequest(head().model, head().version, body(), json_bytes_,
+                                {.max_tensor_bytes = with().max_message_bytes},
+                                [this](int64_t bytes) { return Charge(bytes, "inputs"); }));
   OPSERVE_RETURN_IF_ERROR(shared_.Find(
       with().named_regions, [this] { return RequireLocalUser(head().user, head().of_token); },
       request_.header));
   if (shared_.input_bytes() <= kReadHereRegionBytes) return Submit();
-  OPSERVE_RETURN_IF_ERROR(Charge(static_cast<int64_t>(shared_.input_bytes())));
+  OPSERVE_RETURN_IF_ERROR(Charge(static_cast<int64_t>(shared_.input_bytes()), "inputs"));
   RunOnWorker(with().engine, head().client,
               [self = shared_from_this()] { self->TakeStep(&InferExchange::Submit); });
   return absl::OkStatus();
@@ -73,7 +73,7 @@ absl::Status InferExchange::Submit() {
   OPSERVE_RETURN_IF_ERROR(
       CheckAnswer(shot, MaxRestAnswerBytes(call, form, request_), with().max_message_bytes));
   const size_t json_bytes = MaxRestJsonBytes(call, form, request_);
-  OPSERVE_RETURN_IF_ERROR(Charge(static_cast<int64_t>(json_bytes)));
+  OPSERVE_RETURN_IF_ERROR(Charge(static_cast<int64_t>(json_bytes), "answer"));
   shot.client = head().client;
   shot.deadline = came_ + form.timeout();
   shot.cancelled = [this] { return IsCancelled(); };

@@ -32,7 +32,7 @@ class InferExchange final : public RestExchange,
   // Reads the request and submits it, on a worker where its regions are large.
   absl::Status Parse();
   absl::Status Submit();
-  absl::Status Charge(int64_t bytes);
+  absl::Status Charge(int64_t bytes, std::string_view parameter);
   // Calls `step`, and answers with its error.
   void TakeStep(absl::Status (InferExchange::*step)());
   void Ended(absl::StatusOr<Outputs> outputs);

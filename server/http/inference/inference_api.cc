@@ -123,7 +123,7 @@ class RestApi final : public InferenceApi {
     if (head.resource != RestResource::kInfer) {
       auto exchange = std::make_shared<PromptExchange>(state_, std::move(head));
       if (!admitted.ok()) return exchange->Refuse(admitted);
-      return exchange;
+      return ExpectBody(http, std::move(exchange));
     }
     std::optional<size_t> json_bytes;
     const absl::Status sized = ReadJsonBytes(http, json_bytes);
@@ -141,6 +141,10 @@ class RestApi final : public InferenceApi {
       refusal.status = 415;
       return refusal;
     }
+    return ExpectBody(http, std::move(exchange));
+  }
+
+  static Begun ExpectBody(const HttpHead& http, std::shared_ptr<RestExchange> exchange) {
     uint64_t length = 0;
     if (absl::SimpleAtoi(ToAbsl(http.First("Content-Length")), &length)) {
       if (std::optional<HttpResponse> refusal = exchange->Expect(length)) return *refusal;

@@ -223,11 +223,13 @@ TEST_F(InferenceApiTest, WhatTheServerKnows) {
 
 TEST_F(InferenceApiTest, BodiesAreBounded) {
   Start({.max_connections = 16, .allowed_origin = {}, .why_not = {}}, {}, 4096);
-  HttpConnection connection(tcp_port_);
-  ASSERT_TRUE(connection.Send(absl::StrCat("POST ", kRelu,
-                                           " HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
-                                           "18446744073709551615\r\n\r\n")));
-  EXPECT_EQ(connection.ReadAnswer().status, 413);
+  for (const std::string& request :
+       {absl::StrCat("POST ", kRelu), std::string("GET /v2/health/live")}) {
+    HttpConnection connection(tcp_port_);
+    ASSERT_TRUE(connection.Send(absl::StrCat(
+        request, " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 18446744073709551615\r\n\r\n")));
+    EXPECT_EQ(connection.ReadAnswer().status, 413) << request;
+  }
   HttpConnection chunked(tcp_port_);
   ASSERT_TRUE(chunked.Send(absl::StrCat(
       "POST ", kRelu, " HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1001\r\n",
