@@ -111,7 +111,8 @@ inline absl::Status CheckPlaneList(const OpCall& call, int attribute, bool may_b
                           absl::StrCat(size, " ints"));
 }
 
-// Tensors of planes: their dimensions are `axes` behind one or two; there are elements along those.
+// Tensors of planes: their dimensions are `axes` behind one or two; there are elements along those,
+// also of an empty tensor at most 2^60, so that sums with paddings do not overflow.
 inline absl::Status CheckPlanes(const OpCall& call, int input, size_t axes) {
   const Dims& shape = call.input(input).shape;
   const std::string_view name = call.op->inputs[static_cast<size_t>(input)].name;
@@ -119,11 +120,12 @@ inline absl::Status CheckPlanes(const OpCall& call, int input, size_t axes) {
     return ShapeMismatch(name, absl::StrCat("rank ", axes + 1, " or ", axes + 2),
                          absl::StrCat("rank ", shape.size()));
   }
+  constexpr int64_t kMost = int64_t{1} << 60;
   if (std::all_of(shape.end() - static_cast<ptrdiff_t>(axes), shape.end(),
-                  [](int64_t extent) { return extent > 0; }))
+                  [](int64_t extent) { return extent > 0 && extent <= kMost; }))
     return absl::OkStatus();
   return ShapeMismatch(name,
-                       absl::StrCat("elements along the last ", axes == 1 ? "" : "2 ",
+                       absl::StrCat("1 to 2^60 elements along the last ", axes == 1 ? "" : "2 ",
                                     axes == 1 ? "dimension" : "dimensions"),
                        ShapeToString(shape));
 }

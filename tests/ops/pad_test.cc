@@ -43,6 +43,15 @@ TEST(PadTest, GradientsAreThoseOfAllOutputs) {
   EXPECT_THAT(gradient("ReplicationPad1dBackward", {5}, {-1, -1}), ElementsAre(0, 5, 0));
 }
 
+TEST(PadTest, ExtentsOfNothingAreBounded) {
+  for (const int64_t extent : {(int64_t{1} << 60) + 1, std::numeric_limits<int64_t>::max()}) {
+    const TestTensor empty = TestTensor::Of(DType::kFloat32, {0, 1, extent}, {});
+    ExpectInvalid(CallOf("ReplicationPad1d", {empty}, {Ints{1, -1}}), "self");
+    const TestTensor planes = TestTensor::Of(DType::kFloat32, {0, 1, 1, extent}, {});
+    ExpectInvalid(CallOf("AvgPool2d", {planes}, {Ints{1, 3}, Ints{1}, Ints{0, 1}}), "self");
+  }
+}
+
 TEST(PadTest, LeftAndRightComeBeforeAboveAndBelow) {
   const TestTensor plane = TestTensor::Of(DType::kFloat32, {1, 2, 2}, {1, 2, 3, 4});
   EXPECT_THAT(*FirstOutput(CallOf("ReplicationPad2d", {plane}, {Ints{1, 0, 0, 1}})),
