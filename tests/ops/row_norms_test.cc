@@ -11,6 +11,7 @@
 namespace opserve::testing {
 namespace {
 
+using ::testing::DoubleNear;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::FloatEq;
@@ -65,6 +66,25 @@ TEST(LayerNormTest, IsTheFormula) {
   EXPECT_THAT(outputs[1].Values(), ElementsAre(2, 6));
   EXPECT_THAT(outputs[2].Values(), ElementsAre(1, 0.5));
   EXPECT_EQ(outputs[1].desc().shape, (Dims{2, 1}));
+}
+
+TEST(LayerNormTest, SumsAndSquaresMayBeBeyondFloat32) {
+  const double large = 3e38F;
+  for (const int64_t columns : {2, 3000}) {  // one piece, and several
+    const OpCase alike =
+        CallOf("LayerNorm",
+               {TestTensor::Full(DType::kFloat32, {1, columns}, large), std::nullopt, std::nullopt},
+               {Extents{columns}, 0.25});
+    const auto outputs = RowNormOutputs(alike);
+    EXPECT_THAT(outputs[0].Values(), Each(0));
+    EXPECT_THAT(outputs[1].Values(), ElementsAre(large));
+    EXPECT_THAT(outputs[2].Values(), ElementsAre(2));
+  }
+  const auto outputs = RowNormOutputs(
+      CallOf("LayerNorm",
+             {TestTensor::Of(DType::kFloat32, {1, 2}, {1e20F, -1e20F}), std::nullopt, std::nullopt},
+             {Extents{2}, 0.0}));
+  EXPECT_THAT(outputs[0].Values(), ElementsAre(DoubleNear(1, 1e-6), DoubleNear(-1, 1e-6)));
 }
 
 TEST(LayerNormTest, StatisticsHaveOnesForAllThatIsNormalized) {

@@ -80,6 +80,22 @@ HWY_INLINE double SumElements(const T* x, size_t count) {
   return static_cast<double>(hn::GetLane(hn::SumOfLanes(d, hn::Add(sum0, sum1))));
 }
 
+// The same of elements for whose sum or squares a float has no room. An infinity among them is
+// their mean; their variance is not a number then.
+template <typename T>
+HWY_NOINLINE Statistics StatisticsInDouble(const T* x, size_t count) {
+  const auto n = static_cast<double>(count);
+  double sum = 0;
+  for (size_t i = 0; i < count; ++i) sum += static_cast<double>(ToFloat(x[i]));
+  if (!std::isfinite(sum)) return {n, sum, std::numeric_limits<double>::quiet_NaN()};
+  double squares = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const double deviation = static_cast<double>(ToFloat(x[i])) - sum / n;
+    squares += deviation * deviation;
+  }
+  return {n, sum, squares};
+}
+
 template <typename T>
 HWY_INLINE Statistics PieceStatistics(const T* x, size_t count, NormKind kind) {
   const auto n = static_cast<double>(count);
@@ -90,10 +106,9 @@ HWY_INLINE Statistics PieceStatistics(const T* x, size_t count, NormKind kind) {
     return {n, 0, squares};
   }
   const auto shift = static_cast<float>(SumElements(x, count) / n);
-  // An infinity among the elements: their mean is it, their variance is not a number.
-  if (!std::isfinite(shift))
-    return {n, static_cast<double>(shift) * n, std::numeric_limits<double>::quiet_NaN()};
+  if (!std::isfinite(shift)) return StatisticsInDouble(x, count);
   SumDeviations(x, count, shift, sum, squares);
+  if (!std::isfinite(squares)) return StatisticsInDouble(x, count);
   return {n, static_cast<double>(shift) * n + sum, squares - sum * sum / n};
 }
 
