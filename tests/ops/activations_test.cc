@@ -54,6 +54,17 @@ TEST(ActivationsTest, ARangeThatIsNoneGivesItsUpperEnd) {
   EXPECT_THAT(*FirstOutput(CallOf("Hardtanh", {Floats({-2, 0, 2})}, {0.5, -0.5})), Each(-0.5));
 }
 
+TEST(ActivationsTest, ABoundThatIsNaNMakesAllNaN) {
+  for (const auto& [low, high] : {std::pair(kNaN, 1.0), {-1.0, kNaN}, {kNaN, kNaN}})
+    EXPECT_THAT(*FirstOutput(CallOf("Hardtanh", {TestTensor::Full(DType::kFloat32, {37}, 0.5)},
+                                    {low, high})),
+                Each(NanSensitiveDoubleEq(kNaN)));
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(
+      *FirstOutput(CallOf("Hardtanh", {Floats({-infinity, 0.5, infinity})}, {-infinity, infinity})),
+      ElementsAre(-infinity, 0.5, infinity));
+}
+
 TEST(ActivationsTest, AResultTellsTheSidesApartOnlyOfScalarsThatAreNotNegative) {
   const std::vector<std::optional<TestTensor>> inputs = {Floats({1}), Floats({-0.5})};
   ExpectError(PlanOf(CallOf("EluBackward", inputs, {-1.0, 1.0, 1.0, true})), kParamInvalid,
@@ -128,6 +139,23 @@ TEST(LossesTest, BinaryCrossEntropyIsBoundedAtTheEnds) {
   EXPECT_THAT(
       *FirstOutput(CallOf("BinaryCrossEntropy", {self, target, std::nullopt}, {int64_t{0}})),
       ElementsAre(0, 0, 100, 100, NanSensitiveDoubleEq(kNaN)));
+}
+
+TEST(LossesTest, TheGradientOfATargetBesideAnInfiniteLogitIsInfinite) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const TestTensor ones = Floats({1, 1, 1});
+  const auto gradient = [&](const std::optional<TestTensor>& pos_weight) {
+    return *FirstOutput(CallOf(
+        "BinaryCrossEntropyWithLogitsTargetBackward",
+        {ones, Floats({-infinity, infinity, 2}), Floats({0, 0, 0}), std::nullopt, pos_weight},
+        {int64_t{0}}));
+  };
+  EXPECT_THAT(gradient(std::nullopt), ElementsAre(infinity, -infinity, -2));
+  for (const double pos_weight : {0.5, 1.0, 2.0}) {
+    const std::vector<double> values = gradient(Floats({pos_weight}));
+    EXPECT_EQ(values[0], infinity);
+    EXPECT_EQ(values[1], -infinity);
+  }
 }
 
 TEST(LossesTest, WeightsMayBeLeftOutOneByOne) {

@@ -44,7 +44,10 @@ struct LogitsCrossEntropyTargetGradient {
 
   HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 5>& in) const {
     const FloatVec miss = SoftplusOf(d, hn::Neg(in[1]));
-    const FloatVec slope = hn::MulSub(hn::Sub(in[4], hn::Set(d, 1.0f)), miss, in[1]);
+    const FloatVec finite = hn::MulSub(hn::Sub(in[4], hn::Set(d, 1.0f)), miss, in[1]);
+    // Of −∞: p·∞ − 0, of which the form above would make ∞ − ∞.
+    const auto is_limit = hn::Eq(in[1], hn::Neg(hn::Inf(d)));
+    const FloatVec slope = hn::IfThenElse(is_limit, hn::Mul(in[4], miss), finite);
     return hn::Mul(hn::Mul(slope, in[3]), hn::Mul(in[0], hn::Set(d, k)));
   }
 };

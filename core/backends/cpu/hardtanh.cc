@@ -1,9 +1,12 @@
-// Hardtanh: x held to [min, max]. HardtanhBackward: 0 where x <= min or x >= max, else g.
+// Hardtanh: x held to [min, max], a NaN where one of the three is. HardtanhBackward: 0 where
+// x <= min or x >= max, else g.
 #include "core/backends/cpu/simd.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/backends/cpu/hardtanh.cc"
 #include "hwy/foreach_target.h"
+
+#include <cmath>
 
 #include "core/backends/cpu/elementwise-inl.h"
 
@@ -15,8 +18,9 @@ struct HeldTo {
   float high;
 
   HWY_INLINE FloatVec operator()(FloatTag d, const std::array<FloatVec, 1>& in) const {
-    const FloatVec y = hn::Min(hn::Max(in[0], hn::Set(d, low)), hn::Set(d, high));
-    return hn::IfThenElse(hn::IsNaN(in[0]), in[0], y);
+    const FloatVec least = hn::Set(d, low);
+    const FloatVec y = hn::Min(hn::Max(in[0], least), hn::Set(d, high));
+    return hn::IfThenElse(hn::Or(hn::IsNaN(in[0]), hn::IsNaN(least)), hn::Add(in[0], least), y);
   }
 };
 
@@ -31,7 +35,9 @@ struct PassInside {
 };
 
 void Hardtanh(const KernelArgs& args) {
-  Map<1>(args, HeldTo{ScalarOf(args, 0), ScalarOf(args, 1)});
+  const float low = ScalarOf(args, 0);
+  const float high = ScalarOf(args, 1);
+  Map<1>(args, HeldTo{std::isnan(high) ? high : low, high});
 }
 
 void HardtanhBackward(const KernelArgs& args) {
