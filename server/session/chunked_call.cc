@@ -16,8 +16,19 @@ namespace {
 constexpr size_t kSmallChunkBytes = 4 << 10;
 constexpr size_t kBlockBytes = 64 << 10;
 
+// A chunk whose fragments have fewer bytes on average is copied: pieces hold lists of them.
+constexpr size_t kFragmentBytes = 1 << 10;
+
 // What a piece that waits takes besides its bytes.
 constexpr int64_t kPieceBytes = 1024;
+
+OwnedBytes InFewFragments(OwnedBytes chunk) {
+  const size_t size = chunk.bytes.size_bytes();
+  if (chunk.bytes.pieces().size() <= 1 + size / kFragmentBytes) return chunk;
+  const std::shared_ptr<std::byte[]> block(new std::byte[size]);
+  chunk.bytes.CopyTo(block.get(), 0, size);
+  return {Fragments({block.get(), size}), block};
+}
 
 // Cuts the first `count` bytes off `from`.
 Fragments TakeFront(std::deque<OwnedBytes>& from, size_t count,
@@ -48,7 +59,7 @@ void ChunkedCall::Input::Append(OwnedBytes bytes) {
   const size_t size = bytes.bytes.size_bytes();
   if (size == 0) return;
   if (size >= kSmallChunkBytes) {
-    waiting.push_back(std::move(bytes));
+    waiting.push_back(InFewFragments(std::move(bytes)));
     return;
   }
   // Pieces read a block's beginning while it grows: it never moves.

@@ -52,6 +52,22 @@ TEST_F(SessionChunkedTest, SaysTheOutputsThenSendsTheirChunks) {
   EXPECT_EQ(reply.bytes("grad_input").substr(0, 4), ones);
 }
 
+TEST_F(SessionChunkedTest, AChunkThatCameInManyFragments) {
+  constexpr int kElements = 4096;
+  const uint64_t call = session().Send(TwoInputs(kElements));
+  session().CutEntries(24);
+  std::string ones;
+  for (int i = 0; i < kElements; ++i) ones.append("\0\0\x80\x3f", 4);
+  Chunk(call, "self", ones);
+  std::string grad;
+  for (int i = 0; i < kElements; i += 64) {
+    const std::string bytes = Noise(256, static_cast<uint64_t>(i));
+    Chunk(call, "grad_output", bytes);
+    grad.append(bytes);
+  }
+  EXPECT_EQ(session().Await(call).bytes("grad_input"), grad);
+}
+
 TEST_F(SessionChunkedTest, NoElements) {
   const uint64_t call = session().Send(TwoInputs(0));
   const Reply reply = session().Await(call);

@@ -21,13 +21,17 @@ struct OwnedEntries {
   std::vector<std::string> entries;
 };
 
-// In two pieces, as a transport may deliver it.
-Fragments InPieces(const std::string& entry) {
-  const std::span<const std::byte> bytes = std::as_bytes(std::span(entry));
-  const size_t cut = bytes.size() / 3;
+// As a transport may deliver it: in pieces of so many bytes; of 0: in two.
+Fragments InPieces(const std::string& entry, size_t piece_bytes) {
+  std::span<const std::byte> bytes = std::as_bytes(std::span(entry));
   Fragments pieces;
-  pieces.Append(bytes.first(cut));
-  pieces.Append(bytes.subspan(cut));
+  if (piece_bytes == 0) {
+    pieces.Append(bytes.first(bytes.size() / 3));
+    bytes = bytes.subspan(bytes.size() / 3);
+    piece_bytes = bytes.size();
+  }
+  for (; !bytes.empty(); bytes = bytes.subspan(std::min(piece_bytes, bytes.size())))
+    pieces.Append(bytes.first(std::min(piece_bytes, bytes.size())));
   return pieces;
 }
 
@@ -137,7 +141,8 @@ SessionHarness::~SessionHarness() {
 absl::Status SessionHarness::Take(const v1::Command& command, const std::vector<std::string>& raw) {
   const auto owner = std::make_shared<OwnedEntries>(OwnedEntries{raw});
   server::Command taken{.header = command, .raw = {}, .owner = owner};
-  for (const std::string& entry : owner->entries) taken.raw.push_back(InPieces(entry));
+  for (const std::string& entry : owner->entries)
+    taken.raw.push_back(InPieces(entry, piece_bytes_));
   return session_->Take(std::move(taken));
 }
 

@@ -52,8 +52,9 @@ class SessionHarness {
 
   // ---- as the client ----
 
-  // Sends it, whatever the window says, and returns its id: the next one where it has none. Each
-  // entry of `raw` lies in two pieces.
+  // From now on each entry of `raw` lies in pieces of so many bytes, no longer in two.
+  void CutEntries(size_t piece_bytes) { piece_bytes_ = piece_bytes; }
+  // Sends it, whatever the window says, and returns its id: the next one where it has none.
   uint64_t Send(std::string_view command, const std::vector<std::string>& raw = {});
   uint64_t Send(v1::Command command, const std::vector<std::string>& raw = {});
   // What the session says to it: an error would end the session.
@@ -122,6 +123,7 @@ class SessionHarness {
   std::unique_ptr<server::Session> session_;
   std::optional<int64_t> sending_;
   v1::SessionInfo info_;
+  size_t piece_bytes_ = 0;
   uint64_t last_id_ = 0;
   std::map<uint64_t, Reply> answers_;
   std::set<uint64_t> answered_;  // commands whose last answer came
