@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -143,7 +144,8 @@ struct Rule {
   }
   Views Scaled(ValueView view, double factor) const {
     if (factor == 1) return view;
-    return Apply("Mul", {view, builder.Filled(view.desc.dtype, factor)});
+    // Not rounded to the gradient's dtype, as attributes are not.
+    return Apply("Mul", {view, builder.Filled(DType::kFloat32, factor)});
   }
   absl::Status Set(size_t i, const Views& gradient) const {
     OPSERVE_RETURN_IF_ERROR(gradient.status());
@@ -262,9 +264,10 @@ Views GradientOfMatrices(const Rule& rule) {
 
 // A batch of matrices, each with `columns`, as one matrix of all rows.
 Views Stacked(const Rule& rule, const ValueView& view) {
-  const int64_t columns = view.desc.shape.back();
-  const int64_t rows = columns == 0 ? 0 : view.desc.num_elements() / columns;
-  return Reshaped(rule.builder, rule.step.name, view, {rows, columns});
+  const std::span<const int64_t> shape = view.desc.shape;
+  // Too many, of an empty tensor, do not fit the other factor, which is then said.
+  const int64_t rows = NumElements(shape.first(shape.size() - 1)).value_or(0);
+  return Reshaped(rule.builder, rule.step.name, view, {rows, shape.back()});
 }
 
 absl::Status OfMatmul(const Rule& rule) {

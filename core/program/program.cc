@@ -14,6 +14,8 @@
 namespace opserve {
 namespace {
 
+constexpr size_t kLongestSlip = 32;  // for longer names none is suggested
+
 constexpr DTypeSet kAnyDType = {DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kFloat64,
                                 DType::kInt8,    DType::kInt16,   DType::kInt32,    DType::kInt64,
                                 DType::kUint8,   DType::kUint16,  DType::kUint32,   DType::kUint64,
@@ -125,8 +127,12 @@ class Program::Resolver {
     const auto found = values_.find(ToAbsl(name));
     if (found != values_.end()) return found->second;
     std::vector<std::string_view> names;
-    for (const auto& [known, value] : values_) names.push_back(known);
-    std::sort(names.begin(), names.end());
+    // Among thousands of long names it would take seconds to look for a slip.
+    if (name.size() <= kLongestSlip) {
+      for (const auto& [known, value] : values_)
+        if (known.size() < 2 * kLongestSlip) names.push_back(known);
+      std::sort(names.begin(), names.end());
+    }
     return UnknownParameter(parameter,
                             absl::StrCat("an input of the program, or an output of an earlier step",
                                          DidYouMean(name, names)),

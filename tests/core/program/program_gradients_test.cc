@@ -118,6 +118,28 @@ TEST_F(ProgramGradientsTest, OfArithmetic) {
   }
 }
 
+// 100000 is infinite in float16, 0.1 has an error of 0.1 % in bfloat16.
+TEST_F(ProgramGradientsTest, FactorsAreNotRounded) {
+  for (const auto& [dtype, factor] :
+       {std::pair(DType::kFloat16, 1e5), {DType::kFloat16, 1e-8}, {DType::kBFloat16, 0.1}}) {
+    const TestTensor zeros = TestTensor::Full(dtype, {3}, 0);
+    const double seed = factor == 1e5 ? 0.001 : 3;
+    Tensors inputs = {{"a", zeros}, {"b", zeros}, {"seed", TestTensor::Full(dtype, {3}, seed)}};
+    ProgramSource source =
+        SourceOf(inputs, {StepOf("y", "Sub", {{"self", "a"}, {"other", "b"}}, {{"alpha", factor}})},
+                 {{"y", "y"}});
+    source.gradients = ProgramSource::Gradients();
+    source.gradients->of = "y";
+    source.gradients->seed = "seed";
+    source.gradients->with_respect_to = {"b"};
+    const absl::StatusOr<Results> results = RunProgram(*engine_, source, inputs);
+    ASSERT_THAT(results, testing::IsOk());
+    const double exact = -factor * inputs[2].second.At(0);
+    const TestTensor expected = TestTensor::Full(dtype, {3}, exact);
+    EXPECT_EQ(results->at("grad_b").bytes(), expected.bytes()) << factor;
+  }
+}
+
 TEST_F(ProgramGradientsTest, OfProducts) {
   for (const auto& [a, b] : {std::pair<Dims, Dims>{{3, 4}, {4, 5}},
                              {{4}, {4, 5}},
@@ -128,7 +150,9 @@ TEST_F(ProgramGradientsTest, OfProducts) {
                              {{4}, {2, 4, 5}},
                              {{2, 1, 3, 4}, {3, 4, 5}},
                              {{3, 4}, {2, 4, 5}},
-                             {{2, 3, 4}, {2, 4, 5}}}) {
+                             {{2, 3, 4}, {2, 4, 5}},
+                             {{2, 3, 0}, {0, 5}},
+                             {{2, 3, 4}, {4, 0}}}) {
     CheckByDifferences({{"a", Random(a)}, {"b", Random(b)}},
                        {StepOf("y", "Matmul", {{"self", "a"}, {"mat2", "b"}})});
   }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/program/program_calls.h"
 #include "tests/support/calls.h"
@@ -185,6 +186,20 @@ TEST_F(ProgramTest, NamesTheStepOfAnError) {
                        {{"y", "a"}}),
               inputs),
       ErrorReason::kUnknownParameter, "a.self");
+}
+
+// A program has thousands of names, of which each may be long.
+TEST_F(ProgramTest, SuggestsShortNamesOnly) {
+  const std::string longest(32, 'x');
+  const Tensors inputs = {{longest, Random({4})}, {longest + "yyy", Random({4})}};
+  const auto error_of = [&](const std::string& name) {
+    return std::string(
+        ErrorOf(SourceOf(inputs, {StepOf("h", "Relu", {{"self", name}})}, {{"y", "h"}}), inputs)
+            .message());
+  };
+  EXPECT_THAT(error_of(longest.substr(1)),
+              ::testing::HasSubstr("did you mean \"" + longest + "\"?"));
+  EXPECT_THAT(error_of(longest + "yy"), ::testing::Not(::testing::HasSubstr("did you mean")));
 }
 
 TEST_F(ProgramTest, NamesTheOutputOfAnError) {
