@@ -32,21 +32,23 @@ void AppendAll(const Fragments& more, Fragments& all) {
   for (const std::span<const std::byte> piece : more.pieces()) all.Append(piece);
 }
 
-// The part of a joined output that is one call's.
-absl::StatusOr<PooledBuffer> Part(Device& device, const PooledBuffer& joined, size_t offset,
-                                  size_t bytes) {
-  OPSERVE_ASSIGN_OR_RETURN(PooledBuffer part, device.host_memory().Acquire(bytes));
+// The part of a joined output that is one call's, and from then on its client's.
+absl::StatusOr<PooledBuffer> Part(Device& device, ClientId client, const PooledBuffer& joined,
+                                  size_t offset, size_t bytes) {
+  OPSERVE_ASSIGN_OR_RETURN(PooledBuffer part,
+                           device.host_memory().Acquire(bytes, {.client = client}));
   std::memcpy(part.data(), joined.data() + offset, bytes);
   return part;
 }
 
-absl::StatusOr<Outputs> PartsOf(const Plan& plan, const Outputs& joined, int64_t first_element) {
+absl::StatusOr<Outputs> PartsOf(const OneShot& shot, const Outputs& joined, int64_t first_element) {
+  const Plan& plan = *shot.plan;
   Outputs outputs;
   for (size_t i = 0; i < joined.size(); ++i) {
     const TensorDesc& desc = plan.call.outputs[i].desc;
     const size_t offset = static_cast<size_t>(first_element) * DTypeSize(desc.dtype);
-    absl::StatusOr<PooledBuffer> bytes =
-        Part(*plan.device, joined[i].bytes, offset, static_cast<size_t>(desc.size_bytes()));
+    absl::StatusOr<PooledBuffer> bytes = Part(*plan.device, shot.client, joined[i].bytes, offset,
+                                              static_cast<size_t>(desc.size_bytes()));
     if (!bytes.ok()) return WithOperator(bytes.status(), plan.call.op->name);
     outputs.push_back({joined[i].name, desc, *std::move(bytes)});
   }
@@ -152,7 +154,7 @@ void JoinQueue::End(std::vector<Waiting> calls, Outputs joined) {
   std::vector<absl::StatusOr<Outputs>> results;
   int64_t first_element = 0;
   for (const Waiting& call : calls) {
-    results.push_back(PartsOf(*call.shot.plan, joined, first_element));
+    results.push_back(PartsOf(call.shot, joined, first_element));
     first_element += JoinedElements(call.shot.plan->call);
   }
   // Who hears of the end finds its memory and its place free.
