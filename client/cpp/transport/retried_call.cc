@@ -18,6 +18,7 @@ namespace opserve::client {
 namespace {
 
 constexpr absl::Duration kFirstWait = absl::Milliseconds(100);
+constexpr absl::Duration kLeastWait = absl::Milliseconds(1);  // whatever a server says
 constexpr int kMostDoublings = 10;
 constexpr double kSpread = 0.2;
 
@@ -114,7 +115,8 @@ class RetriedCall final : public RunningCall, public std::enable_shared_from_thi
 
 std::optional<absl::Duration> WaitBehind(int number, const absl::Status& status) {
   const std::optional<ErrorDetail> detail = GetErrorDetail(status);
-  if (detail.has_value() && detail->retry_after.has_value()) return detail->retry_after;
+  if (detail.has_value() && detail->retry_after.has_value())
+    return std::max(*detail->retry_after, kLeastWait);
   if (!absl::IsUnavailable(status)) return std::nullopt;
   absl::InsecureBitGen random;
   return kFirstWait * (1 << std::min(number - 1, kMostDoublings)) *
