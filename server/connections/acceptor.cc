@@ -126,6 +126,8 @@ void Acceptor::StopHandingOver() {
   hands_over_ = false;
   dropped.swap(waiting_);
   changed_.NotifyAll();
+  // The table has a descriptor of each, too.
+  for (const Waiting& each : dropped) each.connection->Cut();
   if (in_hand_ != nullptr && !was_handed_over_) in_hand_->Cut();
   while (in_hand_ != nullptr) changed_.Wait(mutex_);
 }

@@ -362,6 +362,7 @@ TEST_F(AcceptorTest, AConnectionThatHoldsTheHandOverIsCutAtTheEnd) {
   acceptor_->StopAccepting();
   gives_up_when_cut.join();
   EXPECT_EQ(num_handed_over(), 1u);
+  EXPECT_EQ(ReadToEnd(second.get()), "");  // it waited
 }
 
 TEST(ListenTest, AnAddressThatIsTakenIsToldWithTheReason) {
