@@ -53,7 +53,7 @@ std::vector<std::string_view> ApiServices(const ClientConfig& config) {
   return services;
 }
 
-// Where gRPC cannot have a thread it ends the process, or never ends: of 200 runs with 16, 7.
+// Where gRPC cannot have a thread it ends the process, or never ends: of 160 runs with 16, 7.
 constexpr int kThreadsOfGrpc = 24;
 
 absl::Status WritePortFile(const std::string& path, const std::vector<std::string>& addresses,

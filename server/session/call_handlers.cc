@@ -84,7 +84,7 @@ absl::StatusOr<std::shared_ptr<OneShotCall>> PrepareOneShot(SessionState& state,
 }
 
 absl::Status Deliver(OneShotCall& call, Ticket& ticket, absl::StatusOr<Outputs> outputs) {
-  call.memory = HostShare();  // who hears of the end may call again
+  call.memory = HostShare();  // the client may call again as soon as it has the answer
   if (!outputs.ok()) {
     ticket.Finish(outputs.status());
     return outputs.status();
