@@ -1,5 +1,6 @@
 #include "server/rest/json_reader.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/strings.h"
+#include "server/codec/call_codec.h"
 
 namespace opserve::server {
 namespace {
@@ -151,7 +153,10 @@ bool JsonReader::BeginArray() { return Begin('['); }
 bool JsonReader::NextItem() { return Next(']'); }
 
 bool JsonReader::NextMember(std::string& name) {
-  return Next('}') && ReadString(name) && (Take(':') || Fail("a colon"));
+  constexpr std::string_view kTooLong = "no name of more than 256 bytes";
+  static_assert(kMaxNameBytes == 256);
+  const size_t most = std::min(kMaxNameBytes, left_bytes_);
+  return Next('}') && ReadText(most, kTooLong, name) && (Take(':') || Fail("a colon"));
 }
 
 bool JsonReader::ReadHex(uint32_t& out) {
@@ -198,14 +203,20 @@ bool JsonReader::ReadUtf8(std::string& out) {
 }
 
 bool JsonReader::ReadString(std::string& out) {
+  return ReadText(left_bytes_, "no more than 2 MiB of strings", out);
+}
+
+bool JsonReader::ReadText(size_t most, std::string_view too_long, std::string& out) {
   out.clear();
   if (failed_ || !Take('"')) return Fail("a string");
   while (at_ < text_.size()) {
     const char c = text_[at_];
     if (c == '"') {
       ++at_;
+      left_bytes_ -= out.size();
       return true;
     }
+    if (out.size() >= most) return Fail(too_long);
     if (static_cast<uint8_t>(c) < 0x20) return Fail("no control character in a string");
     if (c == '\\') ++at_;
     if (!(c == '\\' ? ReadEscape(out) : ReadUtf8(out))) return false;

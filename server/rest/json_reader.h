@@ -19,6 +19,8 @@ class JsonReader {
  public:
   // Objects and arrays inside each other.
   static constexpr size_t kMaxDepth = 80;
+  // Of all strings that are read, names of members included, together.
+  static constexpr size_t kMaxStringBytes = size_t{2} << 20;
 
   // `first_byte` is where the text begins in what the client sent, for errors.
   explicit JsonReader(std::string_view text, size_t first_byte = 0)
@@ -29,7 +31,8 @@ class JsonReader {
   Kind Peek();
 
   bool BeginObject();
-  // To the next member's value; false after the last. In between its value must be read.
+  // To the next member's value; false after the last. In between its value must be read. A name has
+  // at most kMaxNameBytes of call_codec.h.
   bool NextMember(std::string& name);
   bool BeginArray();
   // Likewise, to the next item.
@@ -61,6 +64,7 @@ class JsonReader {
   bool ReadEscape(std::string& out);
   bool ReadHex(uint32_t& out);
   bool ReadUtf8(std::string& out);
+  bool ReadText(size_t most, std::string_view too_long, std::string& out);
   bool ReadLiteral(std::string_view literal);
   bool ReadNamedNumber(double& out);
   std::string_view NumberText() const;
@@ -70,6 +74,7 @@ class JsonReader {
   size_t at_ = 0;
   size_t depth_ = 0;
   std::array<bool, kMaxDepth> has_items_ = {};
+  size_t left_bytes_ = kMaxStringBytes;
   bool failed_ = false;
   std::string_view want_;  // of the failure
 };

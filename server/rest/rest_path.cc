@@ -81,6 +81,7 @@ RestPath ParseRestPath(std::string_view path) {
                                         {"logging", RestResource::kUnsupported}};
   const std::vector<std::string_view> segments = SegmentsOf(path);
   if (segments.empty() || segments[0] != "v2" || segments.size() > kMostSegments) return {};
+  if (std::find(segments.begin(), segments.end(), "") != segments.end()) return {};
   if (segments.size() == 1) return {.resource = RestResource::kServer, .model = {}, .version = {}};
   const std::string_view part = segments[1];
   if (part == "models" && segments.size() > 2) return ParseModel(segments);

@@ -82,14 +82,16 @@ class RequestReader {
 
  private:
   absl::Status ReadMember(const std::string& name) {
-    constexpr std::array<std::string_view, 4> kMembers = {"id", "parameters", "inputs", "outputs"};
+    constexpr std::array<std::string_view, 6> kMembers = {"id",      "parameters", "inputs",
+                                                          "outputs", "model_name", "model_version"};
     for (size_t i = 0; i < kMembers.size(); ++i) {
       if (name != kMembers[i]) continue;
       if (std::exchange(seen_[i], true)) return Twice(name);
       if (i == 0) return ReadId();
       if (i == 1) return ReadParameters(*message_.mutable_parameters(), Of::kRequest);
       if (i == 2) return ReadInputs();
-      return ReadOutputs();
+      if (i == 3) return ReadOutputs();
+      return CheckPath(name, i == 4 ? message_.model_name() : message_.model_version());
     }
     return UnknownParameter(
         "body", absl::StrCat("id, parameters, inputs and outputs", DidYouMean(name, kMembers)),
@@ -101,6 +103,14 @@ class RequestReader {
     if (request_.id.size() <= kMaxIdBytes) return absl::OkStatus();
     return OutOfRange("id", absl::StrCat("at most ", kMaxIdBytes, " bytes"),
                       absl::StrCat(request_.id.size()));
+  }
+
+  // KServe's clients say again what the path says.
+  absl::Status CheckPath(const std::string& name, const std::string& in_path) {
+    std::string text;
+    if (!json_.ReadString(text)) return json_.status();
+    if (text.empty() || text == in_path) return absl::OkStatus();
+    return InvalidParameter(name, absl::StrCat(Quoted(in_path), ", as in the path"), Quoted(text));
   }
 
   enum class Of : uint8_t { kRequest, kInput, kOutput };
@@ -147,9 +157,11 @@ class RequestReader {
       case JsonReader::Kind::kArray: {
         std::string_view text;
         size_t start = 0;
-        if (json_.SkipUnread(text, start)) out.set_string_param(std::string(text));
-        if (text.size() > kMaxHeaderBytes)
+        if (!json_.SkipUnread(text, start)) break;
+        if (text.size() > list_bytes_)
           return InvalidParameter(name, "a shorter list", absl::StrCat(text.size(), " bytes"));
+        list_bytes_ -= text.size();
+        out.set_string_param(std::string(text));
         // It is JSON here, whatever the attribute takes.
         JsonReader list(text, start);
         OPSERVE_RETURN_IF_ERROR(CheckList(list, name));
@@ -309,10 +321,11 @@ class RequestReader {
   const ChargeBytes charge_;
   ModelInferRequest message_;
   RestRequest request_;
-  std::array<bool, 4> seen_ = {};
+  std::array<bool, 6> seen_ = {};
   bool has_inputs_ = false;
   size_t parameters_ = 0;
-  std::optional<size_t> binary_size_;  // of the input that is being read
+  size_t list_bytes_ = kMaxHeaderBytes;  // that lists may still take
+  std::optional<size_t> binary_size_;    // of the input that is being read
   std::vector<std::optional<bool>> asked_binary_;
 };
 

@@ -16,9 +16,9 @@ namespace opserve::server {
 namespace {
 
 // The ErrorInfo that the status has by gRPC, and when another try may succeed.
-void AppendDetail(const absl::Status& status, const ErrorDetail& detail, std::string& json) {
+void AppendDetail(const google::rpc::Status& status, const ErrorDetail& detail, std::string& json) {
   google::rpc::ErrorInfo info;
-  if (!EncodeStatusDetails(status).details(0).UnpackTo(&info)) return;
+  if (!status.details(0).UnpackTo(&info)) return;
   json.append(",\"info\":");
   AppendMessageJson(info, json);
   if (!detail.retry_after.has_value()) return;
@@ -60,12 +60,13 @@ int HttpStatusOf(absl::StatusCode code) {
 }
 
 std::string ErrorJson(const absl::Status& status) {
+  const google::rpc::Status told = EncodeStatusDetails(status);  // its message is cut
   std::string json = "{\"error\":";
-  AppendJsonString(ToStd(status.message()), json);
+  AppendJsonString(told.message(), json);
   json.append(",\"code\":");
   AppendJsonString(absl::StatusCodeToString(status.code()), json);
   const std::optional<ErrorDetail> detail = GetErrorDetail(status);
-  if (detail.has_value()) AppendDetail(status, *detail, json);
+  if (detail.has_value()) AppendDetail(told, *detail, json);
   json.push_back('}');
   return json;
 }

@@ -79,6 +79,12 @@ TEST(RestStatusTest, ErrorsAreObjectsWithATextEvenOfOddBytes) {
   EXPECT_EQ(HttpStatusOf(absl::StatusCode::kInternal), 500);
 }
 
+TEST(RestStatusTest, LongErrorsAreCutAsByGrpc) {
+  const std::string json = ErrorJson(InvalidParameter("x", "less", std::string(1 << 20, 'y')));
+  EXPECT_LT(json.size(), size_t{2} << 10);
+  EXPECT_EQ(Tree::parse(json)["info"]["metadata"]["parameter"], "x");
+}
+
 TEST(RestStatusTest, ErrorsTellWhatGrpcsTell) {
   const Tree error = Tree::parse(ErrorJson(WithOperator(OutOfRange("beta", ">= 0", "-1"), "Relu")));
   EXPECT_EQ(error["error"], "Relu: beta: want >= 0, got -1");

@@ -53,12 +53,30 @@ TEST(RestPathTest, ThoseThatOthersHave) {
 }
 
 TEST(RestPathTest, ThoseThatNobodyHas) {
-  for (const char* path :
-       {"", "/", "/v1", "/v22", "/v2/x", "/v2/health", "/v2/health/live/x", "/v2/models",
-        "/v2/models/M/x", "/v2/models/M/infer/x", "/v2/models/M/versions/1/x", "/v2/repository",
-        "/v2/repository/index/x", "/v2/systemsharedmemory", "/v2/systemsharedmemory/region/r",
-        "/v2/systemsharedmemory/region/r/s/register", "/v2/systemsharedmemory/x/r/register",
-        "/v2/cudasharedmemory/r/status", "/v2/a/b/c/d/e/f/g/h/i/j"}) {
+  for (const char* path : {"",
+                           "/",
+                           "/v1",
+                           "/v22",
+                           "/v2/x",
+                           "/v2/health",
+                           "/v2/health/live/x",
+                           "/v2/models",
+                           "/v2/models/M/x",
+                           "/v2/models/M/infer/x",
+                           "/v2/models/M/versions/1/x",
+                           "/v2/repository",
+                           "/v2/repository/index/x",
+                           "/v2/systemsharedmemory",
+                           "/v2/systemsharedmemory/region/r",
+                           "/v2/systemsharedmemory/region/r/s/register",
+                           "/v2/systemsharedmemory/x/r/register",
+                           "/v2//models",
+                           "/v2/models//ready",
+                           "/v2/models//config",
+                           "/v2/models//versions/1/ready",
+                           "/v2/systemsharedmemory/region//unregister",
+                           "/v2/cudasharedmemory/r/status",
+                           "/v2/a/b/c/d/e/f/g/h/i/j"}) {
     EXPECT_EQ(ParseRestPath(path).resource, RestResource::kNone) << path;
   }
   EXPECT_FALSE(IsRestPath("/v22"));

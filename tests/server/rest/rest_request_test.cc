@@ -188,6 +188,33 @@ TEST(RestRequestTest, CountsAreBounded) {
   ExpectRefused(Input("\"data\":[1]", shape + "]"), "shape: want at most 64");
 }
 
+TEST(RestRequestTest, TextsAreBoundedBeforeTheyAreKept) {
+  const std::string long_name(size_t{8} << 20, 'a');
+  const std::string name = absl::StrCat("\"", long_name, "\"");
+  for (const std::string& body :
+       {absl::StrCat("{", name, ":1}"), absl::StrCat(R"({"inputs":[{)", name, ":1}]}"),
+        absl::StrCat(R"({"inputs":[{"name":)", name, "}]}"), absl::StrCat(R"({"id":)", name, "}"),
+        absl::StrCat(R"({"parameters":{"a":)", name, "}}"),
+        absl::StrCat(R"({"parameters":{)", name, ":1}}")}) {
+    const absl::Status status = Read(body).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_LT(status.message().size(), size_t{1} << 10);
+  }
+  const std::string list(size_t{1} << 20, ' ');
+  ExpectRefused(absl::StrCat(R"({"parameters":{"a":[)", list, R"(],"b":[)", list, "]}}"),
+                "b: want a shorter list");
+}
+
+TEST(RestRequestTest, SaysAgainWhatThePathSays) {
+  const std::string inputs = R"(,"inputs":[]})";
+  const std::string header = Read("{\"id\":\"\"" + inputs)->header;
+  EXPECT_EQ(Read(R"({"model_name":"M")" + inputs)->header, header);
+  EXPECT_EQ(Read(R"({"model_name":"","model_version":"1")" + inputs)->header, header);
+  ExpectRefused(R"({"model_name":"N")" + inputs,
+                "model_name: want \"M\", as in the path, got \"N\"");
+  ExpectRefused(R"({"model_version":"2")" + inputs, "model_version: want \"1\"");
+}
+
 TEST(RestRequestTest, MemoryIsAskedForBeforeItIsTaken) {
   const auto read =
       ReadRestRequest("M", "", Input("\"data\":[1,2]"), {}, kLimits, [](int64_t bytes) {
