@@ -241,7 +241,8 @@ class RequestDecoder {
       if (name == "classification") {
         return InvalidParameter(tensor, "the tensor itself: there is no classification", name);
       }
-      if (!IsHint(name) && name != "binary_data") {
+      // KServe's client says the size of what it put into raw_input_contents.
+      if (!IsHint(name) && name != "binary_data" && name != "binary_data_size") {
         return UnknownParameter(tensor, "no parameters but the protocol's",
                                 absl::StrCat("unknown parameter ", Quoted(name)));
       }

@@ -137,6 +137,7 @@ TEST(InferRequestTest, WhatTheProtocolReservesIsNoAttribute) {
   Parameter(request, "sequence_id").set_int64_param(0);
   Parameter(request, "sequence_start").set_bool_param(false);
   Parameter(request, "opserve_device").set_string_param("cpu:1");
+  (*request.mutable_inputs(0)->mutable_parameters())["binary_data_size"].set_int64_param(8);
   const v1::Call call = Decoded(request, 3);
   EXPECT_EQ(call.attributes_size(), 0);
   EXPECT_EQ(call.device(), "cpu:1");
