@@ -26,7 +26,7 @@ enum class Method : uint8_t {
   kExecute,
   kExecuteBatch,
   kGetStatistics,
-  kServerLive,
+  kServerLive,  // from here on those of the Open Inference Protocol
   kServerReady,
   kServerMetadata,
   kModelReady,

@@ -30,9 +30,10 @@ struct CallRecord {
 
   std::string_view method;  // "Execute"; lives forever
   bool is_session = false;
-  std::string op;     // empty where there is none, or none is known
-  std::string peer;   // as gRPC calls it: "ipv4:127.0.0.1:40000"
-  int64_t calls = 0;  // of a batch; commands of a session
+  bool is_inference = false;  // by the Open Inference Protocol
+  std::string op;             // empty where there is none, or none is known
+  std::string peer;           // as gRPC calls it: "ipv4:127.0.0.1:40000"
+  int64_t calls = 0;          // of a batch; commands of a session
   int64_t failed_calls = 0;
   uint64_t command = 0;  // the id of a session's command, where it is about one
   size_t request_bytes = 0;

@@ -28,6 +28,7 @@ CallTally::~CallTally() {
 CallRecord CallTally::MakeRecord() const {
   CallRecord record;
   record.method = MethodName(method_);
+  record.is_inference = method_ >= Method::kServerLive;
   record.peer = Shortened(origin_.peer());
   record.trace = origin_.trace();
   record.request_bytes = request_bytes_;

@@ -61,7 +61,8 @@ bool IsServersError(absl::StatusCode code) {
 }
 
 std::string_view ServiceOf(const CallRecord& call) {
-  return call.is_session ? "opserve.v1.SessionService" : "opserve.v1.OperatorService";
+  if (call.is_session) return "opserve.v1.SessionService";
+  return call.is_inference ? "inference.GRPCInferenceService" : "opserve.v1.OperatorService";
 }
 
 ordered_json AttributesOf(const CallRecord& call) {

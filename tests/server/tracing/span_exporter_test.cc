@@ -77,6 +77,15 @@ TEST(OtlpJsonTest, ACallIsASpanWithItsPhasesBelow) {
   }
 }
 
+TEST(OtlpJsonTest, ASpanNamesTheServiceThatHasTheMethod) {
+  CallRecord call = TracedCall();
+  call.method = "ModelInfer";
+  call.is_inference = true;
+  const json request = json::parse(OtlpJson({&call, 1}, "1.2.3", [] { return 1; }));
+  const json& span = request["resourceSpans"][0]["scopeSpans"][0]["spans"][0];
+  EXPECT_EQ(span["name"], "inference.GRPCInferenceService/ModelInfer");
+}
+
 TEST(OtlpJsonTest, OnlyAServersErrorIsAnError) {
   CallRecord call = TracedCall();
   const auto span = [&] {
