@@ -78,6 +78,11 @@ class RestApi final : public InferenceApi {
         state_(context, static_cast<int64_t>(options_.max_connections * 3 / 4)) {}
 
   bool Has(std::string_view path) const override { return IsRestPath(path); }
+  bool IsHeavy(std::string_view path) const override {
+    const RestPath parsed = ParseRestPath(path);  // those that list all models
+    return parsed.resource == RestResource::kIndex ||
+           (parsed.resource == RestResource::kModelStatistics && parsed.model.empty());
+  }
   void SetNotReady() override { state_.is_ready = false; }
   void RefuseCalls() override { refuses_ = true; }
 

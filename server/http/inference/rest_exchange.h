@@ -98,7 +98,7 @@ class RestExchange : public HttpBody, private CallOrigin {
   const RestContext& with() const { return state_.with; }
   RestState& state() { return state_; }
   const std::string& body() const { return body_; }
-  void DropBody() { body_ = {}; }
+  void DropBody() { std::string().swap(body_); }
   HostCharge& charge() { return charge_; }
   CallTally& tally() { return *tally_; }
   bool IsCancelled() const { return call_->IsCancelled() || state_.running.is_cancelled(); }

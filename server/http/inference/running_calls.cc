@@ -41,13 +41,12 @@ absl::StatusOr<RunningCalls::Place> RunningCalls::Begin(ClientId client) {
 void RunningCalls::End(ClientId client) {
   const MutexLock lock(mutex_);
   limit_.Return(client, 1);
-  if (limit_.used() == 0) ended_.NotifyAll();
 }
 
 void RunningCalls::AwaitNone(absl::Duration most) {
   const absl::Time end = Clock::Real().Now() + most;
   const MutexLock lock(mutex_);
-  while (limit_.used() > 0) {
+  while (living_ > 0) {
     const absl::Duration left = end - Clock::Real().Now();
     if (left <= absl::ZeroDuration()) return;
     ended_.WaitFor(mutex_, absl::ToChronoNanoseconds(left));

@@ -22,7 +22,8 @@ class RunningCalls {
   // Waits until no Life of it is left.
   ~RunningCalls();
 
-  // That of an object that a call is: workers may let go of it after its answer.
+  // That of an object that a request is, until the last byte of its answer was sent; workers may
+  // let go of it later.
   class Life {
    public:
     explicit Life(RunningCalls& of);
@@ -58,7 +59,7 @@ class RunningCalls {
   // RESOURCE_EXHAUSTED, with the time to try again, when there are too many.
   absl::StatusOr<Place> Begin(ClientId client);
 
-  // Waits until there are none, at most for so long.
+  // Waits until no Life is left, at most for so long: until all answers were taken, too.
   void AwaitNone(absl::Duration most);
   // From now on nobody waits for their answers.
   void CancelAll() { is_cancelled_ = true; }

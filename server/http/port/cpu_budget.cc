@@ -1,8 +1,15 @@
 #include "server/http/port/cpu_budget.h"
 
 #include <algorithm>
+#include <ctime>
 
 namespace opserve::server {
+
+absl::Duration ThreadCpuTime() {
+  timespec time = {};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return absl::DurationFromTimespec(time);
+}
 
 absl::Duration CpuBudget::Rest(absl::Time now) {
   const absl::Duration passed = std::max(now - reckoned_, absl::ZeroDuration());

@@ -5,6 +5,9 @@
 
 namespace opserve::server {
 
+// That the calling thread has taken.
+absl::Duration ThreadCpuTime();
+
 // So much of the time that passes, and some more at once after a rest. Not thread-safe.
 class CpuBudget {
  public:

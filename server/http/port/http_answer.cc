@@ -75,4 +75,22 @@ MHD_Result SendAnswer(MHD_Connection* connection, HttpResponse answer) {
   return ::MHD_queue_response(connection, status, response.get());
 }
 
+HttpResponse PlainAnswer(int status, std::string text) {
+  return {.status = status, .body = std::move(text)};
+}
+
+HttpResponse WithoutBody() { return PlainAnswer(413, "want a request without a body\n"); }
+
+HttpResponse NoSuchMethod() {
+  HttpResponse refusal = PlainAnswer(405, "want GET or HEAD\n");
+  refusal.headers.emplace_back("Allow", "GET, HEAD");
+  return refusal;
+}
+
+HttpResponse TooManyRequests() {
+  HttpResponse refusal = PlainAnswer(429, "too many requests; try again in a second\n");
+  refusal.headers.emplace_back("Retry-After", "1");
+  return refusal;
+}
+
 }  // namespace opserve::server

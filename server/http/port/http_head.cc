@@ -6,6 +6,8 @@
 namespace opserve::server {
 namespace {
 
+constexpr std::string_view kTransferEncoding = "Transfer-Encoding";
+
 MHD_Result OnArgument(void* request, MHD_ValueKind /*kind*/, const char* name, const char* value) {
   static_cast<HttpRequest*>(request)->arguments.emplace_back(name, value == nullptr ? "" : value);
   return MHD_YES;
@@ -42,7 +44,10 @@ BodySize BodySizeOf(MHD_Connection* connection) {
   BodySize size{.has_length = !length.empty()};
   // The library has refused what is no number.
   if (size.has_length) (void)absl::SimpleAtoi(ToAbsl(length), &size.bytes);
-  size.has_body = size.bytes > 0 || !HeaderOf(connection, "Transfer-Encoding").empty();
+  // To the library a body comes wherever the header is there, even with no value.
+  size.has_body = size.bytes > 0 || ::MHD_lookup_connection_value_n(
+                                        connection, MHD_HEADER_KIND, kTransferEncoding.data(),
+                                        kTransferEncoding.size(), nullptr, nullptr) == MHD_YES;
   return size;
 }
 

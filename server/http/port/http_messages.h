@@ -90,6 +90,9 @@ class HttpApi {
 
   // Whether it has that path, whatever the method.
   virtual bool Has(std::string_view path) const = 0;
+  // Whether an answer takes long enough that a client may have but so many a second, as of heavy
+  // routes.
+  virtual bool IsHeavy(std::string_view path) const = 0;
   // Takes a request, or answers it before its body has come. As HttpBody's.
   using Begun = std::variant<HttpResponse, std::shared_ptr<HttpBody>>;
   virtual Begun Begin(const HttpHead& head) = 0;

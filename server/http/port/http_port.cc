@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <optional>
 #include <span>
 #include <thread>
@@ -39,18 +38,9 @@ constexpr uint64_t kDroppedBody = uint64_t{64} << 10;
 // Accepted before what is there is served.
 constexpr int kAcceptedAtOnce = 8;
 
-absl::Duration ThreadCpuTime() {
-  timespec time = {};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return absl::DurationFromTimespec(time);
-}
-
 struct StopDaemon {
   void operator()(MHD_Daemon* daemon) const { ::MHD_stop_daemon(daemon); }
 };
-HttpResponse PlainAnswer(int status, std::string text) {
-  return {.status = status, .body = std::move(text)};
-}
 
 class MicroHttpPort final : public HttpPort {
  public:
@@ -121,7 +111,8 @@ class MicroHttpPort final : public HttpPort {
       Accept();
       ResumeAnswered();
       ::MHD_run(daemon_.get());
-      budget_.Spend((ThreadCpuTime() - before) * std::exchange(events_, {}).part_of_others());
+      const double part = std::exchange(events_, {}).part_of_others(answers_of_work_ > 0);
+      budget_.Spend((ThreadCpuTime() - before) * part);
       Wait(next_tick);
     }
     EndWaiting();
@@ -153,11 +144,12 @@ class MicroHttpPort final : public HttpPort {
 
   // Until there is something to do that may be done now.
   void Wait(absl::Time next_tick) {
+    bool is_woken = false;  // by an answer, which waits for the next turn
     while (!stop_) {
       const absl::Duration rest = budget_.Rest(clock_.Now());
       if (rest <= absl::ZeroDuration()) break;
       std::vector<pollfd> woken = {{.fd = wake_.get(), .events = POLLIN, .revents = 0}};
-      Poll(woken, rest);
+      is_woken = Poll(woken, rest) || is_woken;
     }
     std::vector<pollfd> polled = {{.fd = wake_.get(), .events = POLLIN, .revents = 0},
                                   {.fd = epoll_, .events = POLLIN, .revents = 0}};
@@ -166,7 +158,7 @@ class MicroHttpPort final : public HttpPort {
     // The library does not look at those.
     const size_t first = polled.size();
     waiting_->AddTo(polled);
-    Poll(polled, TimeToWait(next_tick));
+    Poll(polled, is_woken ? absl::ZeroDuration() : TimeToWait(next_tick));
     waiting_->CancelThoseThatLeft(std::span(polled).subspan(first));
   }
 
@@ -178,13 +170,13 @@ class MicroHttpPort final : public HttpPort {
     return std::min(time, kHttpTick);
   }
 
-  // The first of `polled` is wake_.
-  static void Poll(std::vector<pollfd>& polled, absl::Duration time) {
+  // Whether it was woken. The first of `polled` is wake_.
+  static bool Poll(std::vector<pollfd>& polled, absl::Duration time) {
     const auto milliseconds =
         static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(time, absl::Milliseconds(1))));
     ::poll(polled.data(), polled.size(), milliseconds);
     eventfd_t woken = 0;
-    ::eventfd_read(polled.front().fd, &woken);
+    return ::eventfd_read(polled.front().fd, &woken) == 0;
   }
 
   void Accept() {
@@ -225,11 +217,10 @@ class MicroHttpPort final : public HttpPort {
   struct Events {
     size_t of_work = 0;
     size_t of_others = 0;
-    // Of the time that the turn took: all of it where there was no work.
-    double part_of_others() const {
-      return of_work == 0
-                 ? 1
-                 : static_cast<double>(of_others) / static_cast<double>(of_work + of_others);
+    // Of the time that the turn took. A turn without any went into the answers that are being sent.
+    double part_of_others(bool sends_work) const {
+      if (of_work == 0) return of_others == 0 && sends_work ? 0 : 1;
+      return static_cast<double>(of_others) / static_cast<double>(of_work + of_others);
     }
   };
 
@@ -238,6 +229,8 @@ class MicroHttpPort final : public HttpPort {
     std::optional<HttpResponse> refusal;  // to be sent once the body has come
     std::shared_ptr<HttpBody> body;       // of the API's requests
     std::shared_ptr<WaitingCall> call;    // once the body is there
+    bool has_length = false;
+    bool sends_work = false;  // its answer is being sent, and is one of work
   };
 
   static void OnConnection(void* self, MHD_Connection* connection, void** context,
@@ -256,10 +249,11 @@ class MicroHttpPort final : public HttpPort {
 
   static void OnRequestEnd(void* self, MHD_Connection* connection, void** request,
                            MHD_RequestTerminationCode code) {
-    delete static_cast<Exchange*>(std::exchange(*request, nullptr));
+    auto& port = *static_cast<MicroHttpPort*>(self);
+    const std::unique_ptr<Exchange> ended(static_cast<Exchange*>(std::exchange(*request, nullptr)));
+    if (ended != nullptr && ended->sends_work) --port.answers_of_work_;
     HttpConnections::Connection* known = ConnectionOf(connection);
     if (known == nullptr || code != MHD_REQUEST_TERMINATED_COMPLETED_OK) return;
-    auto& port = *static_cast<MicroHttpPort*>(self);
     known->since = port.clock_.Now();
     known->extra = port.limits_.idle_time;
   }
@@ -281,8 +275,11 @@ class MicroHttpPort final : public HttpPort {
     ++(exchange.body != nullptr && exchange.body->IsWork() ? port.events_.of_work
                                                            : port.events_.of_others);
     if (*upload_bytes == 0) return port.Answer(connection, url, exchange);
+    if (exchange.body == nullptr && !exchange.refusal.has_value()) exchange.refusal = WithoutBody();
     if (!exchange.refusal.has_value())
       exchange.refusal = exchange.body->Take(std::as_bytes(std::span(upload, *upload_bytes)));
+    // Nobody knew how long the body will be.
+    if (!exchange.has_length) ConnectionOf(connection)->extra += TimeFor(*upload_bytes);
     *upload_bytes = 0;
     return MHD_YES;
   } catch (const std::exception&) {
@@ -296,14 +293,11 @@ class MicroHttpPort final : public HttpPort {
       exchange.refusal = PlainAnswer(421, "want the header Host with localhost or an IP address\n");
     const BodySize body = BodySizeOf(connection);
     if (api_ == nullptr || !api_->Has(path)) {
-      if (method != "GET" && method != "HEAD") {
-        HttpResponse refusal = PlainAnswer(405, "want GET or HEAD\n");
-        refusal.headers.emplace_back("Allow", "GET, HEAD");
-        return refusal;
-      }
-      if (body.has_body) return PlainAnswer(413, "want a request without a body\n");
+      if (method != "GET" && method != "HEAD") return NoSuchMethod();
+      if (body.has_body) return WithoutBody();
       return std::nullopt;
     }
+    exchange.has_length = body.has_length;
     BeginWithApi(connection, path, method, body.bytes, exchange);
     // What is short is read, so that the connection may go on.
     if (exchange.refusal.has_value() && body.has_body &&
@@ -318,6 +312,10 @@ class MicroHttpPort final : public HttpPort {
     known.since = clock_.Now();
     known.extra = TimeFor(length);
     if (exchange.refusal.has_value()) return;
+    if (api_->IsHeavy(path) && !rate_.Admit(known.client, clock_.Now())) {
+      exchange.refusal = TooManyRequests();
+      return;
+    }
     HttpHead head{.method = method, .path = path, .headers = {}, .client = known.client};
     head.peer = PeerOf(known.socket).text();
     head.user = [&known] {
@@ -342,7 +340,11 @@ class MicroHttpPort final : public HttpPort {
       exchange.body->End(exchange.call);
     }
     std::optional<HttpResponse> answer = exchange.call->TakeAnswerOrWait();
-    if (answer.has_value()) return SendAnswer(connection, *std::move(answer));
+    if (answer.has_value()) {
+      exchange.sends_work = exchange.body->IsWork();
+      if (exchange.sends_work) ++answers_of_work_;
+      return SendAnswer(connection, *std::move(answer));
+    }
     ConnectionOf(connection)->is_waiting = true;
     ::MHD_suspend_connection(connection);
     return MHD_YES;
@@ -354,9 +356,7 @@ class MicroHttpPort final : public HttpPort {
     if (route == routes_.end()) return PlainAnswer(404, "there is no such page\n");
     if (route->weight == HttpRoute::Weight::kHeavy &&
         !rate_.Admit(ConnectionOf(connection)->client, clock_.Now())) {
-      HttpResponse refusal = PlainAnswer(429, "too many requests; try again in a second\n");
-      refusal.headers.emplace_back("Retry-After", "1");
-      return refusal;
+      return TooManyRequests();
     }
     return route->answer(ReadRequest(connection));
   }
@@ -375,6 +375,7 @@ class MicroHttpPort final : public HttpPort {
   int epoll_ = -1;  // the daemon's
   CpuBudget budget_;
   Events events_;
+  size_t answers_of_work_ = 0;  // that are being sent
   RequestRate rate_;
   HttpConnections connections_;
   std::unique_ptr<MHD_Daemon, StopDaemon> daemon_;

@@ -119,6 +119,12 @@ TEST_F(HttpPortTest, TakesNoOtherMethodAndNoBody) {
   EXPECT_EQ(Ask("POST /light", "Content-Length: 100000000\r\n").status, 405);
   EXPECT_EQ(Ask("GET /light", "Content-Length: 100000000\r\n").status, 413);
   EXPECT_EQ(Ask("GET /light", "Transfer-Encoding: chunked\r\n").status, 413);
+  for (const char* path : {"/light", "/nowhere"}) {
+    HttpConnection connection(tcp_port_);
+    connection.Send("GET " + std::string(path) +
+                    " HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding:\r\n\r\nx");
+    EXPECT_EQ(connection.ReadAnswer().status, 413) << path;
+  }
   ExpectAlive();
 }
 

@@ -12,26 +12,17 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "server/http/port/http_port.h"
-#include "tests/server/held_worker.h"
-#include "tests/server/http/http_client.h"
-#include "tests/support/run.h"
-#include "tests/support/status_matchers.h"
+#include "tests/server/http/inference_api_harness.h"
 
 namespace opserve::server {
 namespace {
 
-using ::opserve::testing::HeldWorker;
 using ::opserve::testing::HttpAnswer;
 using ::opserve::testing::HttpConnection;
 using ::opserve::testing::IsOk;
-using ::opserve::testing::MakeEngine;
-using ::opserve::testing::PortOfAddress;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-constexpr char kRelu[] = "/v2/models/Relu/infer";
 
 // One that is short, and its answer.
 constexpr char kSmall[] =
@@ -39,75 +30,6 @@ constexpr char kSmall[] =
 constexpr char kSmallAnswer[] =
     R"({"model_name":"Relu","model_version":"1","id":"a","outputs":[{"name":"out",)"
     R"("datatype":"FP32","shape":[3],"data":[0,0,2.5]}]})";
-
-class InferenceApiTest : public ::testing::Test {
- protected:
-  void Start(InferenceApiOptions options = {.max_connections = 16,
-                                            .allowed_origin = {},
-                                            .why_not = {}},
-             HttpLimits limits = {}, int64_t max_message_bytes = 16 << 20) {
-    api_ = MakeInferenceApi({.engine = *engine_,
-                             .counters = counters_,
-                             .observer = observer_,
-                             .plans = plans_,
-                             .host_memory = host_memory_,
-                             .named_regions = nullptr,
-                             .tokens = nullptr,
-                             .max_message_bytes = max_message_bytes,
-                             .client_share = 1},
-                            std::move(options));
-    absl::StatusOr<Listening> listening = Listen("127.0.0.1:0", 0600, "--http");
-    ASSERT_THAT(listening, IsOk());
-    tcp_port_ = PortOfAddress(listening->address);
-    limits.core_share = 1;  // as fast as the tests ask
-    auto port = HttpPort::Start(std::move(listening->listeners), {}, nullptr, limits, api_.get());
-    ASSERT_THAT(port, IsOk());
-    port_ = *std::move(port);
-  }
-
-  static std::string Post(std::string_view path, std::string_view body,
-                          std::string_view headers = {}) {
-    return absl::StrCat("POST ", std::string(path), " HTTP/1.1\r\nHost: localhost\r\n",
-                        std::string(headers), "Content-Length: ", body.size(), "\r\n\r\n",
-                        std::string(body));
-  }
-  HttpAnswer Infer(std::string_view body, std::string_view headers = {},
-                   std::string_view path = kRelu) {
-    HttpConnection connection(tcp_port_);
-    connection.Send(Post(path, body, headers));
-    return connection.ReadAnswer();
-  }
-  HttpAnswer Get(std::string_view path) {
-    return ::opserve::testing::HttpAsk(tcp_port_, absl::StrCat("GET ", std::string(path)));
-  }
-  int64_t Ended(absl::StatusCode code) {
-    return counters_.Sum()
-        .methods[static_cast<size_t>(Method::kModelInfer)]
-        .ended[static_cast<size_t>(code)];
-  }
-  void AwaitEnded(absl::StatusCode code, int64_t count) {
-    while (Ended(code) < count) std::this_thread::yield();
-    EXPECT_EQ(Ended(code), count);
-  }
-
-  void AwaitBegun(int64_t count) {
-    while (counters_.Sum().methods[static_cast<size_t>(Method::kModelInfer)].begun < count)
-      std::this_thread::yield();
-  }
-  // The answer may be there before the request's end is noted.
-  void AwaitNothingCharged() {
-    while (host_memory_.used_bytes() > 0) std::this_thread::yield();
-  }
-
-  const std::unique_ptr<Engine> engine_ = MakeEngine(1);
-  ServerCounters counters_;
-  CallObserver observer_;
-  PlanCache plans_;
-  HostMemory host_memory_{64 << 20, 1, Clock::Real()};
-  uint16_t tcp_port_ = 0;
-  std::unique_ptr<InferenceApi> api_;
-  std::unique_ptr<HttpPort> port_;
-};
 
 TEST_F(InferenceApiTest, Json) {
   Start();
@@ -290,73 +212,24 @@ TEST_F(InferenceApiTest, NothingIsComputedWhereItMustNotBe) {
 }
 
 // Calls that wait until a test says so.
-class WaitingInferenceTest : public InferenceApiTest {
- protected:
-  static std::string Large(std::string_view parameters = "") {
-    std::string json = absl::StrCat(
-        R"({"inputs":[{"name":"self","shape":[1048576],"datatype":"FP32","parameters":)",
-        R"({"binary_data_size":4194304}}],"parameters":{"binary_data_output":true)",
-        std::string(parameters), "}}");
-    const size_t size = json.size();
-    json.append(4194304, '\0');
-    return Post(kRelu, json, absl::StrCat("Inference-Header-Content-Length: ", size, "\r\n"));
-  }
-  // Whatever happened to its connections before, it has seen then.
-  void LetThePortLookAround() {
-    for (int i = 0; i < 3; ++i) EXPECT_EQ(Get("/v2/health/live").status, 200);
-  }
-
-  HeldWorker held_{engine_->devices()[0]->workers()};
-};
-
-TEST_F(WaitingInferenceTest, ACallWhoseClientLeftIsOver) {
-  Start();
-  {
-    HttpConnection connection(tcp_port_);
-    ASSERT_TRUE(connection.Send(Large()));
-    AwaitBegun(1);
-  }
-  LetThePortLookAround();
-  held_.Release();
-  AwaitEnded(absl::StatusCode::kCancelled, 1);
+TEST_F(InferenceApiTest, ListsOfAllModelsAreForEachClientSoManyASecond) {
+  Start({.max_connections = 16, .allowed_origin = {}, .why_not = {}},
+        {.heavy_per_second = 0.001, .heavy_burst = 2});
+  EXPECT_EQ(Get("/v2/models/stats").status, 200);
+  EXPECT_EQ(Get("/v2/repository/index").status, 200);
+  const HttpAnswer refused = Get("/v2/models/stats");
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_THAT(refused.head, HasSubstr("Retry-After: 1\r\n"));
+  EXPECT_EQ(Get("/v2/models/Relu/stats").status, 200);
+  EXPECT_EQ(Get("/v2/health/ready").status, 200);
 }
 
-TEST_F(WaitingInferenceTest, ATimeoutEndsACall) {
+TEST_F(InferenceApiTest, AModelWithoutANameIsNone) {
   Start();
-  HttpConnection connection(tcp_port_);
-  ASSERT_TRUE(connection.Send(Large(",\"timeout\":1000")));
-  AwaitBegun(1);
-  const absl::Time late = Clock::Real().Now() + absl::Milliseconds(5);
-  while (Clock::Real().Now() < late) LetThePortLookAround();
-  held_.Release();
-  EXPECT_EQ(connection.ReadAnswer().status, 504);
-}
-
-TEST_F(WaitingInferenceTest, ProbesAreAnsweredWhileAllPlacesAreTaken) {
-  Start({.max_connections = 4, .allowed_origin = {}, .why_not = {}}, {.max_connections = 4});
-  std::vector<std::unique_ptr<HttpConnection>> connections;
-  for (int i = 0; i < 3; ++i) {
-    connections.push_back(std::make_unique<HttpConnection>(tcp_port_));
-    ASSERT_TRUE(connections.back()->Send(Large()));
-  }
-  AwaitBegun(3);
-  const HttpAnswer answer = Infer(kSmall);
-  EXPECT_EQ(answer.status, 429);
-  EXPECT_THAT(answer.head, HasSubstr("Retry-After: 1\r\n"));
+  for (const char* path :
+       {"/v2/models//ready", "/v2/models//config", "/v2/models//versions/1/ready"})
+    EXPECT_EQ(Get(path).status, 404) << path;
   EXPECT_EQ(Get("/v2/health/live").status, 200);
-  held_.Release();
-  for (const auto& connection : connections) EXPECT_EQ(connection->ReadAnswer().status, 200);
-}
-
-TEST_F(WaitingInferenceTest, TheEndOfThePortEndsCalls) {
-  Start();
-  HttpConnection connection(tcp_port_);
-  ASSERT_TRUE(connection.Send(Large()));
-  AwaitBegun(1);
-  api_->Drain(absl::Milliseconds(10));
-  held_.Release();
-  port_.reset();
-  AwaitEnded(absl::StatusCode::kCancelled, 1);
 }
 
 }  // namespace
