@@ -82,13 +82,13 @@ func (s *Stream) upload(ctx context.Context, from Tensor, piece func([]byte) []b
 	return tensor, s.write(ctx, tensor, from.data, piece)
 }
 
-// Write overwrites a tensor on the device by one of the same dtype and shape. The elements may change when it returns.
+// Write overwrites a tensor on the device by one of the same dtype, shape and strides. The elements may change when it returns.
 func (s *Stream) Write(ctx context.Context, to *DeviceTensor, from Tensor) error {
 	if err := hasElements(from); err != nil {
 		return err
 	}
 	if from.dtype != to.spec.dtype || !slices.Equal(from.shape, to.spec.shape) || len(from.data) != to.size ||
-		!slices.Equal(from.strides, to.spec.strides) {
+		!slices.Equal(from.strides, to.spec.strides) || from.offset != to.spec.offset {
 		return mistake("SHAPE_MISMATCH", "a tensor like "+to.spec.String(), from.String())
 	}
 	return orNil(s.write(ctx, to, from.data, clonedPiece))

@@ -250,6 +250,9 @@ func mistakesInASession(t *testing.T, client *opserve.Client) {
 	four := tensor(session.NewTensor(ctx, opserve.F32, 4))
 	checkError(t, session.Write(ctx, four, opserve.TensorOf([]float32{1})),
 		"opserve: SHAPE_MISMATCH 161002: want a tensor like f32[4], got f32[1]")
+	even := tensor(session.Upload(ctx, opserve.View(counted(6), []int{3}, []int{2}, 0)))
+	checkError(t, session.Write(ctx, even, opserve.View(counted(6), []int{3}, []int{2}, 1)),
+		"opserve: SHAPE_MISMATCH 161002: want a tensor like f32[3] of strides [2], offset 0, got f32[3] of strides [2], offset 1")
 	checkError(t, session.Fill(ctx, four, opserve.Scalar(1.0)), "opserve: DTYPE_UNSUPPORTED 161002: want a scalar of f32, got f64[]")
 	checkError(t, opserve.DownloadInto(ctx, session.Stream, four, []float32{1}),
 		"opserve: SHAPE_MISMATCH 161002: want 4 elements of f32, got 1 of f32")

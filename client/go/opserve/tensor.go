@@ -102,7 +102,13 @@ func (t Tensor) Len() int {
 // Bytes is the memory of the elements, in the byte order of the machine; of a View all that it looks into.
 func (t Tensor) Bytes() []byte { return t.data }
 
-func (t Tensor) String() string { return fmt.Sprintf("%v%v", t.dtype, t.shape) }
+func (t Tensor) String() string {
+	text := fmt.Sprintf("%v%v", t.dtype, t.shape)
+	if t.strides != nil {
+		text += fmt.Sprintf(" of strides %v, offset %d", t.strides, t.offset)
+	}
+	return text
+}
 
 func (t Tensor) isNone() bool { return t.dtype == 0 && t.err == nil }
 

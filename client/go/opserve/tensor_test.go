@@ -80,10 +80,10 @@ func TestMistakesOfTensors(t *testing.T) {
 
 func TestMistakesOfValues(t *testing.T) {
 	for want, tensor := range map[string]Tensor{
-		"want a tensor of f32, got none: the call has no output of that name": {},
-		"want a tensor of f32, got one of f16":                                TensorOf([]Float16{1}),
-		"want a dense tensor with elements, got f32[2]":                       Spec(F32, 2),
-		"want a dense tensor with elements, got f32[1]":                       View([]float32{1}, []int{1}, []int{1}, 0),
+		"want a tensor of f32, got none: the call has no output of that name":    {},
+		"want a tensor of f32, got one of f16":                                   TensorOf([]Float16{1}),
+		"want a dense tensor with elements, got f32[2]":                          Spec(F32, 2),
+		"want a dense tensor with elements, got f32[1] of strides [1], offset 0": View([]float32{1}, []int{1}, []int{1}, 0),
 	} {
 		var failed *Error
 		if _, err := Values[float32](tensor); !errors.As(err, &failed) || failed.message() != want {
