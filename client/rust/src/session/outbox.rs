@@ -34,30 +34,29 @@ impl Outgoing {
 /// The messages of a session, made as gRPC takes them.
 pub(crate) struct Outbox {
     commands: UnboundedReceiver<Outgoing>,
-    next: Option<Outgoing>,
     talk: Arc<Conversation>,
 }
 
 impl Outbox {
     pub(crate) fn new(commands: UnboundedReceiver<Outgoing>, talk: Arc<Conversation>) -> Self {
-        Self { commands, next: None, talk }
+        Self { commands, talk }
     }
 
-    /// A message of the command and of those that wait behind it, as far as they fit.
+    /// A message of the command and of those that wait behind it, up to one that fills it. A quarter of what the server takes is
+    /// full: the last command may have another half, and each takes a few bytes more than its own.
     fn message(&mut self, first: Outgoing) -> proto::SessionRequest {
+        let quarter = usize::try_from(self.talk.info().max_message_bytes / 4).unwrap_or(0);
+        let full = if quarter == 0 { MESSAGE_BYTES } else { MESSAGE_BYTES.min(quarter) };
         let mut message = proto::SessionRequest::default();
-        let mut size = first.size();
-        let mut taken = first.data_bytes();
-        add(&mut message, first);
-        while message.commands.len() < MESSAGE_COMMANDS {
-            let Ok(outgoing) = self.commands.try_recv() else { break };
+        let mut size = 0;
+        let mut taken = 0;
+        let mut next = Some(first);
+        while let Some(outgoing) = next {
             size += outgoing.size();
-            if size > MESSAGE_BYTES {
-                self.next = Some(outgoing);
-                break;
-            }
             taken += outgoing.data_bytes();
             add(&mut message, outgoing);
+            let has_room = size < full && message.commands.len() < MESSAGE_COMMANDS;
+            next = if has_room { self.commands.try_recv().ok() } else { None };
         }
         self.talk.sent(taken);
         message
@@ -78,10 +77,7 @@ impl Stream for Outbox {
     type Item = proto::SessionRequest;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let first = match self.next.take() {
-            Some(first) => Some(first),
-            None => ready!(self.commands.poll_recv(context)),
-        };
+        let first = ready!(self.commands.poll_recv(context));
         Poll::Ready(first.map(|first| self.message(first)))
     }
 }

@@ -1,9 +1,9 @@
 use std::time::Duration;
 
 use opserve::operators::{GroupNorm, Hardshrink};
-use opserve::{DType, DeviceCall, ErrorKind, OnFailure, Tensor};
+use opserve::{Client, DType, DeviceCall, ErrorKind, OnFailure, Tensor};
 
-use crate::connected;
+use crate::{connected, support};
 
 fn numbers(count: usize) -> Tensor {
     Tensor::from((0..count).map(|number| number as f32).collect::<Vec<_>>())
@@ -53,6 +53,24 @@ async fn large_tensors_go_in_pieces() {
     stream.copy(&x, &y).await.unwrap();
     assert_eq!(stream.download(&y).await.unwrap().bytes(), large.bytes());
     assert!(context.memory().await.unwrap().peak_bytes >= 40_000_000);
+    session.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn messages_are_as_small_as_the_server_wants() {
+    let server = support::Server::start(&["--max-message-bytes", "512KiB"]);
+    let client = Client::connect(server.target.as_str()).await.unwrap();
+    let session = client.session().await.unwrap();
+    let context = session.context();
+    let stream = context.stream();
+    let large = numbers(1_000_000);
+    let x = stream.tensor(&large).await.unwrap();
+    let mut small = Vec::new();
+    for _ in 0..1000 {
+        small.push(stream.tensor(numbers(500)).await.unwrap());
+    }
+    assert_eq!(stream.download(&x).await.unwrap().bytes(), large.bytes());
+    assert_eq!(stream.download(&small[999]).await.unwrap().len(), 500);
     session.close().await.unwrap();
 }
 
