@@ -51,6 +51,9 @@ final class Conversation {
     lock.lock();
     try {
       waitUntil(() -> info != null);
+    } catch (OpserveException error) {
+      cancel(); // nobody has a session to close
+      throw error;
     } finally {
       lock.unlock();
     }

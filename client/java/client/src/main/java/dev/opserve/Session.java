@@ -8,6 +8,7 @@ import dev.opserve.v1.MemoryState;
 import dev.opserve.v1.QueryMemoryCommand;
 import dev.opserve.v1.SessionInfo;
 import dev.opserve.v1.SynchronizeCommand;
+import io.grpc.Deadline;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -16,6 +17,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
@@ -28,9 +30,11 @@ import java.util.function.Function;
  */
 public final class Session implements AutoCloseable {
   private static final long LEAST_CHUNK_BYTES = 1 << 12;
+  private static final int MOST_PLANS = 512; // kept; beyond them all are dropped
 
   private final Connection connection;
   private final String device;
+  private final Deadline deadline; // null: none
   private final Conversation conversation;
   private final AtomicLong ids = new AtomicLong();
   private final AtomicBoolean closed = new AtomicBoolean();
@@ -41,6 +45,7 @@ public final class Session implements AutoCloseable {
   Session(Connection connection, String device, Duration limit) {
     this.connection = connection;
     this.device = device;
+    this.deadline = Connection.deadlineOf(limit);
     this.conversation = new Conversation(connection, limit);
     send(null, Command.newBuilder().setCreateContext(CreateContextCommand.newBuilder().setContext(context).setDevice(device)));
     this.defaultStream = stream();
@@ -131,10 +136,17 @@ public final class Session implements AutoCloseable {
     var message = Sent.described(call).toBuilder().setDevice(device).build();
     Plan known = plans.get(message);
     if (known == null) {
-      known = connection.call(Requests.plan(message), Duration.ofSeconds(60));
+      known = connection.call(Requests.plan(message), planTimeout());
+      if (plans.size() >= MOST_PLANS) {
+        plans.clear();
+      }
       plans.put(message, known);
     }
     return known;
+  }
+
+  private Duration planTimeout() {
+    return deadline == null ? Duration.ofSeconds(60) : Duration.ofNanos(deadline.timeRemaining(TimeUnit.NANOSECONDS));
   }
 
   /**

@@ -129,8 +129,12 @@ final class UnaryCall<T> {
       return;
     }
     CompletableFuture.delayedExecutor(wait.toNanos(), TimeUnit.NANOSECONDS, this::runLater).execute(() -> {
-      connection.dialAgain();
-      attempt();
+      try {
+        connection.dialAgain();
+        attempt();
+      } catch (RuntimeException | Error failure) { // the client is being closed, say
+        future.completeExceptionally(failure);
+      }
     });
   }
 

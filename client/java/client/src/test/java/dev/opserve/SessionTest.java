@@ -213,6 +213,24 @@ class SessionTest {
   }
 
   @Test
+  void anInterruptedThreadLeavesNoSession() throws Exception {
+    try (TestServer narrow = new TestServer("--max-sessions", "1"); Client other = narrow.connect()) {
+      Thread.currentThread().interrupt();
+      assertThrows(CancelledException.class, other::session);
+      assertTrue(Thread.interrupted());
+      for (int tries = 0;; tries++) {
+        try (Session next = other.session()) {
+          assertEquals(1, next.full(DataType.FLOAT32, 1, 1).download().toFloats()[0]);
+          break;
+        } catch (ResourceExhaustedException full) { // the server has not heard of the end yet
+          assertTrue(tries < 100, full.getMessage());
+          Thread.sleep(50);
+        }
+      }
+    }
+  }
+
+  @Test
   void aServerThatGoesAway() throws Exception {
     try (TestServer dying = new TestServer(); Client other = dying.connect()) {
       Session lost = other.session();
