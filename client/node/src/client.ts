@@ -83,11 +83,12 @@ export class Client implements AsyncDisposable {
   }
 
   async #executeInPieces(made: Call, options: ExecuteCallOptions): Promise<Readonly<Record<string, Tensor>>> {
-    const timeoutMs = this.#channel.deadlineOf(options) - Date.now();
+    const deadline = this.#channel.deadlineOf(options);
+    const limits = () => ({ timeoutMs: deadline - Date.now(), signal: options.signal });
     const { device = '' } = made.options;
-    const session = await this.session({ device, timeoutMs, signal: options.signal });
+    const session = await this.session({ device, ...limits() });
     try {
-      const outputs = await session.executeWhole(made, options.onProgress);
+      const outputs = await session.executeWhole(made, limits(), options.onProgress);
       await session.close();
       return outputs;
     } catch (error) {

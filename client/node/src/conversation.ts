@@ -119,9 +119,7 @@ export class Conversation {
     this.#isScheduled = false;
     let begin = 0;
     while (begin < this.#queue.length && !this.#isFull && this.#unanswered < this.#limit() && !this.#ended) {
-      const end = this.#messageEnd(begin);
-      this.#write(this.#queue.slice(begin, end));
-      begin = end;
+      begin = this.#write(begin);
     }
     this.#queue.splice(0, begin);
     if (this.#isFinishing && this.#queue.length === 0 && !this.#rpc.writableEnded) this.#rpc.end();
@@ -132,26 +130,27 @@ export class Conversation {
     return queued > 0 ? Math.max(1, queued / 2) : 1024;
   }
 
-  #messageEnd(begin: number): number {
+  /** Writes a message of the commands from `begin` on, up to one that fills it, and gives the place of the next. */
+  #write(begin: number): number {
     const taken = Number(this.#info?.maxMessageBytes ?? 0n);
     const full = taken > 0 ? Math.min(MESSAGE_BYTES, taken / 4) : MESSAGE_BYTES;
-    const commands = Math.min(MESSAGE_COMMANDS, Math.ceil(this.#limit() - this.#unanswered));
-    const last = Math.min(this.#queue.length, begin + commands);
-    let [end, size] = [begin, 0];
-    while (end < last && size < full) size += this.#queue[end++]!.options.data?.length ?? 0;
-    return end;
-  }
-
-  #write(items: readonly Queued[]): void {
+    const most = Math.min(MESSAGE_COMMANDS, Math.ceil(this.#limit() - this.#unanswered));
+    const commands: Uint8Array[] = [];
     const raw: Uint8Array[] = [];
-    const commands = items.map(({ number, command, options }) => {
+    let size = 0;
+    for (const { number, command, options } of this.#queue.slice(begin, begin + most)) {
       if (command.case === 'upload') command.value.rawIndex = raw.push(options.data ?? new Uint8Array(0)) - 1;
       const timeoutNs = BigInt(Math.round((options.timeoutMs ?? 0) * 1e6));
-      return toBinary(CommandSchema, create(CommandSchema, { id: number, timeoutNs, command }));
-    });
-    this.#unanswered += items.length;
+      const bytes = toBinary(CommandSchema, create(CommandSchema, { id: number, timeoutNs, command }));
+      commands.push(bytes);
+      size += bytes.length + (options.data?.length ?? 0);
+      if (size >= full) break;
+    }
+    const end = begin + commands.length;
+    this.#unanswered += commands.length;
     this.#isFull = !this.#rpc.write(joined(commands, raw));
-    for (const { options } of items) options.onSent?.();
+    for (const { options } of this.#queue.slice(begin, end)) options.onSent?.();
+    return end;
   }
 
   // ---- answers in

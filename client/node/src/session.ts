@@ -18,6 +18,8 @@ import type { Callee } from './program.js';
 import { tensor, Tensor, tensorsOf } from './values/tensor.js';
 import type { Input, Scalar, Spec } from './values/tensor.js';
 
+const MOST_PLANS = 512; // kept; beyond them all are dropped
+
 /** An input of a session's call: a tensor of the session, or what is made one. */
 export type DeviceInput = DeviceTensor | Input;
 
@@ -126,10 +128,11 @@ export class Session implements AsyncDisposable {
   /** @internal Uploads a call's tensors, runs it and downloads what it gives. */
   async executeWhole(
     { op, inputs, attributes, options }: Call,
+    limits: CallOptions,
     onProgress?: Progress,
   ): Promise<Record<string, Tensor>> {
     const given = tensorsOf(inputs);
-    const plan = await this.#planned(op, given, attributes, options);
+    const plan = await this.#planned(op, given, attributes, options, limits);
     const total = plan.inputBytes + plan.outputBytes;
     let done = 0;
     const advance = { onProgress: (bytes: number) => onProgress?.((done += bytes), total) };
@@ -162,12 +165,16 @@ export class Session implements AsyncDisposable {
     inputs: Iterable<readonly [string, Required<Spec>]>,
     attributes: Attributes,
     { outputDtypes = {} }: ExecuteOptions = {},
+    limits: CallOptions = {},
   ): Promise<Plan> {
     const request = planRequest(op, inputs, attributes, { outputDtypes, device: this.#device });
     const key = request.message.toString('latin1');
-    const known = this.#plans.get(key) ?? (await this.#channel.call(request));
-    this.#plans.set(key, known);
-    return known;
+    const known = this.#plans.get(key);
+    if (known !== undefined) return known;
+    const plan = await this.#channel.call(request, limits);
+    if (this.#plans.size >= MOST_PLANS) this.#plans.clear();
+    this.#plans.set(key, plan);
+    return plan;
   }
 
   // ---- order

@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import test from 'node:test';
 
 import { create, toBinary } from '@bufbuild/protobuf';
-import { connect, InternalError, InvalidArgumentError, tensor } from '@opserve/client';
+import { connect, InternalError, InvalidArgumentError, Program, tensor } from '@opserve/client';
 
 import { SessionResponseSchema } from '../dist/generated/opserve/v1/session_pb.js';
 import { info, serving } from './support/fake.mjs';
@@ -50,6 +50,19 @@ test('thousands of commands go in a few messages, in order', async (t) => {
   const out = session.empty([2]);
   for (let i = 0; i <= 5000; i++) out.fill(i);
   assert.deepEqual(await elements(out), [5000, 5000]);
+});
+
+test('hundreds of large programs go in several messages', async (t) => {
+  const session = await opened(t);
+  const program = new Program();
+  let value = program.input('x');
+  for (let i = 0; i < 60; i++) value = program.step(`${i}${'x'.repeat(120)}`, 'Relu', { self: value });
+  program.output('y', value);
+  const self = await session.tensor([-1, 2]);
+  const outputs = { y: session.empty([2]) };
+  // But for the first the plan is known: the event loop has no turn between them.
+  for (let i = 0; i < 400; i++) await session.execute(program, { x: self }, {}, { outputs });
+  assert.deepEqual(await elements(outputs.y), [0, 2]);
 });
 
 test('tensors larger than a chunk', async (t) => {
