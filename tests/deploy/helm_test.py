@@ -58,6 +58,12 @@ CASES = {
         "serviceAccount": {"create": False},
         "resources": {"requests": {"cpu": "1", "memory": "900M"}, "limits": {"cpu": "1", "memory": "900M"}},
     },
+    "encrypted": {
+        "probes": {"kind": "grpc"},
+        "flags": {"tls-cert": "/run/tls/tls.crt", "tls-key": "/run/tls/tls.key"},
+        "extraVolumes": [{"name": "tls", "secret": {"secretName": "opserve-tls"}}],
+        "extraVolumeMounts": [{"name": "tls", "mountPath": "/run/tls", "readOnly": True}],
+    },
     "closed": {"networkPolicy": {"clients": [], "watchers": []}},
 }
 REFUSED = {  # values that must not be taken, and what the error names
@@ -208,6 +214,8 @@ def check_names(case, kinds):
         policy = kinds["NetworkPolicy"]["spec"]
         selectors.append(policy["podSelector"]["matchLabels"])
         named |= {port["port"] for rule in policy["ingress"] for port in rule["ports"]}
+        peers = [peer for rule in policy["ingress"] for peer in rule["from"]]
+        expect({"namespaceSelector": {}} not in peers, f"{case}: pods of every namespace can connect")
     if "ServiceMonitor" in kinds:
         expect(
             {each["port"] for each in kinds["ServiceMonitor"]["spec"]["endpoints"]}
@@ -241,6 +249,14 @@ def check_pod(case, pod):
     )
     expect(pod["automountServiceAccountToken"] is False, f"{case}: the pod is given a token for the API")
     for container in pod["containers"]:
+        expect(
+            case != "encrypted" or "grpc" not in container["readinessProbe"],
+            f"{case}: the kubelet's gRPC probes know no TLS",
+        )
+        expect(
+            container["name"] != "proxy" or container["lifecycle"]["preStop"]["exec"]["command"] == ["sleep", "10"],
+            f"{case}: the proxy stops before clients know",
+        )
         expect(
             "memory" in container["resources"]["limits"] and "readinessProbe" in container,
             f"{case}: {container['name']}",
@@ -281,9 +297,32 @@ def check_times_and_memory(case, kinds):
     )
 
 
+def make_certificate(folder):
+    run(
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=x",
+        "-keyout",
+        folder / "tls.key",
+        "-out",
+        folder / "tls.crt",
+    )
+
+
 def check_starts(case, config, folder):
     """The server, but for its places, takes the configuration; and answers what the probes ask."""
-    places = {"0.0.0.0:8500": "127.0.0.1:0", "0.0.0.0:8600": "127.0.0.1:0", "/run/opserve": str(folder)}
+    places = {"0.0.0.0:8500": "127.0.0.1:0", "0.0.0.0:8600": "127.0.0.1:0", "/run/opserve": str(folder), "/run/tls": str(folder)}
+    if flag(config, "tls-cert") is not None:
+        if not shutil.which("openssl"):
+            toolchains.lacking("openssl")
+        make_certificate(folder)
     for there, here in places.items():
         config = config.replace(there, here)
     file = folder / "server.ini"
@@ -310,22 +349,7 @@ def check_proxy(kinds, folder):
     )
     if running_proxy.program() is None or not shutil.which("openssl"):
         toolchains.lacking("haproxy and openssl")
-    run(
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=x",
-        "-keyout",
-        folder / "tls.key",
-        "-out",
-        folder / "tls.crt",
-    )
+    make_certificate(folder)
     env = {each["name"]: each["value"].replace("/etc/opserve-tls", str(folder)) for each in container["env"]}
     file = folder / "haproxy.cfg"
     file.write_text(text, encoding="utf-8")
