@@ -83,6 +83,16 @@ def check_safe(services):
             expect(service["networks"] == ["inside"], f"{name} is in {service['networks']}")
 
 
+def check_networks(document):
+    """Servers connect to nothing outside; they are reached by the proxy and Prometheus only."""
+    services = document["services"]
+    expect(document["networks"]["inside"] == {"internal": True}, f"networks: {document['networks']}")
+    inside = {name for name, service in services.items() if "inside" in service["networks"]}
+    expect(inside == {*SERVERS, "proxy", "prometheus"}, f"the servers are reached by {sorted(inside)}")
+    together = set(services["grafana"]["networks"]) & set(services["prometheus"]["networks"])
+    expect(together, "Grafana does not reach Prometheus")
+
+
 def seconds(text):
     return int(re.match(r"(\d+)s$", text).group(1))
 
@@ -143,11 +153,13 @@ def check_grafana(services):
 
 
 def main():
-    services = loaded(FOLDER / "compose.yaml")["services"]
+    document = loaded(FOLDER / "compose.yaml")
+    services = document["services"]
     expect(sorted(services) == sorted([*SERVERS, "proxy", "prometheus", "grafana"]), f"got services {sorted(services)}")
     with tempfile.TemporaryDirectory(prefix="opserve-") as name:
         folder = pathlib.Path(name)
         check_safe(services)
+        check_networks(document)
         check_server(services["server-1"], folder)
         check_proxy(services)
         check_prometheus(services, folder)
