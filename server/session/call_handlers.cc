@@ -21,7 +21,6 @@ struct OneShotCall {
   OneShot shot;
   std::shared_ptr<const PlannedCall> planned;
   std::shared_ptr<const void> owner;
-  HostShare memory;  // of a program's plan
   CallTimes times;
 };
 
@@ -72,10 +71,6 @@ absl::StatusOr<std::shared_ptr<OneShotCall>> PrepareOneShot(SessionState& state,
   call->shot.deadline = taken.ticket->deadline();
   call->owner = taken.command.owner;
   const Plan& plan = *call->shot.plan;
-  // Many times as large as its command.
-  if (plan.program != nullptr) {
-    OPSERVE_ASSIGN_OR_RETURN(call->memory, state.TakeMemoryFor(plan, "program"));
-  }
   OPSERVE_RETURN_IF_ERROR(CheckStorages(plan, call->shot.storages));
   OPSERVE_RETURN_IF_ERROR(
       CheckAnswerSize(plan.call, call->planned->form().max_response_bytes() + kFramingBytes,
@@ -84,7 +79,6 @@ absl::StatusOr<std::shared_ptr<OneShotCall>> PrepareOneShot(SessionState& state,
 }
 
 absl::Status Deliver(OneShotCall& call, Ticket& ticket, absl::StatusOr<Outputs> outputs) {
-  call.memory = HostShare();  // the client may call again as soon as it has the answer
   if (!outputs.ok()) {
     ticket.Finish(outputs.status());
     return outputs.status();
@@ -173,8 +167,10 @@ absl::StatusOr<ChunkedCall::Declared> Declare(SessionState& state, const v1::Cal
 absl::Status Handle(SessionState& state, const v1::ExecuteCommand& command, Taken& taken) {
   OPSERVE_ASSIGN_OR_RETURN(const std::shared_ptr<OneShotCall> call,
                            PrepareOneShot(state, command, taken));
-  // What the answer will hold is under way as much as what came.
-  taken.ticket->Hold(call->shot.plan->call.output_bytes());
+  // What the answer will hold is under way as much as what came, and so is the plan of a program,
+  // which is many times as large as its command.
+  const Plan& plan = *call->shot.plan;
+  taken.ticket->Hold(plan.call.output_bytes() + (plan.program != nullptr ? HostBytes(plan) : 0));
   if (command.stream() != 0) return EnqueueOneShot(state, command.stream(), call, taken.ticket);
   call->shot.cancelled = [ticket = taken.ticket] { return ticket->is_cancelled(); };
   call->shot.done = [call, ticket = taken.ticket](absl::StatusOr<Outputs> outputs) {

@@ -27,7 +27,8 @@ absl::Status Refused(std::string_view parameter, int64_t bytes, int64_t most,
 HostMemory::HostMemory(int64_t limit_bytes, double client_share, const Clock& clock)
     : staging_(std::make_shared<MemoryPool>(limit_bytes / 2 * 3,  // size classes round up
                                             MemorySource::Host(), clock)),
-      bytes_(limit_bytes, client_share) {}
+      bytes_(limit_bytes, client_share),
+      waiting_(limit_bytes, 1) {}
 
 absl::Status HostMemory::Take(ClientId client, int64_t bytes, std::string_view parameter) {
   const MutexLock lock(mutex_);
@@ -59,9 +60,19 @@ void HostMemory::NoteRefusal() {
   ++refused_;
 }
 
+void HostMemory::NoteWaiting(ClientId client, int64_t bytes) {
+  const MutexLock lock(mutex_);
+  if (bytes > 0) {
+    waiting_.Add(client, bytes);
+  } else {
+    waiting_.Return(client, -bytes);
+  }
+}
+
 bool HostMemory::HasRoom(ClientId client) const {
   const MutexLock lock(mutex_);
-  return bytes_.Check(client, 1) == SharedLimit::Verdict::kGranted;
+  return bytes_.used() - waiting_.used() < bytes_.limit() &&
+         bytes_.used_by(client) - waiting_.used_by(client) < bytes_.MostOf(client);
 }
 
 int64_t HostMemory::used_bytes() const { return stats().used_bytes; }
@@ -73,13 +84,26 @@ HostMemory::Stats HostMemory::stats() const {
 
 absl::Status HostCharge::Add(ClientId client, int64_t bytes, std::string_view parameter) {
   OPSERVE_RETURN_IF_ERROR(memory_.Take(client, bytes, parameter));
-  client_ = client;
-  bytes_ += bytes;
+  Took(client, bytes);
   return absl::OkStatus();
 }
 
+void HostCharge::Note(ClientId client, int64_t bytes) {
+  memory_.Add(client, bytes);
+  Took(client, bytes);
+}
+
+void HostCharge::Took(ClientId client, int64_t bytes) {
+  if (of_ == Of::kWaiting) memory_.NoteWaiting(client, bytes);
+  client_ = client;
+  bytes_ += bytes;
+}
+
 void HostCharge::Clear() {
-  if (bytes_ > 0) memory_.Return(client_, std::exchange(bytes_, 0));
+  const int64_t bytes = std::exchange(bytes_, 0);
+  if (bytes == 0) return;
+  if (of_ == Of::kWaiting) memory_.NoteWaiting(client_, -bytes);
+  memory_.Return(client_, bytes);
 }
 
 SessionMemory::~SessionMemory() {

@@ -29,7 +29,10 @@ class HostMemory {
   void Return(ClientId client, int64_t bytes) { Add(client, -bytes); }
   // Another bound refused memory, such as a session's own.
   void NoteRefusal();
-  // Whether the client may take more.
+  // So many of the client's bytes wait for room (negative: fewer again).
+  void NoteWaiting(ClientId client, int64_t bytes);
+  // Whether the client may take more. What waits for that is left out: it must not keep itself
+  // waiting.
   bool HasRoom(ClientId client) const;
 
   int64_t used_bytes() const;
@@ -49,24 +52,31 @@ class HostMemory {
   const std::shared_ptr<MemoryPool> staging_;
   mutable Mutex mutex_;
   SharedLimit bytes_ ABSL_GUARDED_BY(mutex_);
+  SharedLimit waiting_ ABSL_GUARDED_BY(mutex_);  // counts only
   int64_t refused_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // What one call has taken; the destructor returns it. Not thread-safe.
 class HostCharge {
  public:
-  explicit HostCharge(HostMemory& memory) : memory_(memory) {}
+  enum class Of : uint8_t { kWork, kWaiting };  // kWaiting: for HostMemory::HasRoom
+  explicit HostCharge(HostMemory& memory, Of of = Of::kWork) : memory_(memory), of_(of) {}
   ~HostCharge() { Clear(); }
   HostCharge(const HostCharge&) = delete;
   HostCharge& operator=(const HostCharge&) = delete;
 
   // Always for the same client. RESOURCE_EXHAUSTED naming `parameter`.
   absl::Status Add(ClientId client, int64_t bytes, std::string_view parameter);
+  // As HostMemory's Add: cannot refuse them.
+  void Note(ClientId client, int64_t bytes);
   void Clear();
   int64_t bytes() const { return bytes_; }
 
  private:
+  void Took(ClientId client, int64_t bytes);
+
   HostMemory& memory_;
+  const Of of_;
   ClientId client_ = ClientId::kNone;
   int64_t bytes_ = 0;
 };

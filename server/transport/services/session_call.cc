@@ -29,6 +29,10 @@ constexpr absl::Duration kCrowdedTakeTime = absl::Microseconds(250);
 // And a worker from other work.
 constexpr absl::Duration kTurnTime = absl::Microseconds(500);
 
+// A message of so many bytes may wait where its client has no host memory left; a larger one ends
+// the session. Clients put a MiB and one more chunk into a message.
+constexpr size_t kAlwaysKeptBytes = size_t{4} << 20;
+
 // Of the answers in one message.
 constexpr int64_t kGroupBytes = int64_t{64} << 10;
 
@@ -71,7 +75,7 @@ SessionCall::SessionCall(Engine& engine, const SessionServiceOptions& options, S
                                  *options.counters)),
       session_(engine, *options.plans, *options.open_streams, *options.clock, options.limits,
                flow_),
-      charge_(*options_.host_memory),
+      charge_(*options_.host_memory, HostCharge::Of::kWaiting),
       record_(RecordOf(kSessionMethod, context)),
       idle_since_(options.clock->Now()) {
   options_.counters->SessionOpened();
@@ -129,7 +133,10 @@ absl::Status SessionCall::OpenRead() {
 
 absl::Status SessionCall::Charge(size_t message_bytes) {
   const int64_t missing = static_cast<int64_t>(message_bytes) - charge_.bytes();
-  return missing > 0 ? charge_.Add(owner_.client, missing, "message") : absl::OkStatus();
+  if (missing <= 0) return absl::OkStatus();
+  if (message_bytes > kAlwaysKeptBytes) return charge_.Add(owner_.client, missing, "message");
+  charge_.Note(owner_.client, missing);
+  return absl::OkStatus();
 }
 
 void SessionCall::TakeCommands(absl::Duration time) {

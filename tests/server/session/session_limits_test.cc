@@ -115,26 +115,24 @@ TEST_F(SessionLimitsTest, TheBudgetOfWhatAnExecutionMakes) {
 
 // The device of these tests may have no kernels for what lies between steps: how the programs end
 // does not matter.
-TEST_F(SessionLimitsTest, PlansOfProgramsAreChargedWhileTheyWait) {
-  limits_.host_memory_bytes = 128'000;
+TEST_F(SessionLimitsTest, ReadingStopsForPlansOfProgramsThatWait) {
+  limits_.window_bytes = 100'000;
   const std::vector<std::string> raw = {std::string(4, '\0')};
   MakeStreams();
-  session().Refuse(ExecuteProgram(30, ""), kLimit, "program", raw);
-  for (int i = 0; i < 10; ++i) {
-    const Reply reply = session().Await(session().Send(ExecuteProgram(20, ""), raw));
-    EXPECT_NE(reply.part("parameter"), "program");
-  }
   session().Do("allocate { buffer: 1 context: 1 size_bytes: 8 }");
   device().Hold(Work::kFill);
   session().Send("fill { destination { buffer: 1 row_bytes: 8 } pattern: 'x' stream: 1 }");
   const uint64_t one = session().Send(ExecuteProgram(9, "stream: 1"), raw);
   const uint64_t two = session().Send(ExecuteProgram(9, "stream: 1"), raw);
-  session().Refuse(ExecuteProgram(9, "stream: 1"), kLimit, "program", raw);
+  EXPECT_TRUE(session().MayRead());
+  std::vector<uint64_t> more;
+  for (int i = 0; i < 50; ++i) more.push_back(session().Send(ExecuteProgram(9, "stream: 1"), raw));
+  EXPECT_FALSE(session().MayRead());
   device().Release(Work::kFill);
   session().Await(one);
   session().Await(two);
-  EXPECT_NE(session().Await(session().Send(ExecuteProgram(20, ""), raw)).part("parameter"),
-            "program");
+  for (const uint64_t id : more) EXPECT_NE(session().Await(id).reason(), kLimit);
+  session().AwaitThat([this] { return session().MayRead(); });
 }
 
 TEST_F(SessionLimitsTest, MemoryOfTheDevice) {

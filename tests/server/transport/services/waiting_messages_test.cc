@@ -33,7 +33,6 @@ class WaitingMessageTest : public ServerTest {
     return message.SerializeAsString();
   }
 
- private:
   using Inputs = std::vector<std::pair<std::string, std::vector<int64_t>>>;
 
   static v1::Call* AddCall(v1::SessionRequest& message, uint64_t id, const std::string& op,
@@ -75,6 +74,22 @@ TEST_F(WaitingMessageTest, IsCharged) {
   const Outcome outcome = client.End();
   EXPECT_EQ(outcome.code, "RESOURCE_EXHAUSTED") << outcome.message;
   EXPECT_EQ(outcome.parameter(), "message");
+}
+
+TEST_F(WaitingMessageTest, WaitsForMemoryThatAnotherSessionOfTheClientHas) {
+  config_.clients.host_memory_limit_bytes = int64_t{4} << 20;
+  SessionClient idle(address());
+  SessionClient busy(address());
+  ASSERT_TRUE(idle.Receive().has_value());
+  ASSERT_TRUE(busy.Receive().has_value());
+  v1::SessionRequest message;
+  AddFloat(*AddCall(message, 1, "Hardshrink", {{"self", {int64_t{10} << 18}}}), "lambd", 0.5);
+  busy.SendBytes(message.SerializeAsString());
+  while (used_bytes() == 0) {
+  }
+  idle.Send("query_memory { context: 1 }");
+  EXPECT_TRUE(busy.Receive().has_value());
+  EXPECT_EQ(idle.Await(idle.last_id()).id(), idle.last_id());
 }
 
 TEST_F(WaitingMessageTest, AlsoForAWorker) {
