@@ -126,26 +126,31 @@ class Program::Resolver {
   absl::StatusOr<int> Find(std::string_view name, std::string_view parameter) const {
     const auto found = values_.find(ToAbsl(name));
     if (found != values_.end()) return found->second;
-    std::vector<std::string_view> names;
-    // Among thousands of long names it would take seconds to look for a slip.
-    if (name.size() <= kLongestSlip) {
-      for (const auto& [known, value] : values_)
-        if (known.size() < 2 * kLongestSlip) names.push_back(known);
-      std::sort(names.begin(), names.end());
-    }
-    return UnknownParameter(parameter,
-                            absl::StrCat("an input of the program, or an output of an earlier step",
-                                         DidYouMean(name, names)),
-                            Quoted(name));
+    return Unknown(name, parameter, "an input of the program, or an output of an earlier step",
+                   values_.size());
   }
 
   absl::StatusOr<int> FindInput(std::string_view name, std::string_view parameter) const {
-    const std::vector<std::string>& inputs = program_.source_.inputs;
+    const size_t inputs = program_.source_.inputs.size();
     const auto found = values_.find(ToAbsl(name));
-    if (found != values_.end() && static_cast<size_t>(found->second) < inputs.size())
-      return found->second;
-    return UnknownParameter(
-        parameter, absl::StrCat("an input of the program", DidYouMean(name, inputs)), Quoted(name));
+    if (found != values_.end() && static_cast<size_t>(found->second) < inputs) return found->second;
+    return Unknown(name, parameter, "an input of the program", inputs);
+  }
+
+  // Suggests one of the first values, so many.
+  absl::Status Unknown(std::string_view name, std::string_view parameter, std::string_view want,
+                       size_t values) const {
+    std::vector<std::string_view> names;
+    // Among thousands of long names it would take seconds to look for a slip.
+    if (name.size() <= kLongestSlip) {
+      for (const auto& [known, value] : values_) {
+        if (known.size() < 2 * kLongestSlip && static_cast<size_t>(value) < values)
+          names.push_back(known);
+      }
+      std::sort(names.begin(), names.end());
+    }
+    return UnknownParameter(parameter, absl::StrCat(ToAbsl(want), DidYouMean(name, names)),
+                            Quoted(name));
   }
 
   absl::Status AddGradients(const ProgramSource::Gradients& source) {
