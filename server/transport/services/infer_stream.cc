@@ -56,8 +56,8 @@ class InferStream final : public Reactor, public std::enable_shared_from_this<In
         charge_(with.host_memory) {
     origin_->peer_text = context.peer();
     connection_ = with.connections.Find(origin_->peer_text);
-    origin_->client = caller.client();
-    origin_->of_token = caller.of_token();
+    origin_->client = caller_.client();
+    origin_->of_token = caller_.of_token();
     origin_->trace_context = TraceOf(context);
     origin_->deadline = DeadlineOf(context, with.engine.clock());
   }
