@@ -71,6 +71,18 @@ def test_results_are_inputs_without_a_copy(client):
         assert (chain == 2).all()
 
 
+def test_arrays_of_the_other_order_of_bytes(client):
+    value = np.arange(COUNT, dtype=">f4")
+    for _ in range(2):
+        np.testing.assert_array_equal(client.execute("Relu", {"self": value})["out"], value)
+    with client.shared_memory(4 * _local_memory.LARGE_BYTES) as memory:
+        for count in (4, COUNT):
+            given, out = memory.array((count,), ">f4"), memory.array((count,), ">f4")
+            given[:] = value[:count]
+            assert client.execute("Relu", {"self": given}, out={"out": out})["out"] is out
+            np.testing.assert_array_equal(out, value[:count])
+
+
 def test_what_is_small_goes_by_bytes(client):
     for _ in range(3):
         assert not lies_in_memory(client, relu(client, 1, COUNT - 1))

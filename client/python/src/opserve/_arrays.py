@@ -87,8 +87,7 @@ def floating_dtype(all_dtypes: Iterable["np.dtype[Any]"]) -> "np.dtype[Any]":
 def sent(array: Array) -> Sent:
     """An array's bytes. A view is sent as its strides where that takes no more bytes than its elements would."""
     data_type = data_type_of(array.dtype)
-    if array.dtype.byteorder == ">" or (array.dtype.byteorder == "=" and sys.byteorder == "big"):
-        array = array.astype(array.dtype.newbyteorder("<"))
+    array = array.astype(little_endian(array.dtype), copy=False)
     if array.flags.c_contiguous:
         return Sent(data_type, array.shape, None, bytes_of(array.reshape(-1)))
     item = array.dtype.itemsize
@@ -98,6 +97,12 @@ def sent(array: Array) -> Sent:
         if span <= array.size:
             return Sent(data_type, array.shape, strides, bytes_of(as_strided(array, (span,), (item,), writeable=False)))
     return Sent(data_type, array.shape, None, bytes_of(np.ascontiguousarray(array).reshape(-1)))
+
+
+def little_endian(dtype: "np.dtype[Any]") -> "np.dtype[Any]":
+    """The dtype with the protocol's order of bytes."""
+    is_other = dtype.byteorder == ">" or (dtype.byteorder == "=" and sys.byteorder == "big")
+    return dtype.newbyteorder("<") if is_other else dtype
 
 
 def bytes_of(row: Array) -> memoryview:

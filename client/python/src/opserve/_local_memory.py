@@ -12,7 +12,7 @@ from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Tuple
 import grpc
 import numpy as np
 
-from ._arrays import Array, as_arrays
+from ._arrays import Array, as_arrays, little_endian
 from ._requests import Call, Result, attributes_of
 from ._shared_memory import ALIGNMENT, Regions, SharedMemory
 from .errors import OpserveError, ResourceError
@@ -121,7 +121,7 @@ class LocalMemory:
         if inputs is not None:
             start, root = 0, inputs.new_root()
             for name, array in large.items():
-                place = _view(root, start, array.dtype, array.shape)
+                place = _view(root, start, little_endian(array.dtype), array.shape)
                 np.copyto(place, array)
                 arrays[name] = place
                 start += _aligned(array.nbytes)

@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Optional, Tuple
 import grpc
 import numpy as np
 
-from ._arrays import Array
+from ._arrays import Array, little_endian
 from ._dtypes import dtype_named
 from ._proto import shared_memory_pb2 as messages
 from .errors import UnsupportedError, bad_answer, error_of_status
@@ -130,8 +130,8 @@ class Regions:
             region.close()
 
     def locate(self, array: Array) -> Optional[Dict[str, Any]]:
-        """Where a dense array lies, as a SharedView; None for one in no region."""
-        if not self._addresses:
+        """Where a dense array lies, as a SharedView; None for one in no region, or whose elements are not as the server has them."""
+        if not self._addresses or array.dtype != little_endian(array.dtype):
             return None
         address = array.__array_interface__["data"][0]
         with self._lock:
