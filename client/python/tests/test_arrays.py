@@ -6,7 +6,7 @@ import struct
 import numpy as np
 import pytest
 
-from opserve._arrays import as_array, as_arrays, sent
+from opserve._arrays import as_array, as_arrays, bytes_of, converted, sent
 from opserve._dtypes import BFLOAT16, data_type_of
 from opserve._proto import types_pb2 as types
 
@@ -87,6 +87,21 @@ def test_bfloat16():
     tensor = sent(np.array([1, -2], ml_dtypes.bfloat16))
     assert (tensor.data_type, bytes(tensor.data)) == (types.DATA_TYPE_BFLOAT16, struct.pack("<HH", 0x3F80, 0xC000))
     assert as_arrays({"a": 1.0, "b": np.ones(1, BFLOAT16)})["a"].dtype == BFLOAT16
+
+
+@pytest.mark.parametrize("dtype", ["f2", "<f4", ">f4", "f8", "i4"])
+def test_bfloat16_of_numbers_without_ml_dtypes(dtype):
+    numbers = np.array([[1, -2], [0, 259]], dtype)  # 259 is between 258 and 260, of which the latter is even
+    assert bytes_of(converted(numbers, np.dtype("V2")).reshape(-1)).tobytes() == struct.pack("<HHHH", 0x3F80, 0xC000, 0, 0x4382)
+    assert converted(numbers, np.dtype("V2")).shape == (2, 2)
+
+
+def test_what_bfloat16_without_ml_dtypes_rounds():
+    bits = np.array([0x3F808000, 0x3F818000, 0x3F808001, 0x7F7FFFFF, 0x7F800001, 0xFFFFFFFF, 0x80000001, 0xFF800000], "<u4")
+    rounded = converted(bits.view("<f4"), np.dtype("V2")).view("<u2").tolist()
+    assert rounded == [0x3F80, 0x3F82, 0x3F81, 0x7F80, 0x7FC0, 0xFFFF, 0x8000, 0xFF80]
+    assert converted(np.float32(1).reshape(()), np.dtype("V2")).shape == ()
+    assert converted(converted(bits.view("<f4"), np.dtype("V2")), np.dtype("V2")).view("<u2").tolist() == rounded
 
 
 def test_torch_tensors_are_not_copied():

@@ -64,6 +64,15 @@ def test_kinds_of_tensors(session):
         session.empty(3).upload(X)
 
 
+def test_bfloat16_of_numbers(session):
+    filled = session.empty(2, "bfloat16")
+    filled.fill(1.5)
+    for tensor in (session.tensor([1.5, 1.5], "bfloat16"), session.full(2, 1.5, "bfloat16"), filled):
+        assert tensor.numpy().view(np.uint16).tolist() == [0x3FC0, 0x3FC0]
+    filled.upload(np.array([0.5, -1], np.float32))
+    assert filled.numpy().view(np.uint16).tolist() == [0x3F00, 0xBF80]
+
+
 def test_streams_and_events(session):
     first, second = session.stream(), session.stream()
     x, y = session.empty((1000, 1000)), session.empty((1000, 1000))

@@ -121,11 +121,21 @@ class Spec(NamedTuple):
 Input = Union[Array, Any]
 
 
+def converted(array: Array, dtype: "np.dtype[Any]") -> Array:
+    """An array of that dtype. NumPy alone would put the first bytes of each element into bfloat16's two raw bytes."""
+    if dtype != np.dtype("V2") or array.dtype == dtype:
+        return array.astype(dtype, copy=False)
+    bits = np.ascontiguousarray(array, "<f4").view("<u4")
+    to_nearest_even = bits + (0x7FFF + (bits >> 16 & 1))  # a NaN could overflow
+    upper = np.where(np.isnan(bits.view("<f4")), bits | 0x400000, to_nearest_even) >> 16
+    return upper.astype("<u2").view(dtype).reshape(array.shape)
+
+
 def array_for_tensor(value: Any, dtype: Any) -> Array:
     """The array that a session's tensor() makes of its arguments."""
     array = as_array(value)
     if dtype is not None:
-        return array.astype(dtype_named(dtype))
+        return converted(array, dtype_named(dtype))
     is_written = isinstance(value, (float, list, tuple))
     return array.astype(np.float32) if is_written and not isinstance(value, np.generic) and array.dtype == np.float64 else array
 

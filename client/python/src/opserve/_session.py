@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Type, Un
 import numpy as np
 
 from . import _requests
-from ._arrays import Array, Spec, array_for_tensor, arrays_beside, as_array, bytes_of
+from ._arrays import Array, Spec, array_for_tensor, arrays_beside, as_array, bytes_of, converted
 from ._attributes import attribute_of
 from ._conversation import Conversation
 from ._dtypes import data_type_of, numpy_dtype
@@ -276,7 +276,7 @@ class Tensor(_Handle):
 
     def _upload_pieces(self, value: Any, stream: Optional[Stream]) -> Iterator[int]:
         """Sends a piece for each step; gives the bytes sent so far."""
-        array = np.ascontiguousarray(as_array(value), self.dtype).reshape(np.shape(value))
+        array = np.ascontiguousarray(converted(as_array(value), self.dtype)).reshape(np.shape(value))
         if array.shape != self.shape:
             raise ValueError(f"want an array of shape {self.shape}, got {array.shape}")
         data = bytes_of(array.reshape(-1))
@@ -294,7 +294,7 @@ class Tensor(_Handle):
         line = self._line(stream)
         destination = {"buffer": self.id, "row_bytes": self.nbytes}
         self._written = self._talk.send(stream=line, fill={"destination": destination, "stream": line,
-                                                           "pattern": np.asarray(value).astype(self.dtype).tobytes()})
+                                                           "pattern": converted(np.asarray(value), self.dtype).tobytes()})
 
     def copy_from(self, other: "Tensor", *, stream: Optional[Stream] = None) -> None:
         """Copies a tensor of as many bytes, on the device."""
