@@ -212,6 +212,16 @@ def test_batch_norm_changes_its_running_statistics():
     torch.testing.assert_close(remote.batch_norm(x, *given), local.batch_norm(x, *wanted), rtol=1e-4, atol=1e-5)
 
 
+def test_batch_norm_of_one_value_per_channel_is_refused():
+    for shape in ((1, 3), (1, 3, 1, 1)):
+        running = [torch.zeros(3), torch.ones(3)]
+        for functional in (local, remote):
+            with pytest.raises(ValueError, match="Expected more than 1 value per channel when training, got input size"):
+                functional.batch_norm(tensor(*shape), *running, training=True)
+        assert torch.equal(running[0], torch.zeros(3)) and torch.equal(running[1], torch.ones(3))
+        assert remote.batch_norm(tensor(*shape), *running).shape == shape
+
+
 def test_indices_of_a_pool():
     for got, want in zip(remote.max_pool2d(PLANES, 2, return_indices=True), local.max_pool2d(PLANES, 2, return_indices=True)):
         torch.testing.assert_close(got, want)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, List, Optional, Sequence, Tuple, Union
 
 import torch
@@ -45,6 +46,8 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Optional[Te
 def batch_norm(input: Tensor, running_mean: Optional[Tensor], running_var: Optional[Tensor], weight: Optional[Tensor] = None,
                bias: Optional[Tensor] = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
     """Changes running_mean and running_var in training, as PyTorch's does."""
+    if training and math.prod(extent for dim, extent in enumerate(input.shape) if dim != 1) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
     running = {"running_mean": running_mean, "running_var": running_var}
     if training:  # they change below, and autograd wants what it keeps to stay
         running = {name: None if value is None else value.clone() for name, value in running.items()}
