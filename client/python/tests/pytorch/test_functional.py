@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import re
 
 import pytest
 import torch
@@ -192,6 +193,19 @@ def test_ctc_loss_of_what_is_impossible():
     out = remote.ctc_loss(log_probs, torch.tensor([[1, 1]]), [2], [2], zero_infinity=True)
     out.backward()
     assert out == 0 and not log_probs.grad.any()
+
+
+@pytest.mark.parametrize("name, shape, targets", [
+    (name, shape, targets) for name in ("cross_entropy", "nll_loss")
+    for shape, targets in [((2, 4, 3), [(3, 2), (6,), (1, 6), (2, 3, 1)]), ((6, 4), [(2, 3), (6, 1), (1, 6)]), ((4,), [(4,), (1,)]),
+                           ((2, 4, 3, 5), [(2, 5, 3), (2, 15)])]] + [
+    (name, (3, 4), [(4,), (1, 4), (3, 1), (), (12,)]) for name in ("binary_cross_entropy", "binary_cross_entropy_with_logits")])
+def test_targets_of_another_shape_are_refused(name, shape, targets):
+    scores, dtype = torch.rand(shape), torch.int64 if name in ("cross_entropy", "nll_loss") else torch.float32
+    for wrong in targets:
+        with pytest.raises(ValueError, match=re.escape(f"{name}: target: want the shape")) as raised:
+            getattr(remote, name)(scores, torch.zeros(wrong, dtype=dtype))
+        assert str(raised.value).endswith(f"got {wrong}")
 
 
 @pytest.mark.parametrize("options", [{}, {"padding_idx": 1}, {"padding_idx": -1, "scale_grad_by_freq": True}])

@@ -27,6 +27,17 @@ def _of_elements(op: str, input: Tensor, target: Tensor, reduction: str, weights
     return apply(op, {"self": input, "target": target, **(weights or {})}, {"reduction": reduction, **attributes})[0]
 
 
+def _check_target(function: str, target: Tensor, shape: Sequence[int]) -> None:
+    """As PyTorch: servers would broadcast it, or take its elements in order."""
+    if tuple(target.shape) != tuple(shape):
+        raise ValueError(f"{function}: target: want the shape {tuple(shape)}, got {tuple(target.shape)}")
+
+
+def _shape_of_classes(input: Tensor) -> Sequence[int]:
+    """That of a target: a class in place of the scores of all."""
+    return [*input.shape[:1], *input.shape[2:]] if input.dim() > 1 else []
+
+
 def l1_loss(input: Tensor, target: Tensor, size_average: Optional[bool] = None, reduce: Optional[bool] = None,
             reduction: str = "mean") -> Tensor:
     return _of_elements("L1Loss", input, target, _reduction_of(size_average, reduce, reduction))
@@ -54,18 +65,21 @@ def kl_div(input: Tensor, target: Tensor, size_average: Optional[bool] = None, r
 
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Optional[Tensor] = None, size_average: Optional[bool] = None,
                          reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:
+    _check_target("binary_cross_entropy", target, input.shape)
     return _of_elements("BinaryCrossEntropy", input, target, _reduction_of(size_average, reduce, reduction), {"weight": weight})
 
 
 def binary_cross_entropy_with_logits(
         input: Tensor, target: Tensor, weight: Optional[Tensor] = None, size_average: Optional[bool] = None,
         reduce: Optional[bool] = None, reduction: str = "mean", pos_weight: Optional[Tensor] = None) -> Tensor:
+    _check_target("binary_cross_entropy_with_logits", target, input.shape)
     return _of_elements("BinaryCrossEntropyWithLogits", input, target, _reduction_of(size_average, reduce, reduction),
                         {"weight": weight, "pos_weight": pos_weight})
 
 
 def nll_loss(input: Tensor, target: Tensor, weight: Optional[Tensor] = None, size_average: Optional[bool] = None,
              ignore_index: int = -100, reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:
+    _check_target("nll_loss", target, _shape_of_classes(input))
     op, shape = "NLLLoss", target.shape
     if input.dim() > 2:  # (N, C, …): pixels in one row
         op = "NLLLoss2d"
@@ -80,6 +94,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Optional[Tensor] = None
                   label_smoothing: float = 0.0) -> Tensor:
     if target.is_floating_point():
         raise NotImplementedError("cross_entropy: want classes as target, got their probabilities")
+    _check_target("cross_entropy", target, _shape_of_classes(input))
     shape, classes = target.shape, input.shape[0 if input.dim() == 1 else 1]
     rows = input.movedim(1, -1).reshape(-1, classes) if input.dim() > 1 else input.reshape(1, -1)
     loss = _of_elements("CrossEntropyLoss", rows, target.reshape(-1), _reduction_of(size_average, reduce, reduction),
