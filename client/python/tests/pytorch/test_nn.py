@@ -79,6 +79,8 @@ def test_what_no_server_computes_is_not_here():
         remote.LSTM(1, 2)
     with pytest.raises(NotImplementedError, match="padding_mode"):
         remote.Conv1d(1, 1, 3, padding=1, padding_mode="circular")(torch.randn(1, 1, 5))
+    with pytest.raises(NotImplementedError, match="interpolate"):
+        remote.Upsample(scale_factor=1.5, mode="bilinear", recompute_scale_factor=True)(torch.randn(PLANES))
     assert remote.Sequential is torch.nn.Sequential
 
 

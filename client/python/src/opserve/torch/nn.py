@@ -53,7 +53,7 @@ def _conv_transpose(function: Forward, dimensions: int) -> Forward:
 
 
 def _resample(module: Any, input: Tensor) -> Tensor:
-    return F.interpolate(input, module.size, module.scale_factor, module.mode, module.align_corners)
+    return F.interpolate(input, module.size, module.scale_factor, module.mode, module.align_corners, module.recompute_scale_factor)
 
 
 def _plain(function: Forward, *names: str) -> Forward:
