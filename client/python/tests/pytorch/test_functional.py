@@ -257,6 +257,11 @@ def test_operators_that_pytorch_lacks(op, name, attributes):
     assert torch.autograd.gradcheck(function, [X.clone().requires_grad_()], eps=4e-3, atol=2e-2, rtol=2e-2)
 
 
+def test_the_arguments_of_apply_have_names():
+    got = opserve.torch.apply(op="Hardshrink", inputs={"self": X}, attributes={"lambd": 0.7}, fetched=())[0]
+    torch.testing.assert_close(got, local.hardshrink(X, 0.7))
+
+
 def test_second_derivatives_are_refused():
     x = X.clone().requires_grad_()
     for out in (remote.tanh(x), remote.mul(x, x), remote.matmul(x, x.mT)):

@@ -91,13 +91,13 @@ def eager(function: Callable[..., T]) -> Callable[..., T]:
     disabled: List[Callable[..., T]] = []
 
     @functools.wraps(function)
-    def wrapped(*arguments: Any) -> T:
+    def wrapped(*arguments: Any, **named: Any) -> T:
         compiler = sys.modules.get("torch._dynamo")
         if compiler is None:
-            return function(*arguments)
+            return function(*arguments, **named)
         if not disabled:
             disabled.append(compiler.disable(function))
-        return disabled[0](*arguments)
+        return disabled[0](*arguments, **named)
 
     wrapped._torchdynamo_disable = True  # type: ignore[attr-defined]
     return wrapped
