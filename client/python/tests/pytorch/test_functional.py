@@ -292,6 +292,21 @@ def test_without_a_client(used, monkeypatch):
     opserve.torch.current().client.close()
 
 
+@pytest.mark.parametrize("function", [
+    lambda x: remote.matmul(x, x), lambda x: remote.addmm(x, x, x), lambda x: remote.add(x, 2), lambda x: remote.mul(x, x),
+    lambda x: remote.div(x, x + 5), lambda x: remote.embedding(torch.tensor([1, 0]), x), remote.mean, remote.silu,
+    lambda x: remote.interpolate(x[None, None], scale_factor=2)])
+def test_a_gradient_is_of_the_client_of_its_forward_call(torch_client, function, monkeypatch):
+    monkeypatch.setattr("opserve.torch._client._used", [])
+    monkeypatch.delenv("OPSERVE_TARGET", raising=False)
+    monkeypatch.setattr("opserve.torch._client._default", None)
+    x = torch.rand(3, 3, requires_grad=True)
+    with opserve.torch.use(torch_client):
+        out = function(x).sum()
+    out.backward()
+    assert x.grad.any()
+
+
 def test_a_session_keeps_what_is_large(torch_client):
     with torch_client.session() as session, opserve.torch.use(torch_client, session=session, resident_bytes=4096):
         for rows, kept in ((1, 0), (1024, 4 * 1024)):

@@ -12,6 +12,7 @@ import torch
 
 from .._arrays import Array
 from .._attributes import value_of
+from .._client import Client
 from .._dtypes import BFLOAT16
 from .._schema import Operator
 from .._session import Session
@@ -189,6 +190,6 @@ def reduced(gradient: Tensor, shape: Any, dtype: Any) -> Tensor:
     return gradient.sum_to_size(shape).reshape(shape).to(dtype)
 
 
-def run(op: str, inputs: Mapping[str, Optional[Tensor]], attributes: Optional[Mapping[str, Any]] = None) -> List[Tensor]:
+def run(client: Client, op: str, inputs: Mapping[str, Optional[Tensor]], attributes: Optional[Mapping[str, Any]] = None) -> List[Tensor]:
     """The operator's outputs, not differentiable: for gradients that are written out."""
-    return [to_torch(array) for array in current().client.execute(op, inputs, dict(attributes or {})).values()]
+    return [to_torch(array) for array in client.execute(op, inputs, dict(attributes or {})).values()]

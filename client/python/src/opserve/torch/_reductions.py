@@ -8,6 +8,7 @@ from typing import Any, List, Optional, Sequence, Union
 import torch
 
 from ._autograd import Tensor, call, first_order, run
+from ._client import current
 
 __all__ = ["mean", "sum"]
 
@@ -25,7 +26,7 @@ class _Reduction(torch.autograd.Function):
         ctx.kept = [1 if dim in every else extent for dim, extent in enumerate(tensor.shape)]
         ctx.count = math.prod(tensor.shape[dim] for dim in every) if op == "Mean" and tensor.dim() else 1
         names = ("dim", "keep_dim") if op == "Mean" else ("dims", "keep_dims")
-        return run(op, {"self": tensor}, {names[0]: dims, names[1]: keep, "dtype": dtype})[0]
+        return run(current().client, op, {"self": tensor}, {names[0]: dims, names[1]: keep, "dtype": dtype})[0]
 
     @staticmethod
     @first_order
