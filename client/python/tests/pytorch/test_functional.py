@@ -250,6 +250,18 @@ def test_bfloat16_and_scalars():
     assert remote.tanh(torch.tensor(0.5)).shape == ()
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("number", [1e5, 1e-8, 0.1, 3, True])
+def test_numbers_beside_half_precision(dtype, number):
+    """Beside PyTorch's in float32: PyTorch before 2 rounds the numbers."""
+    for name in ("mul", "div"):
+        for x in (X.to(dtype), torch.tensor([-60000.0, 1e4, 1e-4]).to(dtype)):
+            out, (gradient,) = gradients(lambda given: getattr(remote, name)(given, number), [x], 1, {})
+            want, (wanted,) = gradients(lambda given: getattr(torch, name)(given.float(), number).to(dtype), [x], 1, {})
+            torch.testing.assert_close(out, want)
+            torch.testing.assert_close(gradient, wanted)
+
+
 @pytest.mark.parametrize("op, name, attributes", [("Swish", "self", {"beta": 1.5}), ("GeGlu", "self", {"dim": 1}), ("SwiGlu", "x", {})])
 @pytest.mark.filterwarnings("ignore:Input #")
 def test_operators_that_pytorch_lacks(op, name, attributes):

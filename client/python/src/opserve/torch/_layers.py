@@ -221,6 +221,13 @@ def _tensor(value: Any, beside: Tensor) -> Tensor:
     return value if isinstance(value, torch.Tensor) else torch.tensor(value, dtype=beside.dtype)
 
 
+def _scaled(function: Any, input: Tensor, other: Any) -> Tensor:
+    """As PyTorch, which rounds a number beside half precision first where it is added, and not where it is a factor."""
+    if isinstance(other, torch.Tensor) or input.dtype not in (torch.float16, torch.bfloat16):
+        return call(function, input, _tensor(other, input))
+    return call(function, input, torch.tensor(other, dtype=torch.float32)).to(input.dtype)
+
+
 def add(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
     """input + alpha * other."""
     return call(Sum, "Add", input, _tensor(other, input), alpha)
@@ -233,9 +240,9 @@ def sub(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
 
 def mul(input: Tensor, other: Any) -> Tensor:
     """input * other."""
-    return call(Mul, input, _tensor(other, input))
+    return _scaled(Mul, input, other)
 
 
 def div(input: Tensor, other: Any) -> Tensor:
     """input / other."""
-    return call(Div, input, _tensor(other, input))
+    return _scaled(Div, input, other)
