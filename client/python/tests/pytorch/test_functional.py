@@ -6,6 +6,7 @@ import re
 
 import pytest
 import torch
+from torch.utils import checkpoint
 
 import opserve
 import opserve.torch
@@ -328,3 +329,45 @@ def test_a_session_keeps_what_is_large(torch_client):
             wanted, = torch.autograd.grad(local.silu(x).sum(), x)
             got, = torch.autograd.grad(y.sum(), x)
             torch.testing.assert_close(got, wanted)
+
+
+def used_bytes(session):
+    session.synchronize()
+    return session.memory().used_bytes
+
+
+def test_a_session_keeps_a_call_until_its_gradient_is_computed(torch_client):
+    with torch_client.session() as session, opserve.torch.use(torch_client, session=session, resident_bytes=0):
+        x = torch.randn(3, 8, requires_grad=True)
+        loss = remote.layer_norm(remote.silu(x), [8]).sum()
+        loss.backward(retain_graph=True)
+        assert used_bytes(session)
+        loss.backward()
+        assert not used_bytes(session)
+        with pytest.raises(RuntimeError, match="second time"):
+            loss.backward()
+        with torch.no_grad():
+            remote.silu(x)
+        remote.silu(x)
+        assert not used_bytes(session)
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_a_checkpoint_in_a_session(torch_client, reentrant):
+    x = torch.randn(3, 8, requires_grad=True)
+    wanted, = torch.autograd.grad(local.silu(local.silu(x)).sum(), x)
+    with torch_client.session() as session, opserve.torch.use(torch_client, session=session, resident_bytes=0):
+        loss = checkpoint.checkpoint(lambda given: remote.silu(remote.silu(given)), x, use_reentrant=reentrant).sum()
+        assert not used_bytes(session)
+        loss.backward()
+        assert not used_bytes(session)
+    torch.testing.assert_close(x.grad, wanted)
+
+
+def test_what_copies_the_tensors_that_autograd_keeps(torch_client):
+    with torch_client.session() as session, opserve.torch.use(torch_client, session=session, resident_bytes=0):
+        x = torch.ones(3, requires_grad=True)
+        with torch.autograd.graph.saved_tensors_hooks(torch.clone, lambda packed: packed):
+            loss = remote.silu(x).sum()
+        with pytest.raises(NotImplementedError, match="saved_tensors_hooks"):
+            loss.backward()

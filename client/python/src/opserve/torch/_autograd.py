@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
+import weakref
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypeVar
 
@@ -151,7 +153,7 @@ class _Function(torch.autograd.Function):
         session: Optional[Session] = ctx.session
         gradient = bound.operator.schema.gradient
         saved = ctx.saved_tensors
-        values = ctx.remote if session is not None else {"input": dict(zip(bound.names, saved)),
+        values = _tensors_of(saved[0]) if session is not None else {"input": dict(zip(bound.names, saved)),
                                                          "output": dict(zip(ctx.kept, saved[len(bound.names):]))}
         values = {**values, "output_gradient": dict(zip(ctx.names, gradients))}
         wanted = dict(zip(bound.names, ctx.needs_input_grad[1:]))
@@ -175,12 +177,30 @@ def _run(ctx: Any, bound: Bound, inputs: Dict[str, Tensor]) -> Dict[str, Tensor]
     return outputs
 
 
+_resident: Dict[int, Mapping[str, Mapping[str, Any]]] = {}
+_numbers = itertools.count()
+
+
+def _handle_of(tensors: Mapping[str, Mapping[str, Any]]) -> Tensor:
+    """What autograd keeps for tensors of a session: they go with its storage, when autograd drops it."""
+    number = np.array(next(_numbers))
+    _resident[int(number)] = tensors
+    weakref.finalize(number, _resident.pop, int(number)).atexit = False
+    return torch.from_numpy(number)
+
+
+def _tensors_of(handle: Tensor) -> Mapping[str, Mapping[str, Any]]:
+    if int(handle) not in _resident:
+        raise NotImplementedError("want no saved_tensors_hooks that copy tensors around calls in a session")
+    return _resident[int(handle)]
+
+
 def _run_in_session(ctx: Any, bound: Bound, inputs: Dict[str, Tensor]) -> Dict[str, Tensor]:
     """A call of a session: what its gradient takes stays there."""
     session: Session = ctx.session
     given = {name: session.tensor(tensor) for name, tensor in inputs.items()}
     results = session.execute(bound.operator.name, given, bound.attributes)
-    ctx.remote = {"input": given, "output": {name: tensor for name, tensor in results.items() if name in bound.kept}}
+    ctx.save_for_backward(_handle_of({"input": given, "output": {name: tensor for name, tensor in results.items() if name in bound.kept}}))
     fetched = session._fetched({name: tensor for name, tensor in results.items() if not bound.stays(name)})
     return {name: to_torch(fetched[name]) if name in fetched else torch.empty(0) for name in results}
 
