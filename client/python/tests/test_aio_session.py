@@ -93,6 +93,15 @@ async def test_kinds_of_tensors(session):
 
 
 @awaited
+async def test_no_more_plans_are_remembered_than_is_bounded(session):
+    for number in range(2 * opserve._session.MAX_PLANS):
+        session._session._plans[b"%d" % number] = None
+    for count in (1, 2, 1):
+        assert (await session.execute("Relu", {"self": np.ones(count, np.float32)}))["out"].shape == (count,)
+        assert len(session._session._plans) <= 2
+
+
+@awaited
 async def test_streams_and_events(session):
     first, second = await session.stream(), await session.stream()
     x, y = await session.empty((1000, 1000)), await session.empty((1000, 1000))

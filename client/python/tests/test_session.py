@@ -64,6 +64,13 @@ def test_kinds_of_tensors(session):
         session.empty(3).upload(X)
 
 
+def test_no_more_plans_are_remembered_than_is_bounded(session, monkeypatch):
+    monkeypatch.setattr("opserve._session.MAX_PLANS", 3)
+    for count in (1, 2, 3, 4, 5, 1, 2):
+        assert session.execute("Relu", {"self": np.ones(count, np.float32)})["out"].shape == (count,)
+        assert len(session._plans) <= 3
+
+
 def test_bfloat16_of_numbers(session):
     filled = session.empty(2, "bfloat16")
     filled.fill(1.5)

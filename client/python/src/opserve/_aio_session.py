@@ -90,9 +90,7 @@ class Session:
 
     async def _planned(self, op: Op, inputs: Mapping[str, Any], attributes: Mapping[str, Any], dtypes: Mapping[str, Any]) -> Plan:
         request = self._session._plan_request(op, inputs, attributes, dtypes)
-        if request.message not in self._session._plans:
-            self._session._plans[request.message] = await self._channel.call(request)
-        return self._session._plans[request.message]
+        return self._session._plans.get(request.message) or self._session._keep(request, await self._channel.call(request))
 
     async def execute(self, op: Op, inputs: Mapping[str, Any], attributes: Optional[Mapping[str, Any]] = None, /, *,
                       out: Optional[Mapping[str, "Tensor"]] = None, stream: Optional["Stream"] = None,

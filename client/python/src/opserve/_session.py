@@ -24,6 +24,7 @@ from ._proto import types_pb2 as types
 from ._requests import Call, Op, Plan, Request
 from .errors import OpserveError, bad_answer
 
+MAX_PLANS = 512
 Shape = Union[int, Tuple[int, ...], List[int]]
 
 
@@ -107,9 +108,13 @@ class Session:
 
     def _planned(self, op: Op, inputs: Mapping[str, Any], attributes: Mapping[str, Any], dtypes: Mapping[str, Any]) -> Plan:
         request = self._plan_request(op, inputs, attributes, dtypes)
-        if request.message not in self._plans:
-            self._plans[request.message] = self._channel.call(request)
-        return self._plans[request.message]
+        return self._plans.get(request.message) or self._keep(request, self._channel.call(request))
+
+    def _keep(self, request: Request[Plan], plan: Plan) -> Plan:
+        if len(self._plans) >= MAX_PLANS:
+            self._plans.clear()
+        self._plans[request.message] = plan
+        return plan
 
     # ---- order
 
@@ -305,8 +310,7 @@ class Tensor(_Handle):
 
     def numpy(self, *, stream: Optional[Stream] = None, progress: Asked = None) -> Array:
         """The elements, as a new array. Waits. Raises the first failure on the stream, and that of the command that was to write the tensor
-        last, also where it was told before. `progress` is that of Client.execute(), for this
-        array; a function is called on a thread of the session's."""
+        last, also where it was told before. `progress` is that of Client.execute(), for this array; a function is called on a thread of the session's."""
         with progress_of(progress) as told:
             download = Download(self, stream, told)
             self.session._wait(download.command)
