@@ -6,6 +6,7 @@ import struct
 import numpy as np
 import pytest
 
+from opserve import Call, _requests
 from opserve._arrays import as_array, as_arrays, bytes_of, converted, sent
 from opserve._dtypes import BFLOAT16, data_type_of
 from opserve._proto import types_pb2 as types
@@ -37,6 +38,12 @@ def test_views_are_sent_as_strides_where_that_is_no_more(view, bytes_sent):
 def test_a_dense_array_is_not_copied():
     tensor = sent(MATRIX)
     assert np.shares_memory(np.frombuffer(tensor.data, np.float32), MATRIX)
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+def test_a_matrix_is_sent_as_an_array():
+    message = _requests.execute(Call("Relu", {"self": np.matrix(MATRIX)}), lambda _: None).message
+    assert message == _requests.execute(Call("Relu", {"self": MATRIX}), lambda _: None).message
 
 
 @pytest.mark.parametrize("value", [

@@ -26,7 +26,7 @@ def as_array(value: Any) -> Array:
     """Any array as NumPy's, without a copy where that can be: an array of NumPy or of the array API (DLPack), a tensor of PyTorch
     on the CPU, what has a buffer or __array__, nested lists, a number."""
     if isinstance(value, np.ndarray):
-        return value
+        return np.asarray(value)  # np.matrix has two dimensions always
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, getattr(torch, "Tensor", ())):
         return _of_torch(torch, value)
