@@ -1,6 +1,7 @@
 """Our own reading and writing of messages, beside protobuf's."""
 
 import random
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from opserve import Call, InternalError
 from opserve import _repeated, _requests
 from opserve._dtypes import BFLOAT16, data_type_of
 from opserve._proto import operator_service_pb2 as api
-from opserve._wire import joined, taken_apart, varint
+from opserve._wire import RAW_TAG, joined, taken_apart, varint
 
 SEED = 20240229
 
@@ -141,6 +142,16 @@ def test_fields_in_any_order():
         parts = taken_apart(message)
         assert [bytes(entry) for entry in parts.raw] == [b"xy", b"z" * 300]
         assert api.ExecuteResponse.FromString(parts.header).outputs == response.outputs
+
+
+def test_many_small_fields_take_little_memory():
+    message = b"\x08\x01" * 50000 + RAW_TAG + varint(2) + b"ab" + b"\x10\x01" * 50000
+    tracemalloc.start()
+    parts = taken_apart(message)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert parts.header == b"\x08\x01" * 50000 + b"\x10\x01" * 50000 and parts.raw == [b"ab"]
+    assert peak < 2 * len(message)
 
 
 def test_bytes_that_are_no_message_are_an_error_and_nothing_else():

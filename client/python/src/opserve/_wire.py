@@ -49,7 +49,7 @@ class Parts(NamedTuple):
 def taken_apart(message: bytes) -> Parts:
     """The inverse of joined(), for fields in any order. Raises InternalError for bytes that are no message."""
     view, header, raw = memoryview(message), [], []
-    position, size = 0, len(message)
+    position, size, copied = 0, len(message), 0
     while position < size:
         start = position
         key, position = _read_varint(message, position)
@@ -59,8 +59,10 @@ def taken_apart(message: bytes) -> Parts:
             if length > size - position:
                 raise bad_answer("a field is longer than the message")
             if key == _RAW_KEY:
+                if copied < start:
+                    header.append(view[copied:start])
                 raw.append(view[position:position + length])
-                position += length
+                position = copied = position + length
                 continue
             position += length
         elif kind == _VARINT:
@@ -71,7 +73,7 @@ def taken_apart(message: bytes) -> Parts:
             raise bad_answer(f"a field of kind {kind}")
         if position > size:
             raise bad_answer("the message ends within a field")
-        header.append(view[start:position])
+    header.append(view[copied:])
     return Parts(b"".join(header), raw)
 
 
