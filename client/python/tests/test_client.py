@@ -44,6 +44,16 @@ def test_report_and_out(client, sample):
     np.testing.assert_array_equal(out, gradient)
 
 
+@pytest.mark.parametrize("out, told", [
+    (np.zeros(2, np.float32), "out: want a mapping of arrays by the names of outputs, got ndarray"), ([], "out: want a mapping.*got list"),
+    ({"out": [0.0, 0.0]}, "out: out: want an array of NumPy to write to, got list"), ({"out": None}, "out: out: .*got NoneType")])
+def test_what_is_no_out(client, out, told):
+    with pytest.raises(TypeError, match=told):
+        client.execute("Relu", {"self": X}, out=out)
+    with pytest.raises(TypeError, match=told):
+        client.execute_batch([opserve.Call("Relu", {"self": X}, {}, out)])
+
+
 def test_bfloat16(client):
     ml_dtypes = pytest.importorskip("ml_dtypes")
     result = client.execute("Relu", {"self": np.array([-1, 2.5], ml_dtypes.bfloat16)})["out"]

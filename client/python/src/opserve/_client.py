@@ -98,7 +98,7 @@ class Client:
         progress    called during such a call with the bytes sent and received so far, and their total: progress(done, total);
                     True or "tqdm" shows a bar of tqdm
         """
-        call = Call(op, inputs, {**(attributes or {}), **more}, out or {}, device, report)
+        call = Call(op, inputs, {**(attributes or {}), **more}, {} if out is None else out, device, report)
         if progress is None:  # most calls are small
             return run(self._execution.steps(call, timeout, None))
         with progress_of(progress) as told:

@@ -45,6 +45,7 @@ class Execution:
         self._timeout = timeout
 
     def steps(self, call: Call, timeout: Optional[float], progress: Optional[Progress]) -> Steps[Result]:
+        _requests.check_out(call.out)
         if timeout is None:
             timeout = self._timeout
         deadline = None if timeout is None else time.monotonic() + timeout

@@ -102,6 +102,15 @@ def attributes_of(call: Call) -> List[types.Attribute]:
     return [attribute_of(name, value) for name, value in call.attributes.items() if value is not None]
 
 
+def check_out(out: Any) -> None:
+    """That a call's `out` has arrays to write to. TypeError where not."""
+    if not isinstance(out, Mapping):
+        raise TypeError(f"out: want a mapping of arrays by the names of outputs, got {type(out).__name__}")
+    for name, array in out.items():
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"out: {name}: want an array of NumPy to write to, got {type(array).__name__}")
+
+
 def set_op(message: types.Call, op: Union[str, bytes]) -> None:
     """Puts what op_of() gave into a message."""
     if isinstance(op, str):
@@ -198,6 +207,7 @@ def _reader(call: Call, form: Optional[_repeated.Form]) -> Callable[[bytes], Res
 def execute_batch(calls: Sequence[Call], locate: Locate) -> Request[List[Union[Result, OpserveError]]]:
     message, header = _Message(locate), list[Buffer]()
     for call in calls:
+        check_out(call.out)
         header += wire_field(_CALLS, message.call(call, as_arrays(call.inputs)))
 
     def read(answer: bytes) -> List[Union[Result, OpserveError]]:

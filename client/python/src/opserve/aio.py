@@ -193,7 +193,7 @@ class Client:
                       report: bool = False, progress: Asked = None, **more: Any) -> Result:
         """Runs an operator or a program; gives its outputs by name. The arguments are those of opserve.Client.execute(). Arrays must not
         change until the call returns."""
-        call = Call(op, inputs, {**(attributes or {}), **more}, out or {}, device, report)
+        call = Call(op, inputs, {**(attributes or {}), **more}, {} if out is None else out, device, report)
         if progress is None:  # most calls are small
             return await run_awaited(self._execution.steps(call, timeout, None))
         with progress_of(progress) as told:
