@@ -200,6 +200,12 @@ TEST_F(ProgramTest, SuggestsShortNamesOnly) {
   EXPECT_THAT(error_of(longest.substr(1)),
               ::testing::HasSubstr("did you mean \"" + longest + "\"?"));
   EXPECT_THAT(error_of(longest + "yy"), ::testing::Not(::testing::HasSubstr("did you mean")));
+  ProgramSource source = SourceOf(inputs, {StepOf("h", "Relu", {{"self", longest}})}, {{"y", "h"}});
+  source.gradients = ProgramSource::Gradients();
+  source.gradients->of = "h";
+  source.gradients->with_respect_to = {longest + "yy"};
+  EXPECT_THAT(std::string(ErrorOf(source, inputs).message()),
+              ::testing::Not(::testing::HasSubstr("did you mean")));
 }
 
 TEST_F(ProgramTest, NamesTheOutputOfAnError) {

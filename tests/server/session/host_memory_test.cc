@@ -46,6 +46,23 @@ TEST_F(HostMemoryTest, ACallsBytesGoWithIt) {
   EXPECT_EQ(all_->used_bytes(), 0);
 }
 
+TEST_F(HostMemoryTest, WhatWaitsForRoomTakesNone) {
+  HostCharge waiting(*all_, HostCharge::Of::kWaiting);
+  ASSERT_THAT(waiting.Add(kFirst, 400, "message"), testing::IsOk());
+  all_->Add(kSecond, 500);  // leaves 250 for the first
+  EXPECT_TRUE(all_->HasRoom(kFirst));
+  EXPECT_FALSE(waiting.Add(kFirst, 1, "message").ok());
+  waiting.Note(kFirst, 200);
+  EXPECT_TRUE(all_->HasRoom(kFirst));
+  EXPECT_EQ(all_->used_bytes(), 1100);
+  all_->Add(kFirst, 250);
+  EXPECT_FALSE(all_->HasRoom(kFirst));
+  waiting.Clear();
+  EXPECT_FALSE(all_->HasRoom(kFirst));
+  all_->Return(kFirst, 1);
+  EXPECT_TRUE(all_->HasRoom(kFirst));
+}
+
 TEST_F(HostMemoryTest, ASessionHasItsBound) {
   const auto session = Session(kFirst, 400);
   EXPECT_THAT(session->Take(400, "executor"), testing::IsOk());
