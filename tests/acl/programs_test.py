@@ -1,11 +1,12 @@
 """Builds programs against the C interface's headers and CANN's library names, and runs them.
 
-Usage: programs_test.py headers|samples|field     (the library is in $OPSERVE_BIN_DIR/../lib)
+Usage: programs_test.py headers|samples|field|exit|no_memory     (the library is in $OPSERVE_BIN_DIR/../lib)
 
 headers: each header alone is C99 and C++11 without a warning. samples: the programs of client/acl/samples print what they
 expect, with memory that the host can follow and without, and leave nothing behind. field: so does a program that was written
 for the vendor's libraries, unchanged: the sample of the page aclnnSmoothL1LossBackward.txt in $OPSERVE_SEEDS (default:
-../shared/seeds beside the tree); a skip where that is not there.
+../shared/seeds beside the tree); a skip where that is not there. exit: functions may be called until the process is no more.
+no_memory: nothing is thrown out of the library where the host has no memory.
 """
 
 import os
@@ -16,7 +17,8 @@ import shutil
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests/support"))
 
 import outside_build
@@ -125,5 +127,11 @@ def check_field():
         sys.exit(f"want {RESULT}, got {printed}")
 
 
+def check_program(name):
+    builder = Builder(name)
+    run([builder.program(HERE / f"{name}_program.cc")], builder.env)
+
+
 if __name__ == "__main__":
-    {"headers": check_headers, "samples": check_samples, "field": check_field}[sys.argv[1]]()
+    {"headers": check_headers, "samples": check_samples, "field": check_field, "exit": lambda: check_program("exit"),
+     "no_memory": lambda: check_program("no_memory")}[sys.argv[1]]()

@@ -36,12 +36,15 @@ aclError aclFinalize(void) {
 const char* aclGetRecentErrMsg(void) { return opserve::acl::TakeMessage(); }
 
 const char* aclrtGetSocName(void) {
-  thread_local std::string name;
-  const auto runtime = Runtime::Get();
-  if (!runtime.ok()) return nullptr;
-  const char* other = std::getenv("OPSERVE_ACL_SOC_NAME");
-  name = other != nullptr && *other != '\0' ? other : (*runtime)->provider().soc_name();
-  return name.c_str();
+  const char* name = nullptr;
+  RuntimeCall([&]() -> absl::Status {
+    OPSERVE_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> runtime, Runtime::Get());
+    const char* other = std::getenv("OPSERVE_ACL_SOC_NAME");
+    name = opserve::acl::KeepName(
+        other != nullptr && *other != '\0' ? other : runtime->provider().soc_name());
+    return absl::OkStatus();
+  });
+  return name;
 }
 
 aclError aclrtSetDevice(int32_t device_id) {
@@ -149,8 +152,13 @@ aclError aclrtGetCurrentContext(aclrtContext* context) {
 }
 
 int64_t opserveAclCountLive(opserveAclKind kind) {
-  const auto runtime = Runtime::Get();
-  return opserve::acl::CountLive(kind, runtime.ok() ? runtime->get() : nullptr).value_or(-1);
+  int64_t count = -1;
+  RuntimeCall([&] {
+    const auto runtime = Runtime::Get();
+    count = opserve::acl::CountLive(kind, runtime.ok() ? runtime->get() : nullptr).value_or(-1);
+    return absl::OkStatus();
+  });
+  return count;
 }
 
 aclError opserveAclSetFaults(const char* faults) {

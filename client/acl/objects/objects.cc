@@ -1,11 +1,15 @@
 #include "client/acl/objects/objects.h"
 
+#include <cstddef>
+#include <new>
+
 #include "client/acl/objects/data_types.h"
 
 namespace opserve::acl {
 
-ObjectTables& Objects() {
-  static auto& tables = *new ObjectTables();
+ObjectTables& Objects() noexcept {
+  alignas(ObjectTables) static std::byte place[sizeof(ObjectTables)];
+  static auto& tables = *new (place) ObjectTables();
   return tables;
 }
 

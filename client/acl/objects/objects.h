@@ -63,6 +63,6 @@ struct ObjectTables {
   HandleTable<ArrayObject<float>> float_arrays{HandleKind::kFloatArray};
   HandleTable<ArrayObject<bool>> bool_arrays{HandleKind::kBoolArray};
 };
-ObjectTables& Objects();
+ObjectTables& Objects() noexcept;
 
 }  // namespace opserve::acl

@@ -9,15 +9,36 @@
 namespace opserve::acl {
 namespace {
 
-struct ThreadState {
-  void* context = nullptr;
+struct Texts {
   std::string message;
   std::string taken;
+  std::string name;
 };
 
-ThreadState& ThisThread() {
-  thread_local ThreadState state;
-  return state;
+// Trivial, so that it is there for destructors of static objects, which run when the thread's own
+// objects are gone.
+struct ThreadState {
+  void* context;
+  Texts* texts;
+  bool has_ended;
+};
+
+constinit thread_local ThreadState this_thread = {};
+
+struct ThreadEnd {
+  ~ThreadEnd() {
+    this_thread.has_ended = true;
+    delete std::exchange(this_thread.texts, nullptr);
+  }
+};
+
+// Null when the thread has ended.
+Texts* MakeTexts() {
+  if (this_thread.texts == nullptr && !this_thread.has_ended) {
+    thread_local const ThreadEnd end;
+    this_thread.texts = new Texts();
+  }
+  return this_thread.texts;
 }
 
 absl::Status NotAHandle(const char* kind) {
@@ -27,17 +48,26 @@ absl::Status NotAHandle(const char* kind) {
 
 }  // namespace
 
-void* CurrentContext() { return ThisThread().context; }
-void SetCurrentContext(void* context) { ThisThread().context = context; }
+void* CurrentContext() { return this_thread.context; }
+void SetCurrentContext(void* context) { this_thread.context = context; }
 
 void SetMessage(const absl::Status& status) {
-  ThisThread().message.assign(status.message().data(), status.message().size());
+  Texts* texts = MakeTexts();
+  if (texts != nullptr) texts->message.assign(status.message().data(), status.message().size());
 }
 
 const char* TakeMessage() {
-  ThreadState& state = ThisThread();
-  state.taken = std::exchange(state.message, std::string());
-  return state.taken.c_str();
+  Texts* texts = this_thread.texts;
+  if (texts == nullptr) return "";
+  texts->taken = std::exchange(texts->message, std::string());
+  return texts->taken.c_str();
+}
+
+const char* KeepName(std::string name) {
+  Texts* texts = MakeTexts();
+  if (texts == nullptr) return nullptr;
+  texts->name = std::move(name);
+  return texts->name.c_str();
 }
 
 absl::StatusOr<Scope> EnterContext() {

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "aclnn/aclnn_base.h"
 #include "client/acl/objects/runtime.h"
 #include "client/acl/objects/status_codes.h"
 
@@ -16,9 +17,12 @@ namespace opserve::acl {
 void* CurrentContext();
 void SetCurrentContext(void* context);
 
-// The message of the calling thread; Take forgets it and keeps it readable until the next Take.
+// The message of the calling thread; Take forgets it and keeps it readable until the next Take. A
+// thread whose own objects are gone (destructors of static ones run then) has none: "".
 void SetMessage(const absl::Status& status);
 const char* TakeMessage();
+// Keeps a name readable until the thread's next; null for a thread whose own objects are gone.
+const char* KeepName(std::string name);
 
 // Where a call happens.
 struct Scope {
@@ -41,7 +45,7 @@ absl::StatusOr<std::shared_ptr<EventObject>> FindEvent(const Runtime& runtime, c
 // 100000 naming a parameter that is null.
 absl::Status CheckGiven(const void* pointer, const char* parameter);
 
-// The edges of the library: bodies of its functions, as their codes. Nothing is thrown across.
+// What a body ends with, also when it throws.
 template <typename Body>
 absl::Status StatusOf(Body body) {
   try {
@@ -53,18 +57,29 @@ absl::Status StatusOf(Body body) {
   }
 }
 
+// The edges of the library: bodies of its functions, as their codes. Nothing is thrown across.
+// Where there is no memory to say what happened, the code is `no_memory` and the message stays as
+// it was.
 template <typename Body>
-aclError RuntimeCall(Body body) {
-  const absl::Status status = StatusOf(body);
-  if (!status.ok()) SetMessage(status);
-  return RuntimeCode(status);
+int CodeAtEdge(Body body, int (*code_of)(const absl::Status&), int no_memory) noexcept {
+  try {
+    const absl::Status status = StatusOf(body);
+    const int code = code_of(status);
+    if (!status.ok()) SetMessage(status);
+    return code;
+  } catch (...) {
+    return no_memory;
+  }
 }
 
 template <typename Body>
-int32_t OperatorCallCode(Body body) {
-  const absl::Status status = StatusOf(body);
-  if (!status.ok()) SetMessage(status);
-  return OperatorCode(status);
+aclError RuntimeCall(Body body) noexcept {
+  return CodeAtEdge(body, RuntimeCode, ACL_ERROR_BAD_ALLOC);
+}
+
+template <typename Body>
+int32_t OperatorCallCode(Body body) noexcept {
+  return CodeAtEdge(body, OperatorCode, ACLNN_ERR_RUNTIME_ERROR);
 }
 
 }  // namespace opserve::acl
