@@ -35,19 +35,24 @@ absl::Status CallHandler(SessionState& state, Taken& taken) {
 
 constexpr Entry kEntries[] = {
     {Request::kCreateContext, &CallHandler<&Request::create_context>},
-    {Request::kDestroyContext, &CallHandler<&Request::destroy_context>},
+    {Request::kDestroyContext, &CallHandler<&Request::destroy_context>, Results::kNone,
+     Answered::kYes, Entries::kNone, Bounded::kNo},
     {Request::kCreateStream, &CallHandler<&Request::create_stream>},
-    {Request::kDestroyStream, &CallHandler<&Request::destroy_stream>},
+    {Request::kDestroyStream, &CallHandler<&Request::destroy_stream>, Results::kNone,
+     Answered::kYes, Entries::kNone, Bounded::kNo},
     {Request::kCreateEvent, &CallHandler<&Request::create_event>},
-    {Request::kDestroyEvent, &CallHandler<&Request::destroy_event>},
+    {Request::kDestroyEvent, &CallHandler<&Request::destroy_event>, Results::kNone, Answered::kYes,
+     Entries::kNone, Bounded::kNo},
     {Request::kRecordEvent, &CallHandler<&Request::record_event>},
     {Request::kWaitEvent, &CallHandler<&Request::wait_event>},
     {Request::kQueryEvent, &CallHandler<&Request::query_event>, Results::kSome},
     {Request::kQueryStream, &CallHandler<&Request::query_stream>, Results::kSome},
     {Request::kQueryElapsedTime, &CallHandler<&Request::query_elapsed_time>, Results::kSome},
-    {Request::kSynchronize, &CallHandler<&Request::synchronize>},
+    {Request::kSynchronize, &CallHandler<&Request::synchronize>, Results::kNone, Answered::kYes,
+     Entries::kNone, Bounded::kNo},
     {Request::kAllocate, &CallHandler<&Request::allocate>},
-    {Request::kFree, &CallHandler<&Request::free>},
+    {Request::kFree, &CallHandler<&Request::free>, Results::kNone, Answered::kYes, Entries::kNone,
+     Bounded::kNo},
     {Request::kQueryMemory, &CallHandler<&Request::query_memory>, Results::kSome},
     {Request::kUpload, &CallHandler<&Request::upload>, Results::kNone, Answered::kYes,
      Entries::kSome},
@@ -58,7 +63,8 @@ constexpr Entry kEntries[] = {
      Answered::kYes, Entries::kSome},
     {Request::kSetTensors, &CallHandler<&Request::set_tensors>},
     {Request::kRunExecutor, &CallHandler<&Request::run_executor>},
-    {Request::kDestroyExecutor, &CallHandler<&Request::destroy_executor>},
+    {Request::kDestroyExecutor, &CallHandler<&Request::destroy_executor>, Results::kNone,
+     Answered::kYes, Entries::kNone, Bounded::kNo},
     {Request::kExecute, &CallHandler<&Request::execute>, Results::kSome, Answered::kYes,
      Entries::kSome},
     {Request::kExecuteChunked, &CallHandler<&Request::execute_chunked>, Results::kSome,
@@ -143,7 +149,8 @@ absl::Status Session::Take(Command command) {
 void Session::Perform(Command command) {
   const Entry& entry = *FindEntry(command.header.command_case());
   const bool silent = command.header.quiet() || entry.answered == Answered::kNever;
-  // Chunks of a call are counted by the call; a cancellation makes room.
+  // Chunks of a call are counted by the call. A cancellation and what destroys make room, and a
+  // synchronization waits for it: the window bounds how many of them wait.
   const bool bounded = entry.bounded == Bounded::kYes;
   const bool admitted = flow_->BeginCommand(bounded ? state_.limits.max_queued_commands
                                                     : std::numeric_limits<int64_t>::max());

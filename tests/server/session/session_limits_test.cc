@@ -58,6 +58,8 @@ TEST_F(SessionLimitsTest, QueuedCommands) {
   limits_.max_queued_commands = 5;
   MakeStreams();
   MakeBuffer(1, "12345678");
+  MakeBuffer(2, "12345678");
+  session().Do("create_event { event: 1 context: 1 }");
   device().Hold(Work::kUpload);
   std::vector<uint64_t> queued;
   queued.reserve(5);
@@ -66,10 +68,16 @@ TEST_F(SessionLimitsTest, QueuedCommands) {
     const Reply reply = session().Refuse(command, kLimit, "command");
     EXPECT_EQ(reply.part("want"), "at most 5 commands under way in the session");
   }
+  // What makes room, and what waits for it.
+  session().Do("free { buffer: 2 }");
+  session().Do("destroy_event { event: 1 }");
+  session().Do("destroy_stream { stream: 2 }");
+  const uint64_t end = session().Send("synchronize { stream: 1 }");
   device().Release(Work::kUpload);
   for (const uint64_t id : queued) EXPECT_THAT(session().Await(id), IsOk());
+  EXPECT_THAT(session().Await(end), IsOk());
   session().AwaitIdle();
-  session().Do("query_stream { stream: 2 }");
+  session().Do("query_stream { stream: 1 }");
 }
 
 TEST_F(SessionLimitsTest, ChunksAreNoCommandsInTheQueue) {
