@@ -98,6 +98,8 @@ TEST_F(AclFaultsTest, WaitsTimeOut) {
               ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
     ASSERT_EQ(opserveAclSetFaults("sync_timeout:1"), ACL_SUCCESS);
     EXPECT_EQ(aclrtSynchronizeEvent(event), ACL_ERROR_RT_EVENT_SYNC_TIMEOUT);
+    ASSERT_EQ(opserveAclSetFaults("sync_timeout:1=207018"), ACL_SUCCESS);
+    EXPECT_EQ(aclrtSynchronizeEvent(event), ACL_ERROR_RT_DEVICE_OOM);
   }
   EXPECT_EQ(aclrtSynchronizeEvent(event), ACL_SUCCESS);
   EXPECT_EQ(aclrtDestroyEvent(event), ACL_SUCCESS);

@@ -197,11 +197,9 @@ aclError aclrtSynchronizeEvent(aclrtEvent event) {
   return RuntimeCall([&]() -> absl::Status {
     OPSERVE_ASSIGN_OR_RETURN(const Scope scope, EnterDevice());
     OPSERVE_ASSIGN_OR_RETURN(const auto found, FindEvent(*scope.runtime, event));
-    const bool injected = !Faults::Get().Check(Fault::kSyncTimeout).ok();
-    bool in_time = false;
-    if (!injected) {
-      OPSERVE_ASSIGN_OR_RETURN(in_time, found->event->Await(absl::InfiniteDuration()));
-    }
+    OPSERVE_RETURN_IF_ERROR(
+        Faults::Get().Check(Fault::kSyncTimeout, ACL_ERROR_RT_EVENT_SYNC_TIMEOUT));
+    OPSERVE_ASSIGN_OR_RETURN(const bool in_time, found->event->Await(absl::InfiniteDuration()));
     return in_time ? absl::OkStatus() : TimedOut(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "event");
   });
 }

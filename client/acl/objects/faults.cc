@@ -54,12 +54,14 @@ absl::Status Faults::Parse(std::string_view part, Rows& rows) {
   const std::vector<std::string> nth_code = absl::StrSplit(name_rest[1], absl::MaxSplits('=', 1));
   for (size_t i = 0; i < kFaults; ++i) {
     if (kNames[i].name != name_rest[0]) continue;
-    Row row{.code = kNames[i].code};
+    Row row;
     if (!absl::SimpleAtoi(nth_code[0], &row.calls_left) || row.calls_left <= 0)
       return BadPart(part);
-    const bool has_code = nth_code.size() == 2;
-    if (has_code && (!absl::SimpleAtoi(nth_code[1], &row.code) || row.code <= 0))
-      return BadPart(part);
+    if (nth_code.size() == 2) {
+      int32_t code = 0;
+      if (!absl::SimpleAtoi(nth_code[1], &code) || code <= 0) return BadPart(part);
+      row.code = code;
+    }
     rows[i] = row;
     return absl::OkStatus();
   }
@@ -76,14 +78,15 @@ absl::Status Faults::Set(std::string_view text) {
   return absl::OkStatus();
 }
 
-absl::Status Faults::Check(Fault fault) {
+absl::Status Faults::Check(Fault fault, std::optional<int32_t> usual) {
   const auto index = static_cast<size_t>(fault);
   MutexLock lock(mutex_);
   Row& row = rows_[index];
   if (row.calls_left > 0 && --row.calls_left == 0) row.struck = true;
   if (!row.struck) return absl::OkStatus();
   row.struck = fault == Fault::kDeviceLost;
-  return Failure(row.code, absl::StrCat("injected fault: ", std::string(kNames[index].name)));
+  return Failure(row.code.value_or(usual.value_or(kNames[index].code)),
+                 absl::StrCat("injected fault: ", std::string(kNames[index].name)));
 }
 
 }  // namespace opserve::acl

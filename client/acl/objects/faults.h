@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "absl/base/thread_annotations.h"
@@ -33,13 +34,14 @@ class Faults {
   // sense, and nothing changes then.
   absl::Status Set(std::string_view text);
 
-  // Counts one call. OK, or what it is to fail with; for kDeviceLost from then on.
-  absl::Status Check(Fault fault);
+  // Counts one call. OK, or what it is to fail with; for kDeviceLost from then on. `usual`: the
+  // code of a fault that was set without one, where it is not that of the list above.
+  absl::Status Check(Fault fault, std::optional<int32_t> usual = std::nullopt);
 
  private:
   struct Row {
     int64_t calls_left = 0;  // 0 = none is to fail
-    int32_t code = 0;
+    std::optional<int32_t> code;
     bool struck = false;
   };
   using Rows = std::array<Row, kFaults>;
