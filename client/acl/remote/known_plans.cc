@@ -99,9 +99,14 @@ std::optional<int64_t> KnownPlans::Find(const std::string& key) {
 }
 
 void KnownPlans::Remember(std::string key, int64_t workspace_bytes) {
+  const size_t bytes = key.size();
+  if (bytes > kMostBytes) return;
   const MutexLock lock(mutex_);
-  if (workspace_bytes_.size() == kMost) workspace_bytes_.clear();
-  workspace_bytes_.insert_or_assign(std::move(key), workspace_bytes);
+  if (workspace_bytes_.size() == kMost || bytes_ + bytes > kMostBytes) {
+    workspace_bytes_.clear();
+    bytes_ = 0;
+  }
+  if (workspace_bytes_.insert_or_assign(std::move(key), workspace_bytes).second) bytes_ += bytes;
 }
 
 }  // namespace opserve::acl

@@ -21,12 +21,15 @@ class KnownPlans {
 
   // The bytes of workspace that the call needs; nullopt: it was not made before.
   std::optional<int64_t> Find(const std::string& key);
+  // A key that is larger than all may be together is not remembered.
   void Remember(std::string key, int64_t workspace_bytes);
 
  private:
   static constexpr size_t kMost = 4096;
+  static constexpr size_t kMostBytes = size_t{8} << 20;  // of keys
 
   Mutex mutex_;
+  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<std::string, int64_t> workspace_bytes_ ABSL_GUARDED_BY(mutex_);
 };
 
