@@ -11,6 +11,7 @@
 #include "aclnnop/aclnn_kl_div.h"
 #include "aclnnop/aclnn_l1_loss.h"
 #include "aclnnop/aclnn_l1_loss_backward.h"
+#include "aclnnop/aclnn_layer_norm.h"
 #include "aclnnop/aclnn_smooth_l1_loss.h"
 #include "aclnnop/aclnn_smooth_l1_loss_backward.h"
 #include "aclnnop/aclnn_swish.h"
@@ -371,6 +372,24 @@ TEST_F(AclOperatorsTest, ALabelOutOfRangeIsTheStreamsError) {
   EXPECT_EQ(aclrtSynchronizeStream(nullptr), ACL_SUCCESS) << "it is told once";
   EXPECT_EQ(aclrtMemsetAsync(out.data(), 24, 0, 24, nullptr), ACL_SUCCESS);
   EXPECT_EQ(aclrtSynchronizeStream(nullptr), ACL_SUCCESS) << "the stream goes on";
+}
+
+// The same call again, too: its answer may be known.
+TEST_F(AclOperatorsTest, LayerNormWithoutStatistics) {
+  const FloatTensor input({2, 2}, {1, 3, -5, 5});
+  const IntArray normalized({2});
+  const FloatTensor out({2, 2}, {9, 9, 9, 9});
+  for (int i = 0; i < 2; ++i) {
+    Planned planned;
+    ASSERT_EQ(aclnnLayerNormGetWorkspaceSize(input.get(), normalized.get(), nullptr, nullptr, 0,
+                                             out.get(), nullptr, nullptr, &planned.workspace_size,
+                                             &planned.executor),
+              ACLNN_SUCCESS)
+        << aclGetRecentErrMsg();
+    EXPECT_EQ(RunToEnd(aclnnLayerNorm, planned), ACL_SUCCESS) << aclGetRecentErrMsg();
+    EXPECT_THAT(out.Read(), ElementsAre(-1, 1, -1, 1));
+    EXPECT_EQ(aclrtMemset(out.data(), out.bytes(), 0, out.bytes()), ACL_SUCCESS);
+  }
 }
 
 }  // namespace

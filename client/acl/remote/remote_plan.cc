@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -14,6 +16,8 @@
 
 namespace opserve::acl {
 namespace {
+
+using HiddenOutputs = std::vector<std::pair<std::string_view, client::DeviceTensor>>;
 
 absl::StatusOr<client::DeviceTensor> TensorOf(std::string_view name, const TensorDesc& desc,
                                               const MemoryView& storage,
@@ -39,8 +43,10 @@ bool IsSent(const OperatorCall& call, const NamedOutput& output) {
          (call.StorageOf(output).memory != nullptr || NumElements(output.given->shape) == 0);
 }
 
+// `hidden`: outputs that nobody will read, but the operator writes.
 absl::StatusOr<client::DeviceCall> ToDeviceCall(const OperatorCall& call,
-                                                const client::DeviceBuffer& nothing) {
+                                                const client::DeviceBuffer& nothing,
+                                                const HiddenOutputs& hidden) {
   client::DeviceCall made(call.named.op->name);
   for (const NamedInput& input : call.named.inputs) {
     OPSERVE_ASSIGN_OR_RETURN(client::DeviceTensor tensor,
@@ -54,6 +60,7 @@ absl::StatusOr<client::DeviceCall> ToDeviceCall(const OperatorCall& call,
                              TensorOf(output.name, *output.given, call.StorageOf(output), nothing));
     made.Output(output.name, std::move(tensor));
   }
+  for (const auto& [name, tensor] : hidden) made.Output(name, tensor);
   return made;
 }
 
@@ -61,8 +68,15 @@ bool IsMasked(const client::PlannedOutput& output) {
   return output.desc.shape.size() == 1 && output.desc.shape[0] == 0;
 }
 
-absl::Status CheckNoneIsWanted(const OperatorCall& call,
-                               const std::vector<client::PlannedOutput>& planned) {
+bool HasMask(const Operator& op) {
+  return std::any_of(op.attributes.begin(), op.attributes.end(),
+                     [](const AttributeParam& param) { return param.name == "output_mask"; });
+}
+
+// Memory for the outputs that the server wants to make, where the program may leave them out.
+absl::StatusOr<HiddenOutputs> HideOutputs(const OperatorCall& call, client::Context& context,
+                                          const std::vector<client::PlannedOutput>& planned) {
+  HiddenOutputs hidden;
   for (const NamedOutput& output : call.named.outputs) {
     if (IsSent(call, output)) continue;
     const auto plan = std::find_if(planned.begin(), planned.end(),
@@ -74,9 +88,11 @@ absl::Status CheckNoneIsWanted(const OperatorCall& call,
                                               std::string(output.name), ", got none"));
     if (IsMasked(*plan)) continue;
     if (!output.missing) return MissingParameter(output.name, "a buffer");
-    return InvalidParameter(output.name, "a tensor, as output_mask asks for it", "none");
+    if (HasMask(*call.named.op))
+      return InvalidParameter(output.name, "a tensor, as output_mask asks for it", "none");
+    hidden.emplace_back(output.name, context.NewTensor(plan->desc.dtype, plan->desc.shape));
   }
-  return absl::OkStatus();
+  return hidden;
 }
 
 }  // namespace
@@ -100,20 +116,27 @@ absl::StatusOr<std::shared_ptr<ProvidedPlan>> MakeRemotePlan(ServerSession& sess
                                                              const OperatorCall& call,
                                                              KnownPlans& known) {
   OPSERVE_RETURN_IF_ERROR(session.CheckAlive());
-  OPSERVE_ASSIGN_OR_RETURN(const client::DeviceCall made, ToDeviceCall(call, nothing));
+  OPSERVE_ASSIGN_OR_RETURN(const client::DeviceCall made, ToDeviceCall(call, nothing, {}));
   std::string key = KnownPlans::KeyOf(call);
   const std::optional<int64_t> bytes = known.Find(key);
-  client::Executor executor = context.CreateExecutor(
-      made, client::ExecutorUse::kRepeatable,
-      bytes.has_value() ? client::PlanWanted::kLater : client::PlanWanted::kSoon);
   if (bytes.has_value()) {
-    return std::make_shared<RemotePlan>(session, std::move(executor), *bytes,
-                                        RemotePlan::Made::kBelieved);
+    return std::make_shared<RemotePlan>(
+        session,
+        context.CreateExecutor(made, client::ExecutorUse::kRepeatable, client::PlanWanted::kLater),
+        *bytes, RemotePlan::Made::kBelieved);
   }
-  const absl::StatusOr<client::ExecutorPlan> plan = executor.plan();
+  client::Executor executor = context.CreateExecutor(made, client::ExecutorUse::kRepeatable);
+  absl::StatusOr<client::ExecutorPlan> plan = executor.plan();
   if (!plan.ok()) return session.Told(plan.status());
-  OPSERVE_RETURN_IF_ERROR(CheckNoneIsWanted(call, plan->outputs));
-  known.Remember(std::move(key), plan->workspace_bytes);
+  OPSERVE_ASSIGN_OR_RETURN(const HiddenOutputs hidden, HideOutputs(call, context, plan->outputs));
+  if (hidden.empty()) {
+    known.Remember(std::move(key), plan->workspace_bytes);
+  } else {
+    OPSERVE_ASSIGN_OR_RETURN(const client::DeviceCall whole, ToDeviceCall(call, nothing, hidden));
+    executor = context.CreateExecutor(whole, client::ExecutorUse::kRepeatable);
+    plan = executor.plan();
+    if (!plan.ok()) return session.Told(plan.status());
+  }
   return std::make_shared<RemotePlan>(session, std::move(executor), plan->workspace_bytes,
                                       RemotePlan::Made::kSaid);
 }

@@ -40,8 +40,8 @@ class RemotePlan final : public ProvidedPlan {
   const Made made_;
 };
 
-// Waits for the server's answer, unless it is one of `known`. `nothing`: a buffer for tensors
-// without elements.
+// Waits for the server's answer, unless it is one of `known`; for two where the operator writes
+// outputs that the program leaves out. `nothing`: a buffer for tensors without elements.
 absl::StatusOr<std::shared_ptr<ProvidedPlan>> MakeRemotePlan(ServerSession& session,
                                                              client::Context context,
                                                              const client::DeviceBuffer& nothing,
