@@ -55,6 +55,7 @@ void LocalStream::Enqueue(absl::AnyInvocable<absl::Status()> run) {
   stream_->Enqueue(
       opserve::Stream::Command{.id = 0, .run = std::move(run), .done = std::move(done)});
   stream_->Record(tail_);
+  end_.Put();
 }
 
 absl::Status LocalStream::Upload(const MemoryView& to, std::span<const std::byte> from) {
@@ -94,20 +95,24 @@ absl::Status LocalStream::Execute(ProvidedPlan& plan, const MemoryView& workspac
 
 absl::Status LocalStream::Record(ProvidedEvent& event) {
   stream_->Record(static_cast<LocalEvent&>(event).event());
+  end_.Put();
   return absl::OkStatus();
 }
 
 absl::Status LocalStream::Wait(const ProvidedEvent& event) {
   OPSERVE_RETURN_IF_ERROR(stream_->WaitFor(static_cast<const LocalEvent&>(event).event()));
   stream_->Record(tail_);
+  end_.Put();
   return absl::OkStatus();
 }
 
 LocalStream::Synchronized LocalStream::Synchronize(absl::Duration timeout) {
-  const Waiter<bool> ended;
-  stream_->Synchronize(
-      [ended](const opserve::Stream::Failure& /*told by the commands*/) { ended.Set(true); });
+  const Waiter<bool> ended = end_.Await([this](const Waiter<bool>& waiter) {
+    stream_->Synchronize(
+        [waiter](const opserve::Stream::Failure& /*told by the commands*/) { waiter.Set(true); });
+  });
   if (!ended.Wait(Clock::Real().Now() + timeout)) return {.in_time = false, .failure = {}};
+  end_.Came();
   return {.in_time = true, .failure = failures_->Take()};
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "client/acl/provider/provider.h"
+#include "client/acl/provider/stream_end.h"
 #include "core/base/mutex.h"
 #include "core/device/context.h"
 #include "core/device/event.h"
@@ -76,6 +77,7 @@ class LocalStream final : public ProvidedStream {
   const std::shared_ptr<Stream> stream_;
   const std::shared_ptr<Failures> failures_ = std::make_shared<Failures>();
   Event tail_;  // recorded behind all that was put on the stream
+  StreamEnd end_;
 };
 
 }  // namespace opserve::acl

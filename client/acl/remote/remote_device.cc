@@ -60,7 +60,7 @@ absl::StatusOr<std::shared_ptr<ProvidedStream>> RemoteDevice::CreateStream() {
   absl::StatusOr<client::Stream> stream =
       context_.CreateStreamAndWait(client::OnFailure::kContinue);
   if (!stream.ok()) return session_.Told(stream.status());
-  return std::make_shared<RemoteStream>(session_, context_, transfers_, *std::move(stream));
+  return std::make_shared<RemoteStream>(session_, transfers_, *std::move(stream));
 }
 
 absl::StatusOr<std::shared_ptr<ProvidedEvent>> RemoteDevice::CreateEvent() {

@@ -6,18 +6,16 @@
 
 #include <opserve/session.h>
 
+#include "absl/base/thread_annotations.h"
 #include "client/acl/provider/provider.h"
+#include "client/acl/remote/lent_memory.h"
 #include "client/acl/remote/server_session.h"
+#include "core/base/mutex.h"
 
 namespace opserve::acl {
 
 // How long a server that was too late may take to say what it has reached.
 inline constexpr absl::Duration kLastWord = absl::Seconds(1);
-
-// Whether `event` is reached within `timeout`. One that the server has reached by then counts, also
-// when the answer comes within a second more.
-absl::StatusOr<bool> AwaitEvent(ServerSession& session, const client::Event& event,
-                                absl::Duration timeout);
 
 class RemoteEvent final : public ProvidedEvent {
  public:
@@ -25,10 +23,14 @@ class RemoteEvent final : public ProvidedEvent {
       : session_(session), event_(std::move(event)) {}
 
   absl::StatusOr<bool> Query() override;
+  // What the server has reached by then counts, also when the answer comes within a second more.
   absl::StatusOr<bool> Await(absl::Duration timeout) override;
   absl::StatusOr<absl::Duration> TimeUntil(const ProvidedEvent& end) const override;
 
-  void RecordOn(client::Stream& stream);
+  // `loans`: of what is on the stream, which must have ended before the event is reached.
+  void RecordOn(client::Stream& stream, Loans loans);
+  // Those of the latest recording.
+  Loans loans() const;
   // 161002 when it was never recorded.
   absl::Status HoldUp(client::Stream& stream) const;
 
@@ -38,6 +40,8 @@ class RemoteEvent final : public ProvidedEvent {
   ServerSession& session_;
   const client::Event event_;
   std::atomic<bool> recorded_{false};
+  mutable Mutex mutex_;
+  Loans loans_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace opserve::acl

@@ -6,7 +6,6 @@
 #include "client/acl/remote/remote_memory.h"
 #include "client/acl/remote/remote_plan.h"
 #include "core/base/clock.h"
-#include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 
 namespace opserve::acl {
@@ -14,19 +13,14 @@ namespace {
 
 constexpr size_t kMostBelieved = 256;
 
-// The wait was too long, not the work.
-bool IsTooLate(const absl::Status& status) {
-  return absl::IsDeadlineExceeded(status) && !GetErrorDetail(status).has_value();
-}
-
 }  // namespace
 
-void RemoteStream::Damage::Note(absl::Status status) {
+void RemoteStream::Failures::Note(absl::Status status) {
   const MutexLock lock(mutex);
   if (first.ok()) first = std::move(status);
 }
 
-absl::Status RemoteStream::Damage::Take() {
+absl::Status RemoteStream::Failures::Take() {
   const MutexLock lock(mutex);
   return std::exchange(first, absl::OkStatus());
 }
@@ -48,33 +42,50 @@ absl::Status RemoteStream::Believed::ReasonOf(absl::Status failure) {
   return failure;
 }
 
+RemoteStream::~RemoteStream() { lent_->AwaitReturn(lent_->latest(), absl::InfiniteFuture()); }
+
 absl::Status RemoteStream::Enter() {
   OPSERVE_RETURN_IF_ERROR(session_.CheckAlive());
-  transfers_.JoinBefore(stream_, joined_);
+  if (transfers_.JoinBefore(stream_, joined_)) end_.Put();
   return absl::OkStatus();
+}
+
+absl::Status RemoteStream::Put(absl::Status sent) {
+  end_.Put();
+  return sent;
+}
+
+Loans RemoteStream::LoansNow() {
+  const MutexLock lock(mutex_);
+  Loans loans = awaited_;
+  loans.Add(lent_);
+  return loans;
 }
 
 absl::Status RemoteStream::Upload(const MemoryView& to, std::span<const std::byte> from) {
   OPSERVE_RETURN_IF_ERROR(Enter());
-  return SendBytes(session_, stream_, to, from, Sending::kLater);
+  return Put(SendBytes(session_, stream_, to, from, lent_));
 }
 
 absl::Status RemoteStream::Download(const MemoryView& from, std::span<std::byte> to) {
   OPSERVE_RETURN_IF_ERROR(Enter());
   stream_.DownloadToAsync(
       BytesOf(from, static_cast<int64_t>(to.size())), to,
-      [damage = damage_](absl::Status status) { damage->Note(std::move(status)); });
-  return absl::OkStatus();
+      [damage = damage_, lent = lent_, loan = lent_->Lend()](absl::Status status) {
+        damage->Note(std::move(status));
+        lent->Return(loan);
+      });
+  return Put(absl::OkStatus());
 }
 
 absl::Status RemoteStream::Copy(const MemoryView& from, const MemoryView& to, int64_t bytes) {
   OPSERVE_RETURN_IF_ERROR(Enter());
-  return stream_.Copy(BytesOf(from, bytes), BytesOf(to, bytes));
+  return Put(stream_.Copy(BytesOf(from, bytes), BytesOf(to, bytes)));
 }
 
 absl::Status RemoteStream::Fill(const MemoryView& to, std::byte value, int64_t bytes) {
   OPSERVE_RETURN_IF_ERROR(Enter());
-  return stream_.Fill(BytesOf(to, bytes), static_cast<uint8_t>(value));
+  return Put(stream_.Fill(BytesOf(to, bytes), static_cast<uint8_t>(value)));
 }
 
 absl::Status RemoteStream::Execute(ProvidedPlan& plan, const MemoryView& workspace) {
@@ -87,36 +98,51 @@ absl::Status RemoteStream::Execute(ProvidedPlan& plan, const MemoryView& workspa
   } else {
     stream_.Execute(executor, BufferOf(workspace), workspace.offset_bytes);
   }
-  return absl::OkStatus();
+  return Put(absl::OkStatus());
 }
 
 absl::Status RemoteStream::Record(ProvidedEvent& event) {
   OPSERVE_RETURN_IF_ERROR(Enter());
-  static_cast<RemoteEvent&>(event).RecordOn(stream_);
-  return absl::OkStatus();
+  static_cast<RemoteEvent&>(event).RecordOn(stream_, LoansNow());
+  return Put(absl::OkStatus());
 }
 
 absl::Status RemoteStream::Wait(const ProvidedEvent& event) {
   OPSERVE_RETURN_IF_ERROR(Enter());
-  return static_cast<const RemoteEvent&>(event).HoldUp(stream_);
+  const auto& remote = static_cast<const RemoteEvent&>(event);
+  OPSERVE_RETURN_IF_ERROR(remote.HoldUp(stream_));
+  {
+    const Loans loans = remote.loans();
+    const MutexLock lock(mutex_);
+    awaited_.Add(loans);
+  }
+  return Put(absl::OkStatus());
 }
 
-// Where time is short an event is waited for first: what the server reached in time counts, also
-// when it says so a little later.
+// What the server reached in time counts, also when it says so a little later.
+bool RemoteStream::AwaitEnd(const Waiter<bool>& ended, absl::Time end) {
+  if (ended.Wait(end).has_value()) return true;
+  const absl::StatusOr<bool> idle = stream_.Query({.timeout = kLastWord});
+  return idle.ok() && *idle && ended.Wait(Clock::Real().Now() + kLastWord).has_value();
+}
+
 RemoteStream::Synchronized RemoteStream::Synchronize(absl::Duration timeout) {
   absl::Status failure = Enter();
   if (!failure.ok()) return {.in_time = true, .failure = std::move(failure)};
   const absl::Time end = Clock::Real().Now() + timeout;
-  if (timeout != absl::InfiniteDuration()) {
-    const client::Event tail = context_.CreateEvent();
-    stream_.Record(tail);
-    const absl::StatusOr<bool> reached = AwaitEvent(session_, tail, timeout);
-    if (!reached.ok()) return {.in_time = true, .failure = reached.status()};
-    if (!*reached) return {.in_time = false, .failure = {}};
-  }
-  failure = stream_.Synchronize({.timeout = std::max(end - Clock::Real().Now(), kLastWord)});
-  if (IsTooLate(failure) && session_.CheckAlive().ok()) return {.in_time = false, .failure = {}};
-  failure = believed_.ReasonOf(std::move(failure));
+  const Loans loans = LoansNow();
+  const Waiter<bool> ended = end_.Await([this](const Waiter<bool>& waiter) {
+    stream_.SynchronizeAsync([told = told_, waiter](absl::Status status) {
+      told->Note(std::move(status));
+      waiter.Set(true);
+    });
+  });
+  const bool in_time =
+      AwaitEnd(ended, end) && loans.AwaitReturn(std::max(end, Clock::Real().Now() + kLastWord));
+  failure = session_.CheckAlive();
+  if (!in_time) return {.in_time = !failure.ok(), .failure = std::move(failure)};
+  end_.Came();
+  failure = believed_.ReasonOf(told_->Take());
   const absl::Status damage = damage_->Take();
   if (failure.ok()) failure = damage;
   if (failure.ok()) failure = transfers_.TakeFailure();
@@ -125,8 +151,9 @@ RemoteStream::Synchronized RemoteStream::Synchronize(absl::Duration timeout) {
 
 absl::StatusOr<bool> RemoteStream::IsIdle() {
   OPSERVE_RETURN_IF_ERROR(Enter());
-  absl::StatusOr<bool> idle = stream_.Query();
-  if (idle.ok()) return idle;
+  const Loans loans = LoansNow();
+  const absl::StatusOr<bool> idle = stream_.Query();
+  if (idle.ok()) return *idle && loans.AwaitReturn(absl::InfinitePast());
   return session_.Told(idle.status());
 }
 

@@ -12,10 +12,16 @@
 #include <opserve/session.h>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "client/acl/provider/provider.h"
+#include "client/acl/provider/stream_end.h"
+#include "client/acl/remote/lent_memory.h"
 #include "client/acl/remote/server_session.h"
 #include "client/acl/remote/transfers.h"
 #include "core/base/mutex.h"
+#include "core/base/waiter.h"
 
 namespace opserve::acl {
 
@@ -23,12 +29,10 @@ namespace opserve::acl {
 // executor on two streams at once, too many commands under way) is told by Synchronize.
 class RemoteStream final : public ProvidedStream {
  public:
-  RemoteStream(ServerSession& session, client::Context context, Transfers& transfers,
-               client::Stream stream)
-      : session_(session),
-        context_(std::move(context)),
-        transfers_(transfers),
-        stream_(std::move(stream)) {}
+  RemoteStream(ServerSession& session, Transfers& transfers, client::Stream stream)
+      : session_(session), transfers_(transfers), stream_(std::move(stream)) {}
+  // Waits until no host memory is read or written for it.
+  ~RemoteStream() override;
 
   absl::Status Upload(const MemoryView& to, std::span<const std::byte> from) override;
   absl::Status Download(const MemoryView& from, std::span<std::byte> to) override;
@@ -41,8 +45,8 @@ class RemoteStream final : public ProvidedStream {
   absl::StatusOr<bool> IsIdle() override;
 
  private:
-  // The first download that went wrong on this side of the wire. Answers outlive the stream.
-  struct Damage {
+  // The first failure that nobody was told of. Answers outlive the stream.
+  struct Failures {
     void Note(absl::Status status);
     absl::Status Take();
 
@@ -64,15 +68,24 @@ class RemoteStream final : public ProvidedStream {
     std::deque<Outcome> outcomes_ ABSL_GUARDED_BY(mutex_);
   };
 
-  // Before each command.
+  // Before each command, and behind what is put on the stream.
   absl::Status Enter();
+  absl::Status Put(absl::Status sent);
+  // Of what is on the stream now.
+  Loans LoansNow();
+  bool AwaitEnd(const Waiter<bool>& ended, absl::Time end);
 
   ServerSession& session_;
-  client::Context context_;
   Transfers& transfers_;
   client::Stream stream_;
   std::atomic<uint64_t> joined_{0};
-  const std::shared_ptr<Damage> damage_ = std::make_shared<Damage>();
+  // What the server told of a synchronization, and of downloads.
+  const std::shared_ptr<Failures> told_ = std::make_shared<Failures>();
+  const std::shared_ptr<Failures> damage_ = std::make_shared<Failures>();
+  const std::shared_ptr<LentMemory> lent_ = std::make_shared<LentMemory>();
+  StreamEnd end_;
+  Mutex mutex_;
+  Loans awaited_ ABSL_GUARDED_BY(mutex_);  // of events that it waits for
   Believed believed_;
 };
 

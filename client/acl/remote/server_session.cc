@@ -32,21 +32,6 @@ absl::Status CannotBeUsed(const std::string& target, const absl::Status& status)
 
 }  // namespace
 
-void LentMemory::Lend() {
-  const MutexLock lock(mutex_);
-  ++lent_;
-}
-
-void LentMemory::Return() {
-  const MutexLock lock(mutex_);
-  if (--lent_ == 0) changed_.NotifyAll();
-}
-
-void LentMemory::WaitUntilReturned() {
-  const MutexLock lock(mutex_);
-  while (lent_ > 0) changed_.Wait(mutex_);
-}
-
 absl::StatusOr<std::unique_ptr<ServerSession>> ServerSession::Open(const std::string& target) {
   const absl::StatusOr<client::Client> client = client::Client::Connect(target);
   if (!client.ok()) return BadTarget(client.status());
@@ -69,7 +54,7 @@ ServerSession::~ServerSession() { session_.Close({.timeout = kFarewell}).IgnoreE
 absl::Status ServerSession::CheckAlive() {
   absl::Status status = session_.status();
   if (status.ok()) return status;
-  lent_.WaitUntilReturned();
+  lent_->AwaitReturn(lent_->latest(), absl::InfiniteFuture());
   return absl::UnavailableError(absl::StrCat(
       "the session on ", target_, ", and all that was there, is lost: ", status.message()));
 }

@@ -1,36 +1,22 @@
 // The one session that a process has with its server.
 #pragma once
 
-#include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <opserve/session.h>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "core/base/mutex.h"
+#include "client/acl/remote/lent_memory.h"
 
 namespace opserve::acl {
 
 // How long a server may take for a step of opening what a process has there.
 inline constexpr absl::Duration kPatience = absl::Seconds(20);
-
-// Host memory that the transport reads while its owner goes on. Thread-safe.
-class LentMemory {
- public:
-  void Lend();
-  void Return();
-  void WaitUntilReturned();
-
- private:
-  Mutex mutex_;
-  CondVar changed_;
-  int64_t lent_ ABSL_GUARDED_BY(mutex_) = 0;
-};
 
 // Thread-safe. Must outlive all that is made with it but for buffers.
 class ServerSession {
@@ -48,7 +34,8 @@ class ServerSession {
 
   const std::vector<client::Device>& devices() const { return devices_; }
   client::Session& session() { return session_; }
-  LentMemory& lent() { return lent_; }
+  // What the transport reads for any stream.
+  const std::shared_ptr<LentMemory>& lent() const { return lent_; }
 
   // OK while the session goes on. Then UNAVAILABLE, saying why, and no host memory is read or
   // written for the session any more.
@@ -60,7 +47,7 @@ class ServerSession {
   const std::string target_;
   const std::vector<client::Device> devices_;
   client::Session session_;
-  LentMemory lent_;
+  const std::shared_ptr<LentMemory> lent_ = std::make_shared<LentMemory>();
 };
 
 }  // namespace opserve::acl

@@ -28,18 +28,21 @@ client::TensorView CopyOf(std::span<const std::byte> bytes) {
 }  // namespace
 
 absl::Status SendBytes(ServerSession& session, client::Stream& stream, const MemoryView& to,
-                       std::span<const std::byte> from, Sending sending) {
+                       std::span<const std::byte> from, const std::shared_ptr<LentMemory>& lent) {
   const client::DeviceTensor range = BytesOf(to, static_cast<int64_t>(from.size()));
   if (from.size() <= kCopiedBytes) return session.Told(stream.Upload(range, CopyOf(from)));
-  if (sending == Sending::kWait) return session.Told(stream.Upload(range, ViewOf(from)));
-  session.lent().Lend();
-  return session.Told(
-      stream.UploadAsync(range, ViewOf(from), [&lent = session.lent()] { lent.Return(); }));
+  if (lent == nullptr) return session.Told(stream.Upload(range, ViewOf(from)));
+  auto give_back = [lent, loan = lent->Lend(), all = session.lent(),
+                    of_all = session.lent()->Lend()] {
+    lent->Return(loan);
+    all->Return(of_all);
+  };
+  return session.Told(stream.UploadAsync(range, ViewOf(from), std::move(give_back)));
 }
 
 absl::Status Transfers::Upload(const MemoryView& to, std::span<const std::byte> from) {
   OPSERVE_RETURN_IF_ERROR(session_.CheckAlive());
-  return Published(SendBytes(session_, stream_, to, from, Sending::kWait));
+  return Published(SendBytes(session_, stream_, to, from, nullptr));
 }
 
 absl::Status Transfers::Download(const MemoryView& from, std::span<std::byte> to) {
@@ -65,11 +68,12 @@ absl::Status Transfers::Published(absl::Status sent) {
   return sent;
 }
 
-void Transfers::JoinBefore(client::Stream& stream, std::atomic<uint64_t>& joined) const {
+bool Transfers::JoinBefore(client::Stream& stream, std::atomic<uint64_t>& joined) const {
   const uint64_t now = count_;
-  if (joined >= now) return;
+  if (joined >= now) return false;
   stream.Wait(end_);
   joined = now;
+  return true;
 }
 
 }  // namespace opserve::acl

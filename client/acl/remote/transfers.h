@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -15,14 +16,11 @@
 
 namespace opserve::acl {
 
-enum class Sending : uint8_t {
-  kWait,   // until `from` is no longer read
-  kLater,  // `from` stays
-};
-
 // Writes `from` on the stream. A little is copied first, so that nobody waits for the transport.
+// `lent` counts what stays with its owner; without it, this waits until
+// `from` is no longer read.
 absl::Status SendBytes(ServerSession& session, client::Stream& stream, const MemoryView& to,
-                       std::span<const std::byte> from, Sending sending);
+                       std::span<const std::byte> from, const std::shared_ptr<LentMemory>& lent);
 
 // Those of one device, on a stream of their own: nothing but a download waits for the server. They
 // come before whatever is put on a stream later, as that waits for an event behind them.
@@ -38,8 +36,8 @@ class Transfers {
   absl::Status Fill(const MemoryView& to, std::byte value, int64_t bytes);
 
   // What comes on `stream` later waits for all transfers until now. `joined` is the stream's, 0 at
-  // first: how many it waits for already.
-  void JoinBefore(client::Stream& stream, std::atomic<uint64_t>& joined) const;
+  // first: how many it waits for already. Whether that put anything on the stream.
+  bool JoinBefore(client::Stream& stream, std::atomic<uint64_t>& joined) const;
 
   // The first failure that nobody was told of. Known when work that waits for the transfer has
   // ended.

@@ -52,17 +52,24 @@ void SetTimeout(absl::Duration timeout, Command& command) {
   command.message.set_timeout_ns(std::max<int64_t>(1, absl::ToInt64Nanoseconds(timeout)));
 }
 
+void SendSynchronize(const std::shared_ptr<SessionChannel>& channel, Command command,
+                     uint64_t stream, uint64_t context,
+                     absl::AnyInvocable<void(absl::Status)> done) {
+  channel->Send(std::move(command), [=, done = std::move(done)](SessionAnswer& answer) mutable {
+    const absl::Status kept = channel->TakeFailure(stream, context);
+    const uint64_t failed = answer.message.failed_command();
+    // Where Synchronize itself failed, what was kept says why there is nothing to wait for.
+    const bool tells = !answer.status.ok() && (failed != 0 || kept.ok());
+    done(tells ? channel->Explain(answer.status, failed) : kept);
+  });
+}
+
 absl::Status SynchronizeAndWait(const std::shared_ptr<SessionChannel>& channel, Command command,
                                 uint64_t stream, uint64_t context, absl::Time deadline) {
   enum : int { kAwaited, kAnswered, kGivenUp };
   const auto state = std::make_shared<std::atomic<int>>(kAwaited);
   const Waiter<absl::Status> waiter;
-  channel->Send(std::move(command), [=](SessionAnswer& answer) {
-    const absl::Status kept = channel->TakeFailure(stream, context);
-    const uint64_t failed = answer.message.failed_command();
-    // Where Synchronize itself failed, what was kept says why there is nothing to wait for.
-    const bool tells = !answer.status.ok() && (failed != 0 || kept.ok());
-    absl::Status status = tells ? channel->Explain(answer.status, failed) : kept;
+  SendSynchronize(channel, std::move(command), stream, context, [=](absl::Status status) {
     // The server told it once: who synchronizes next must hear it.
     if (state->exchange(kAnswered) == kGivenUp) {
       if (!status.ok()) channel->Keep(status, stream, context);

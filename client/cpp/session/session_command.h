@@ -56,8 +56,11 @@ class RemoteObject {
 // How long the command may take at the server.
 void SetTimeout(absl::Duration timeout, Command& command);
 
-// Sends a Synchronize and waits for it: the first failure that the server or TakeFailure tells. One
-// that is told too late is kept.
+// Sends a Synchronize. `done` gets the first failure that the server or TakeFailure tells.
+void SendSynchronize(const std::shared_ptr<SessionChannel>& channel, Command command,
+                     uint64_t stream, uint64_t context,
+                     absl::AnyInvocable<void(absl::Status)> done);
+// Waits for it; a failure that is told too late is kept.
 absl::Status SynchronizeAndWait(const std::shared_ptr<SessionChannel>& channel, Command command,
                                 uint64_t stream, uint64_t context, absl::Time deadline);
 

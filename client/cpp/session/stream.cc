@@ -32,6 +32,12 @@ Command RunExecutorCommand(const RemoteObject& stream, const std::string& op, ui
   return command;
 }
 
+Command SynchronizeCommand(const RemoteObject& stream) {
+  Command command = stream.NewCommand("Synchronize");
+  command.message.mutable_synchronize()->set_stream(stream.id());
+  return command;
+}
+
 }  // namespace
 
 Stream Stream::WithTimeout(absl::Duration timeout) const {
@@ -123,11 +129,13 @@ CommandHandle Stream::ExecuteAsync(const Call& call, Done<ExecuteResult> done) {
 }
 
 absl::Status Stream::Synchronize(const CallOptions& options) {
-  SessionChannel& channel = object_->channel();
-  Command command = object_->NewCommand("Synchronize");
-  command.message.mutable_synchronize()->set_stream(object_->id());
-  return SynchronizeAndWait(object_->shared_channel(), std::move(command), object_->id(),
-                            object_->context_id(), channel.Deadline(options.timeout));
+  return SynchronizeAndWait(object_->shared_channel(), SynchronizeCommand(*object_), object_->id(),
+                            object_->context_id(), object_->channel().Deadline(options.timeout));
+}
+
+void Stream::SynchronizeAsync(absl::AnyInvocable<void(absl::Status)> done) {
+  SendSynchronize(object_->shared_channel(), SynchronizeCommand(*object_), object_->id(),
+                  object_->context_id(), std::move(done));
 }
 
 absl::Status Stream::TakeFailure() {

@@ -1,6 +1,6 @@
 """A program for the C interface on the devices of a server that means harm: it ends in time, with an error that it tells.
 
-The program is the sample of L1LossBackward, on four elements.
+The program is the sample of L1LossBackward, on four elements. Another one has its downloads late.
 """
 
 import pathlib
@@ -14,8 +14,9 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "support"), str(HERE.par
 import hostile_attacks as does
 import programs_test
 from hostile_server import hostile_server
-from hostile_wire import (ALLOCATE, CREATE_EXECUTOR, DOWNLOAD, PLAN, SYNCHRONIZE, answer, chunk_answer, error, error_info,
-                          field, floats, honestly, session, session_info, tensor)
+from hostile_wire import (ALLOCATE, CREATE_EXECUTOR, DOWNLOAD, EVENT, MEMORY, PLAN, QUERY_EVENT, QUERY_MEMORY, QUERY_STREAM,
+                          STREAM, SYNCHRONIZE, answer, chunk_answer, error, error_info, field, floats, honestly, session,
+                          session_info, tensor)
 
 MOST_SECONDS = 30
 GRADIENT = floats(-0.25, 0, 0.25, 0.25)
@@ -83,12 +84,42 @@ def run(binary, builder, attack):
         return result, time.monotonic() - start
 
 
+class Late:
+    """Says that all has ended, and sends what is downloaded only when it is asked for its memory."""
+
+    def __init__(self):
+        self.downloads = []
+
+    def react(self, command, kind):
+        if kind == DOWNLOAD:
+            self.downloads.append(command)
+        elif kind == QUERY_EVENT:
+            yield answer(command, field(EVENT, field(1, 1)))
+        elif kind == QUERY_STREAM:
+            yield answer(command, field(STREAM, field(1, 1)))
+        elif kind == QUERY_MEMORY:
+            yield from (chunk_answer(download, 0, b"download", "", last=True) for download in self.downloads)
+            self.downloads = []
+            yield answer(command, field(MEMORY, b""))
+        else:
+            yield from honestly(command, kind)
+
+
+def check_late_downloads(builder):
+    """Memory that a download writes is the program's until the download has ended, whatever the server says."""
+    binary = builder.program(HERE / "late_program.cc")
+    result, _ = run(binary, builder, does.answering(Session=lambda call: session(call, Late().react)))
+    if result.returncode != 0:
+        sys.exit(f"late downloads: {result.returncode}, {result.stderr}")
+
+
 def main():
     builder = programs_test.Builder("remote_hostile")
     binary = builder.program(programs_test.SAMPLES / "l1_loss_backward.c", *programs_test.STRICT)
     sound, _ = run(binary, builder, does.answering(Session=lambda call: session(call, serve)))
     if sound.returncode != 0:
         sys.exit(f"a sound server: {sound.returncode}, {sound.stderr!r}")
+    check_late_downloads(builder)
     wrongs = []
     for name, attack in ATTACKS.items():
         result, seconds = run(binary, builder, attack)

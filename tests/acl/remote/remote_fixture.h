@@ -14,6 +14,8 @@
 
 namespace opserve::acl_test {
 
+inline constexpr size_t kMiB = size_t{1} << 20;
+
 class TemporaryFolder {
  public:
   TemporaryFolder() : path_("/tmp/opserve-acl-XXXXXX") {

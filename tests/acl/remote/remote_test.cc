@@ -13,8 +13,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr size_t kMiB = size_t{1} << 20;
-
 class AclRemoteTest : public AclTest {
  protected:
   RemoteServer server_;

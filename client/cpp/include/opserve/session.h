@@ -238,6 +238,8 @@ class Stream {
   // Waits until everything that is on the stream now has ended. Returns the first failure since the
   // last Synchronize. If the timeout passes first, the next Synchronize returns the failure.
   absl::Status Synchronize(const CallOptions& options = {});
+  // The same without a wait: `done` gets what Synchronize returns.
+  void SynchronizeAsync(absl::AnyInvocable<void(absl::Status)> done);
   // The first failure that the server has reported by itself and no Synchronize has returned, and
   // forgets it. Sends nothing.
   absl::Status TakeFailure();
