@@ -10,13 +10,16 @@
 
 namespace opserve::acl {
 absl::StatusOr<std::unique_ptr<RemoteDevice>> RemoteDevice::Open(ServerSession& session,
-                                                                 const std::string& name) {
-  const client::CallOptions soon = {.timeout = kPatience};
+                                                                 const std::string& name,
+                                                                 absl::Time deadline) {
   client::Context context = session.session().CreateContext(name);
-  OPSERVE_ASSIGN_OR_RETURN(client::DeviceBuffer nothing, context.AllocateAndWait(0, soon));
-  OPSERVE_ASSIGN_OR_RETURN(client::Stream transfers,
-                           context.CreateStreamAndWait(client::OnFailure::kContinue, soon));
-  OPSERVE_ASSIGN_OR_RETURN(client::Event end, context.CreateEventAndWait(soon));
+  OPSERVE_ASSIGN_OR_RETURN(client::DeviceBuffer nothing,
+                           context.AllocateAndWait(0, {.timeout = Until(deadline)}));
+  OPSERVE_ASSIGN_OR_RETURN(
+      client::Stream transfers,
+      context.CreateStreamAndWait(client::OnFailure::kContinue, {.timeout = Until(deadline)}));
+  OPSERVE_ASSIGN_OR_RETURN(client::Event end,
+                           context.CreateEventAndWait({.timeout = Until(deadline)}));
   return std::make_unique<RemoteDevice>(session, std::move(context), std::move(nothing),
                                         std::move(transfers), std::move(end));
 }

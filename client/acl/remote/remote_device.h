@@ -9,6 +9,7 @@
 
 #include <opserve/session.h>
 
+#include "absl/time/time.h"
 #include "client/acl/provider/provider.h"
 #include "client/acl/remote/known_plans.h"
 #include "client/acl/remote/server_session.h"
@@ -19,7 +20,8 @@ namespace opserve::acl {
 class RemoteDevice final : public ProvidedDevice {
  public:
   static absl::StatusOr<std::unique_ptr<RemoteDevice>> Open(ServerSession& session,
-                                                            const std::string& name);
+                                                            const std::string& name,
+                                                            absl::Time deadline);
 
   RemoteDevice(ServerSession& session, client::Context context, client::DeviceBuffer nothing,
                client::Stream transfers, client::Event transfers_end)

@@ -6,6 +6,7 @@
 #include "client/acl/remote/remote_device.h"
 #include "client/acl/remote/server_session.h"
 #include "client/cpp/values/printable_text.h"
+#include "core/base/clock.h"
 #include "core/base/status_macros.h"
 
 namespace opserve::acl {
@@ -34,11 +35,13 @@ class RemoteProvider final : public Provider {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Provider>> OpenServer(const std::string& target) {
-  OPSERVE_ASSIGN_OR_RETURN(std::unique_ptr<ServerSession> session, ServerSession::Open(target));
+  const absl::Time deadline = Clock::Real().Now() + kPatience;
+  OPSERVE_ASSIGN_OR_RETURN(std::unique_ptr<ServerSession> session,
+                           ServerSession::Open(target, deadline));
   Devices devices;
   for (const client::Device& listed : session->devices()) {
     absl::StatusOr<std::unique_ptr<RemoteDevice>> device =
-        RemoteDevice::Open(*session, listed.name);
+        RemoteDevice::Open(*session, listed.name, deadline);
     if (!device.ok()) return session->Told(device.status());
     devices.push_back(*std::move(device));
   }

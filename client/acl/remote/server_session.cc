@@ -6,6 +6,7 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/clock.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
 
@@ -32,10 +33,14 @@ absl::Status CannotBeUsed(const std::string& target, const absl::Status& status)
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ServerSession>> ServerSession::Open(const std::string& target) {
+absl::Duration Until(absl::Time deadline) { return deadline - Clock::Real().Now(); }
+
+absl::StatusOr<std::unique_ptr<ServerSession>> ServerSession::Open(const std::string& target,
+                                                                   absl::Time deadline) {
   const absl::StatusOr<client::Client> client = client::Client::Connect(target);
   if (!client.ok()) return BadTarget(client.status());
-  absl::StatusOr<std::vector<client::Device>> devices = client->ListDevices({.timeout = kPatience});
+  absl::StatusOr<std::vector<client::Device>> devices =
+      client->ListDevices({.timeout = Until(deadline)});
   if (!devices.ok()) return CannotBeUsed(target, devices.status());
   if (devices->empty()) return CannotBeUsed(target, absl::InternalError("it has no devices"));
   if (devices->size() > kMaxDevices) {
@@ -43,7 +48,7 @@ absl::StatusOr<std::unique_ptr<ServerSession>> ServerSession::Open(const std::st
                                                                  " devices, got more")));
   }
   client::SessionOptions options;
-  options.start_timeout = kPatience;
+  options.start_timeout = Until(deadline);
   absl::StatusOr<client::Session> session = client->OpenSession(std::move(options));
   if (!session.ok()) return CannotBeUsed(target, session.status());
   return std::make_unique<ServerSession>(target, *std::move(devices), *std::move(session));

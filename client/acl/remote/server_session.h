@@ -15,15 +15,19 @@
 
 namespace opserve::acl {
 
-// How long a server may take for a step of opening what a process has there.
+// How long a server may take until all is open that a process has there.
 inline constexpr absl::Duration kPatience = absl::Seconds(20);
+
+// What is left until then.
+absl::Duration Until(absl::Time deadline);
 
 // Thread-safe. Must outlive all that is made with it but for buffers.
 class ServerSession {
  public:
   // Dials the server. 161002 naming OPSERVE_TARGET for what is no target; else what became of it,
   // saying so.
-  static absl::StatusOr<std::unique_ptr<ServerSession>> Open(const std::string& target);
+  static absl::StatusOr<std::unique_ptr<ServerSession>> Open(const std::string& target,
+                                                             absl::Time deadline);
 
   ServerSession(std::string target, std::vector<client::Device> devices, client::Session session)
       : target_(std::move(target)), devices_(std::move(devices)), session_(std::move(session)) {}
