@@ -13,6 +13,9 @@ namespace {
 // Copying these costs less than to wait for the transport.
 constexpr size_t kCopiedBytes = size_t{64} << 10;
 
+// As many bytes of commands may wait for it.
+constexpr int64_t kMostWaitingBytes = int64_t{16} << 20;
+
 client::TensorView ViewOf(std::span<const std::byte> bytes) {
   const int64_t shape[] = {static_cast<int64_t>(bytes.size())};
   return client::TensorView::OfBytes(DType::kUint8, shape, bytes);
@@ -30,7 +33,10 @@ client::TensorView CopyOf(std::span<const std::byte> bytes) {
 absl::Status SendBytes(ServerSession& session, client::Stream& stream, const MemoryView& to,
                        std::span<const std::byte> from, const std::shared_ptr<LentMemory>& lent) {
   const client::DeviceTensor range = BytesOf(to, static_cast<int64_t>(from.size()));
-  if (from.size() <= kCopiedBytes) return session.Told(stream.Upload(range, CopyOf(from)));
+  if (from.size() <= kCopiedBytes) {
+    session.session().WaitForTransport(kMostWaitingBytes);
+    return session.Told(stream.Upload(range, CopyOf(from)));
+  }
   if (lent == nullptr) return session.Told(stream.Upload(range, ViewOf(from)));
   auto give_back = [lent, loan = lent->Lend(), all = session.lent(),
                     of_all = session.lent()->Lend()] {

@@ -16,8 +16,8 @@
 
 namespace opserve::acl {
 
-// Writes `from` on the stream. A little is copied first, so that nobody waits for the transport.
-// `lent` counts what stays with its owner; without it, this waits until
+// Writes `from` on the stream. A little is copied first, so that nobody waits for the transport
+// unless that is far behind. `lent` counts what stays with its owner; without it, this waits until
 // `from` is no longer read.
 absl::Status SendBytes(ServerSession& session, client::Stream& stream, const MemoryView& to,
                        std::span<const std::byte> from, const std::shared_ptr<LentMemory>& lent);

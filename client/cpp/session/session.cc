@@ -129,6 +129,10 @@ absl::StatusOr<ExecuteResult> Session::ExecuteChunked(const Call& call, ChunkedO
   return ExecuteInChunks(*channel_, call, std::move(options));
 }
 
+void Session::WaitForTransport(int64_t most_bytes) const {
+  channel_->WaitForTransport(static_cast<size_t>(most_bytes));
+}
+
 absl::Status Session::Close(const CallOptions& options) {
   channel_->HalfClose();
   const std::optional<absl::Status> end = channel_->WaitForEnd(channel_->Deadline(options.timeout));

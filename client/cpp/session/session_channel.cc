@@ -114,6 +114,7 @@ absl::Status SessionChannel::CheckSize(size_t bytes, const std::string& meaning)
 uint64_t SessionChannel::Queue(OutgoingMessage message, SentCommand command) {
   const uint64_t id = sent_.Add(std::move(command), info_.max_queued_commands);
   message.SetId(id);
+  queued_bytes_ += message.size_bytes();
   // Half: a raw_index may take more bytes behind other commands, but not twice as many in all.
   const size_t most = std::min(kGroupBytes, static_cast<size_t>(info_.max_message_bytes) / 2);
   const bool goes_along = !queue_.empty() && queue_.back().is_copied() && message.is_copied() &&
@@ -153,6 +154,7 @@ void SessionChannel::Pump() {
     if (!queue_.empty()) {
       next = std::move(queue_.front());
       queue_.pop_front();
+      written_bytes_ = next->size_bytes();
     }
     if (queue_.empty()) due_ = false;
   }
@@ -163,8 +165,16 @@ void SessionChannel::OnWritten() {
   {
     const MutexLock lock(mutex_);
     writing_ = false;
+    queued_bytes_ -= std::exchange(written_bytes_, 0);
+    changed_.NotifyAll();
   }
   Pump();
+}
+
+void SessionChannel::WaitForTransport(size_t most_bytes) {
+  const MutexLock lock(mutex_);
+  while (queued_bytes_ > most_bytes && !end_.has_value() && !fault_.has_value())
+    changed_.Wait(mutex_);
 }
 
 void SessionChannel::HalfClose() {

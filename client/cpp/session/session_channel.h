@@ -62,6 +62,8 @@ class SessionChannel final : public MessageStream::Listener,
   uint64_t Send(Command command, OnAnswer on_answer);
   // Asks the server to drop a command, if `id` is one. Its answers come nonetheless.
   void CancelCommand(uint64_t id);
+  // Waits until the transport has not yet taken at most so many bytes, or for the session's end.
+  void WaitForTransport(size_t most_bytes);
   // Nothing is sent after this.
   void HalfClose();
   void Cancel();
@@ -138,6 +140,8 @@ class SessionChannel final : public MessageStream::Listener,
   absl::AnyInvocable<void()> on_draining_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_object_ ABSL_GUARDED_BY(mutex_) = 0;
   std::deque<OutgoingMessage> queue_ ABSL_GUARDED_BY(mutex_);  // what is written is not in it
+  size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;   // about, and what is written is in it
+  size_t written_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // of what is written
   SentCommands sent_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<uint64_t, Pending> pending_ ABSL_GUARDED_BY(mutex_);
   KeptFailures failures_ ABSL_GUARDED_BY(mutex_);

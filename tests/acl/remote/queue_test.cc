@@ -1,4 +1,6 @@
 // Programs that give a server work faster than it ends, within few commands under way.
+#include <chrono>
+#include <future>
 #include <memory>
 #include <string>
 #include <utility>
@@ -84,6 +86,25 @@ TEST_F(AclRemoteQueueTest, PollsLeaveNothingBehind) {
         << aclGetRecentErrMsg();
   }
   EXPECT_EQ(aclrtSynchronizeStream(nullptr), ACL_SUCCESS) << aclGetRecentErrMsg();
+}
+
+// Small ones are copied, but not without end.
+TEST_F(AclRemoteQueueTest, UploadsWaitForAServerThatReadsNothing) {
+  Start({});
+  constexpr size_t kUploadBytes = size_t{64} << 10;
+  const std::vector<char> host(kUploadBytes, 5);
+  server_->Pause();
+  std::future<void> sent = std::async(std::launch::async, [&] {
+    ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+    for (int i = 0; i < 1024; ++i) {
+      ASSERT_EQ(
+          aclrtMemcpy(to_, kUploadBytes, host.data(), kUploadBytes, ACL_MEMCPY_HOST_TO_DEVICE),
+          ACL_SUCCESS);
+    }
+  });
+  EXPECT_EQ(sent.wait_for(std::chrono::seconds(1)), std::future_status::timeout);
+  server_->Continue();
+  sent.get();
 }
 
 }  // namespace

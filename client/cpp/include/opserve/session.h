@@ -332,6 +332,10 @@ class Session {
   // without an owner as Upload does.
   absl::StatusOr<ExecuteResult> ExecuteChunked(const Call& call, ChunkedOptions options = {});
 
+  // Waits until at most `most_bytes` of commands are left that the transport has not taken, or
+  // until the session is over: for programs that send faster than the server reads.
+  void WaitForTransport(int64_t most_bytes) const;
+
   // Waits until all commands that were sent have finished, and ends the session. OK if it ended
   // without an error. Commands that are not finished at the deadline are cancelled.
   absl::Status Close(const CallOptions& options = {});
