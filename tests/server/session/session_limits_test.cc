@@ -195,6 +195,25 @@ TEST_F(SessionLimitsTest, ReadingStopsForLargeHeadersThatWait) {
   EXPECT_TRUE(session().MayRead());
 }
 
+// Their number has no other bound.
+TEST_F(SessionLimitsTest, ReadingStopsForSynchronizationsThatWait) {
+  limits_.window_bytes = 100'000;
+  limits_.max_queued_commands = 2;
+  MakeStreams();
+  MakeBuffer(1, "12345678");
+  device().Hold(Work::kUpload);
+  Upload(8);
+  int commands = 0;
+  while (session().MayRead()) {
+    session().Send("quiet: true synchronize { stream: 1 }");
+    ASSERT_LT(++commands, 1000);
+  }
+  EXPECT_GT(commands, 10);
+  device().Release(Work::kUpload);
+  session().AwaitIdle();
+  EXPECT_TRUE(session().MayRead());
+}
+
 TEST_F(SessionLimitsTest, ReadingStopsForAnswersThatWere) {
   limits_.window_bytes = 10'000;
   session().Do("create_context { context: 1 }");
