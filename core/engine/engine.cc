@@ -45,15 +45,6 @@ int64_t AdmittedOutputBytes(const OneShot& shot) {
   return std::max<int64_t>(bytes, 0);
 }
 
-// What it takes to bring the storages to where kernels can read them, all of them however little
-// of them is used.
-absl::Duration StagingTime(const OneShot& shot) {
-  if (!shot.plan->device->uses_host_memory()) return CopyTime(StorageBytes(shot));
-  int64_t bytes = 0;
-  for (const Fragments& storage : shot.storages) bytes += StagedBytes(storage);
-  return CopyTime(bytes);
-}
-
 // What it has of the device while it is under way.
 Admission::Demand DemandOf(const OneShot& shot, absl::Duration time, absl::Time now) {
   return {.client = shot.client,
@@ -181,12 +172,12 @@ absl::StatusOr<Admission::Place> Engine::Admit(Post& post, const Admission::Dema
 
 void Engine::Submit(OneShot shot) {
   const Plan& plan = *shot.plan;
-  const absl::Duration time = plan.cost.time + StagingTime(shot) + shot.done_time;
-  if (RunsInline(plan) && time <= kInlineTime) return RunHere(std::move(shot));
+  if (RunsInline(shot)) return RunHere(std::move(shot));
   // What cannot run is refused here and now, before it waits for a worker.
   absl::Status status = CheckStorages(plan, shot.storages, shot.output_storages);
   if (!status.ok()) return shot.done(std::move(status));
   Post& post = PostOf(*plan.device);
+  const absl::Duration time = EstimatedTime(shot);
   absl::StatusOr<Admission::Place> place = Admit(post, DemandOf(shot, time, clock().Now()));
   if (!place.ok()) return shot.done(WithOperator(place.status(), plan.call.op->name));
   EngineCounters::Add(counters_.Of(*plan.call.op).queued_calls, 1);

@@ -47,7 +47,7 @@ class SharedPlan {
 // About what it takes of the host's memory.
 int64_t HostBytes(const Plan& plan);
 
-// Whether Submit runs the call on the calling thread.
+// Whether Submit runs the call on the calling thread, unless its bytes take long to bring.
 bool RunsInline(const Plan& plan);
 
 // Whether the output is written to memory of the caller's.

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "core/base/status_macros.h"
+#include "core/engine/plan/scheduling.h"
 #include "core/engine/run/apart.h"
 
 namespace opserve {
@@ -88,6 +89,27 @@ absl::Status CheckAllStorages(const Plan& plan, std::span<const Fragments> stora
 absl::Status CheckStorages(const Plan& plan, std::span<const Fragments> storages,
                            std::span<const std::span<std::byte>> output_storages) {
   return WithOperator(CheckAllStorages(plan, storages, output_storages), plan.call.op->name);
+}
+
+int64_t StorageBytes(const OneShot& shot) {
+  int64_t bytes = 0;
+  for (const Fragments& storage : shot.storages)
+    bytes += static_cast<int64_t>(storage.size_bytes());
+  return bytes;
+}
+
+absl::Duration EstimatedTime(const OneShot& shot) {
+  int64_t staged = 0;
+  if (shot.plan->device->uses_host_memory()) {
+    for (const Fragments& storage : shot.storages) staged += StagedBytes(storage);
+  } else {
+    staged = StorageBytes(shot);
+  }
+  return shot.plan->cost.time + CopyTime(staged) + shot.done_time;
+}
+
+bool RunsInline(const OneShot& shot) {
+  return RunsInline(*shot.plan) && EstimatedTime(shot) <= kInlineTime;
 }
 
 }  // namespace opserve

@@ -37,7 +37,7 @@ struct OneShot {
   // Memory of the host for outputs, each exactly as large as its output. It must stay valid until
   // `done` was called; its contents are undefined when the call fails.
   std::vector<std::span<std::byte>> output_storages;
-  // Whom it is charged to.
+  // Whom it is charged to. Only a small one that RunsInline may do without.
   ClientId client = ClientId::kNone;
   absl::Time deadline = absl::InfiniteFuture();
   // Asked before the call runs; true drops it. May be empty. Any thread.
@@ -56,5 +56,15 @@ struct OneShot {
 // services that want to refuse earlier may too.
 absl::Status CheckStorages(const Plan& plan, std::span<const Fragments> storages,
                            std::span<const std::span<std::byte>> output_storages = {});
+
+// Of all that came with it, shared or not.
+int64_t StorageBytes(const OneShot& shot);
+
+// About what it takes on one thread: to bring the storages to where kernels can read them, all of
+// them however little of them is used; to run; and to call `done`.
+absl::Duration EstimatedTime(const OneShot& shot);
+
+// Whether Submit runs it on the calling thread.
+bool RunsInline(const OneShot& shot);
 
 }  // namespace opserve

@@ -121,11 +121,4 @@ void EnqueueOneShot(OneShot shot, Admission::Place place, WorkerPool::Size size,
                   client);
 }
 
-int64_t StorageBytes(const OneShot& shot) {
-  int64_t bytes = 0;
-  for (const Fragments& storage : shot.storages)
-    bytes += static_cast<int64_t>(storage.size_bytes());
-  return bytes;
-}
-
 }  // namespace opserve

@@ -21,7 +21,4 @@ void EndWait(const OneShot& shot, Admission::Place& place, absl::Time now,
 void EnqueueOneShot(OneShot shot, Admission::Place place, WorkerPool::Size size,
                     EngineCounters& counters);
 
-// Of all that came with it, shared or not.
-int64_t StorageBytes(const OneShot& shot);
-
 }  // namespace opserve

@@ -37,14 +37,13 @@ absl::Status OneShotCall::Submit() {
   OPSERVE_RETURN_IF_ERROR(
       planned_->Assemble(std::move(message_.raw), with().regions, shot, regions_));
   OPSERVE_RETURN_IF_ERROR(CheckAnswer(shot, MaxResponseBytes(*planned_), with().max_message_bytes));
-  // What is small and quick is not worth finding out whose it is.
-  if (!RunsInline(*shot.plan) || MaxResponseBytes(*planned_) > kSmallAnswerBytes)
-    shot.client = client();
   shot.deadline = std::min(DeadlineOf(context(), with().engine.clock()), LatestEnd(*planned_));
   shot.cancelled = [this] { return context().IsCancelled(); };
   shot.done = [this](absl::StatusOr<Outputs> outputs) { End(std::move(outputs)); };
   shot.done_time = ValuesTime(planned_->form().values_bytes()) + write_time;
   shot.times = &times_;
+  // What is small and quick is not worth finding out whose it is.
+  if (!RunsInline(shot) || MaxResponseBytes(*planned_) > kSmallAnswerBytes) shot.client = client();
   meter().HandOver(shot.plan->call.op->name);
   with().engine.Submit(std::move(shot));
   return absl::OkStatus();

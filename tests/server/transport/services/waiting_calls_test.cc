@@ -92,5 +92,45 @@ TEST_F(WaitingCallsTest, RunningOnesThatAreCancelledGiveTheirMemoryBack) {
   ExpectAliveAndEmpty();
 }
 
+class ShareOfWaitingCallsTest : public WaitingCallsTest {
+ protected:
+  ShareOfWaitingCallsTest() {
+    config_.admission.max_calls = 4;
+    config_.clients.share = 0.5;
+  }
+
+  // One element of many: quick, but for the bytes that must be brought together.
+  static v1::ExecuteRequest Gathered() {
+    v1::ExecuteRequest request;
+    request.mutable_call()->set_op("Hardshrink");
+    AddInput(request, "self", v1::DATA_TYPE_FLOAT32, {1}, std::vector<double>(1 << 18, 3))
+        .set_storage_offset(1);
+    AddFloat(*request.mutable_call(), "lambd", 0.5);
+    return request;
+  }
+};
+
+TEST_F(ShareOfWaitingCallsTest, IsThatOfTheirClientThoughTheyComputeLittle) {
+  const v1::ExecuteRequest gathered = Gathered();
+  HeldWorker worker(device().workers());
+  PendingCall first(address(), gathered);
+  PendingCall second(address(), gathered);
+  WaitUntilSeen(first);
+  WaitUntilSeen(second);
+  const auto refused = tcp().Execute(gathered);
+  EXPECT_EQ(refused.code, "RESOURCE_EXHAUSTED");
+  EXPECT_NE(refused.message.find("at most 2 calls of one client"), std::string::npos)
+      << refused.message;
+  PendingCall of_another(server().addresses()[1], gathered);
+  WaitUntilSeen(of_another);
+  worker.Release();
+  for (PendingCall* const call : {&first, &second, &of_another}) {
+    const auto answer = call->Wait();
+    ASSERT_THAT(answer, IsOk());
+    EXPECT_EQ(OutputOf(answer.response), std::vector<double>{3});
+  }
+  ExpectAliveAndEmpty();
+}
+
 }  // namespace
 }  // namespace opserve::testing
