@@ -182,6 +182,7 @@ bool BatchRun::RunSeries(std::shared_ptr<const PlannedCall> planned, size_t coun
       {.plan = &*planned->plan(),
        .storages = request_.raw,
        .calls = calls,
+       .client = client_,
        .deadline = deadline_,
        .cancelled = [this] { return cancelled_.load(std::memory_order_relaxed); }});
   if (!outputs.ok()) return false;

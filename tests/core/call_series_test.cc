@@ -31,6 +31,7 @@ class CallSeriesTest : public ::testing::Test {
     EngineOptions options;
     options.devices = {DeviceSpec{.kind = "cpu", .threads = 2}};
     options.memory_limit_bytes = 1 << 20;
+    options.client_share = 0.5;
     options.clock = &clock_;
     engine_ = *Engine::Create(options);
     plan_ = *engine_->MakePlan(ToNamedCall(Sample(0)));
@@ -170,6 +171,28 @@ TEST_F(CallSeriesTest, NoneBeginsWithoutMemoryForAll) {
   const absl::Status status = engine_->RunSeries(SeriesOf(4000)).status();
   ExpectError(status, ErrorReason::kResourceLimit, "memory limit");
   EXPECT_EQ(engine_->statistics().inline_calls, 100);
+}
+
+TEST_F(CallSeriesTest, WhatIsGatheredIsChargedToItsClient) {
+  constexpr ClientId kClient{1};
+  MemoryPool& memory = engine_->devices()[0]->memory();
+  std::vector<PooledBuffer> held;
+  for (auto lease = memory.Acquire(64, {.client = kClient}); lease.ok();
+       lease = memory.Acquire(64, {.client = kClient}))
+    held.push_back(*std::move(lease));
+  held.pop_back();  // for the output
+  const CallSeries series = SeriesOf(1);
+  const std::span<const std::byte> whole = cases_[0].inputs[1]->bytes();
+  storages_[1] = Fragments(whole.first(4));
+  storages_[1].Append(whole.subspan(4));
+  CallSeries charged;
+  charged.plan = series.plan;
+  charged.storages = storages_;
+  charged.calls = calls_;
+  charged.client = kClient;
+  const absl::StatusOr<SeriesOutputs> outputs = engine_->RunSeries(std::move(charged));
+  ASSERT_THAT(outputs, testing::IsOk());
+  ExpectError(calls_[0].status, ErrorReason::kResourceLimit, "memory limit");
 }
 
 }  // namespace
