@@ -249,10 +249,12 @@ absl::StatusOr<PooledBuffer> MemoryPool::Acquire(size_t bytes, const Lessee& les
   buffer.core_ = core_;
   buffer.data_ = memory.data;
   buffer.size_ = bytes;
-  buffer.lessee_ = lessee;
+  // What could not be cleared is no reader's.
+  buffer.lessee_ = {.client = lessee.client};
   core_->Unpoison(memory.data, size_class);
   // All of it: the next lease of the same reader may be larger.
   if (!is_clear) OPSERVE_RETURN_IF_ERROR(core_->source.Clear(memory.data, size_class));
+  buffer.lessee_ = lessee;
   core_->Poison(memory.data, size_class);
   core_->Unpoison(memory.data, bytes);
   return buffer;

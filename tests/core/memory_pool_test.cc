@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -30,6 +31,7 @@ class CountingSource final : public MemorySource {
   }
   absl::Status Clear(std::byte* data, size_t bytes) override {
     ++cleared;
+    if (std::exchange(next_clear_fails, false)) return absl::InternalError("lost");
     return MemorySource::Host().Clear(data, bytes);
   }
   bool allocates_zeros(size_t bytes) const override {
@@ -38,6 +40,7 @@ class CountingSource final : public MemorySource {
   int64_t live = 0;
   int cleared = 0;
   bool exhausted = false;
+  bool next_clear_fails = false;
 };
 
 TEST(MemoryPoolTest, ClassesWasteLittle) {
@@ -191,6 +194,14 @@ TEST_P(MemoryPoolReaders, NobodyReadsWhatOthersLeft) {
   const PooledBuffer lease = *pool_.Acquire(GetParam(), {.reader = 2});
   EXPECT_EQ(pool_.stats().hits, 2);
   EXPECT_TRUE(IsAll(lease, std::byte{0}));
+}
+
+TEST_P(MemoryPoolReaders, NobodyReadsWhatCouldNotBeCleared) {
+  LeaveSecrets(pool_, GetParam(), {.reader = 1});
+  source_.next_clear_fails = true;
+  EXPECT_EQ(pool_.Acquire(GetParam(), {.reader = 2}).status().code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(pool_.stats().used_bytes, 0);
+  EXPECT_TRUE(IsAll(*pool_.Acquire(GetParam(), {.reader = 2}), std::byte{0}));
 }
 
 TEST_P(MemoryPoolReaders, NobodyReadsWhatLayThereBefore) {
