@@ -51,6 +51,8 @@ absl::StatusOr<TensorDesc> ViewOf(const TypedProgram::Value& value, const Progra
     desc.strides = DenseStrides(desc.shape);
   }
   OPSERVE_RETURN_IF_ERROR(CheckStorage(desc, value.desc.size_bytes(), parameter));
+  // Where nothing begins may be any number.
+  if (desc.num_elements() == 0) desc.storage_offset = 0;
   desc.storage_offset += value.desc.storage_offset;
   return desc;
 }

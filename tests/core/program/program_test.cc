@@ -2,6 +2,7 @@
 #include "core/program/program.h"
 
 #include <atomic>
+#include <limits>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -121,6 +122,22 @@ TEST_F(ProgramTest, TakesValuesAsViews) {
               ErrorReason::kDTypeUnsupported, "y.self");
   const TensorDesc beyond{.dtype = DType::kUndefined, .shape = {3, 2}, .strides = {1, 4}};
   ExpectError(run(beyond, true).status(), testing::kParamInvalid, "y.self");
+}
+
+TEST_F(ProgramTest, TakesNothingOfAValueAsAViewFromAnywhere) {
+  const TensorDesc second{
+      .dtype = DType::kFloat32, .shape = {2}, .strides = {1}, .storage_offset = 1};
+  const Tensors inputs = {{"x", TestTensor(second)}};
+  ProgramSource::Step step = StepOf("y", "Relu", {{"self", "x"}});
+  step.arguments[0].view = {.dtype = DType::kUndefined,
+                            .shape = {0},
+                            .strides = {1},
+                            .storage_offset = std::numeric_limits<int64_t>::max()};
+  step.arguments[0].has_strides = true;
+  const absl::StatusOr<Results> results =
+      RunProgram(*engine_, SourceOf(inputs, {step}, {{"y", "y"}}), inputs);
+  ASSERT_THAT(results, testing::IsOk());
+  EXPECT_EQ(results->at("y").desc().shape, (Dims{0}));
 }
 
 TEST_F(ProgramTest, AnswersInputsAndOneValueTwice) {
