@@ -207,8 +207,8 @@ absl::StatusOr<SeriesOutputs> Engine::RunSeries(CallSeries series) {
 
 absl::StatusOr<PooledBuffer> Engine::RunPiece(const Plan& plan, ElementRange range,
                                               std::span<const bool> chunked,
-                                              std::span<const Fragments> inputs) {
-  return opserve::RunPiece(plan, range, chunked, inputs, counters_);
+                                              std::span<const Fragments> inputs, ClientId client) {
+  return opserve::RunPiece(plan, range, chunked, inputs, client, counters_);
 }
 
 void Engine::CountExecution(const Plan& plan, absl::Time start, const absl::Status& status) {

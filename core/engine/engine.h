@@ -62,12 +62,12 @@ class Engine {
   // Computes elements [range.begin, range.begin + range.count) of the output, into host memory.
   // `plan` is one of MakePiecewisePlan. `inputs`, in schema order, are the bytes of the range for a
   // chunked input, and the whole storage for any other; fragments that are not aligned or not
-  // contiguous are copied first. The piece that begins at 0 counts the call. Errors:
-  // CheckPiecewise's, 161002 for a wrong number of bytes, RESOURCE_EXHAUSTED, 361001. Blocks; any
-  // thread.
+  // contiguous are copied first. Memory is charged to `client`. The piece that begins at 0 counts
+  // the call. Errors: CheckPiecewise's, 161002 for a wrong number of bytes, RESOURCE_EXHAUSTED,
+  // 361001. Blocks; any thread.
   absl::StatusOr<PooledBuffer> RunPiece(const Plan& plan, ElementRange range,
                                         std::span<const bool> chunked,
-                                        std::span<const Fragments> inputs);
+                                        std::span<const Fragments> inputs, ClientId client);
 
   // Counts a call that an Execution ran, from `start` until now.
   void CountExecution(const Plan& plan, absl::Time start, const absl::Status& status);

@@ -158,7 +158,7 @@ absl::StatusOr<ChunkedCall::Declared> Declare(SessionState& state, const v1::Cal
   declared.chunks = HostShare(state.memory, held);
   OPSERVE_ASSIGN_OR_RETURN(declared.memory, state.TakeMemoryFor(declared.plan, "command"));
   declared.owner = taken.command.owner;
-  OPSERVE_RETURN_IF_ERROR(declared.GatherWholeInputs());
+  OPSERVE_RETURN_IF_ERROR(declared.GatherWholeInputs(state.client));
   return declared;
 }
 

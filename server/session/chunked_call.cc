@@ -88,7 +88,8 @@ struct ChunkedCall::Piece {
   absl::Status Run(const Shared& shared) {
     OPSERVE_RETURN_IF_ERROR(shared.ticket->CheckGoesOn());
     OPSERVE_ASSIGN_OR_RETURN(PooledBuffer result,
-                             shared.engine.RunPiece(shared.plan, range, shared.chunked, inputs));
+                             shared.engine.RunPiece(shared.plan, range, shared.chunked, inputs,
+                                                    shared.ticket->flow().memory()->client()));
     const OutputSlot& output = shared.plan.call.outputs[0];
     Answer answer;
     answer.header.mutable_chunk()->set_output(std::string(shared.plan.call.op->outputs[0].name));
@@ -100,11 +101,12 @@ struct ChunkedCall::Piece {
   }
 };
 
-absl::Status ChunkedCall::Declared::GatherWholeInputs() {
-  for (Fragments& storage : storages.fragments) {
-    if (storage.pieces().size() <= 1) continue;
-    OPSERVE_ASSIGN_OR_RETURN(PooledBuffer buffer,
-                             plan.device->host_memory().Acquire(storage.size_bytes()));
+absl::Status ChunkedCall::Declared::GatherWholeInputs(ClientId client) {
+  for (size_t i = 0; i < storages.fragments.size(); ++i) {
+    Fragments& storage = storages.fragments[i];
+    if (storage.size_bytes() == 0 || storage.LiesAligned(StorageAlignment(plan, i))) continue;
+    OPSERVE_ASSIGN_OR_RETURN(PooledBuffer buffer, plan.device->host_memory().Acquire(
+                                                      storage.size_bytes(), {.client = client}));
     storage.CopyTo(buffer.data(), 0, buffer.size());
     storage = Fragments({buffer.data(), buffer.size()});
     gathered.push_back(std::move(buffer));

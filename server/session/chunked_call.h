@@ -50,8 +50,9 @@ class ChunkedCall {
     HostShare chunks;  // likewise of the host's memory
     HostShare memory;  // of the plan
 
-    // Makes each whole input contiguous, because every piece of the output reads all of it.
-    absl::Status GatherWholeInputs();
+    // Makes each whole input contiguous and aligned, because every piece of the output reads all of
+    // it. Memory is charged to `client`.
+    absl::Status GatherWholeInputs(ClientId client);
   };
 
   // `declared.plan` is of Engine::MakePiecewisePlan. Answers go through `ticket`, which this ends.

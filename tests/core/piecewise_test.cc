@@ -113,8 +113,8 @@ class PiecewiseTest : public ::testing::TestWithParam<const Operator*> {
           std::min(kCount - begin, static_cast<int64_t>(rng_() % static_cast<uint64_t>(most)));
       const ElementRange range{begin, count};
       std::vector<std::vector<std::byte>> memory;
-      const absl::StatusOr<PooledBuffer> bytes =
-          engine.RunPiece(plan, range, SpanOf(piece.chunked), InputsOf(piece, range, memory));
+      const absl::StatusOr<PooledBuffer> bytes = engine.RunPiece(
+          plan, range, SpanOf(piece.chunked), InputsOf(piece, range, memory), ClientId::kNone);
       EXPECT_THAT(bytes, IsOk());
       if (!bytes.ok()) return {};
       made.insert(made.end(), bytes->data(), bytes->data() + bytes->size());
@@ -232,7 +232,7 @@ TEST_P(PiecewiseTest, RefusesBytesThatAreNotTheRanges) {
   std::vector<std::vector<std::byte>> memory;
   const std::vector<Fragments> ten = InputsOf(piece, {0, 10}, memory);
   const auto run = [&](ElementRange range) {
-    return host_->RunPiece(plan, range, SpanOf(piece.chunked), ten).status();
+    return host_->RunPiece(plan, range, SpanOf(piece.chunked), ten, ClientId::kNone).status();
   };
   EXPECT_THAT(run({0, 10}), IsOk());
   ExpectError(run({0, 11}), kParamInvalid, GetParam()->inputs[0].name);
@@ -241,8 +241,8 @@ TEST_P(PiecewiseTest, RefusesBytesThatAreNotTheRanges) {
         ElementRange{std::numeric_limits<int64_t>::max(), 10}}) {
     ExpectError(run(outside), kParamInvalid, "range");
   }
-  ExpectError(host_->RunPiece(plan, {0, 10}, SpanOf(piece.chunked), {}).status(), kParamNullptr,
-              GetParam()->inputs[0].name);
+  ExpectError(host_->RunPiece(plan, {0, 10}, SpanOf(piece.chunked), {}, ClientId::kNone).status(),
+              kParamNullptr, GetParam()->inputs[0].name);
 }
 
 INSTANTIATE_TEST_SUITE_P(Operators, PiecewiseTest, ::testing::ValuesIn(PiecewiseOperators()),
@@ -287,8 +287,8 @@ TEST(PiecewiseCallsTest, LargePiecesGiveTheBitsOfTheWhole) {
   const OpCase op_case = CallOf("Hardshrink", {self}, {0.5});
   const bool chunked[] = {true};
   const Fragments window(std::span(self.bytes()).subspan(4 * kRange.begin, 4 * kRange.count));
-  const auto piece =
-      engine->RunPiece(*engine->MakePlan(ToNamedCall(op_case)), kRange, chunked, {&window, 1});
+  const auto piece = engine->RunPiece(*engine->MakePlan(ToNamedCall(op_case)), kRange, chunked,
+                                      {&window, 1}, ClientId::kNone);
   ASSERT_THAT(piece, IsOk());
   const auto whole = testing::Run(*engine, op_case);
   EXPECT_EQ(
@@ -306,9 +306,9 @@ TEST(PiecewiseCallsTest, ACallIsCountedOnce) {
     const Fragments inputs[] = {Fragments(bytes.subspan(4 * static_cast<size_t>(range.begin),
                                                         4 * static_cast<size_t>(range.count))),
                                 Fragments(op_case.inputs[1]->bytes())};
-    EXPECT_THAT(engine->RunPiece(plan, range, chunked, inputs), IsOk());
+    EXPECT_THAT(engine->RunPiece(plan, range, chunked, inputs, ClientId::kNone), IsOk());
   }
-  EXPECT_FALSE(engine->RunPiece(plan, {1, 3}, chunked, {}).ok());
+  EXPECT_FALSE(engine->RunPiece(plan, {1, 3}, chunked, {}, ClientId::kNone).ok());
   const EngineStatistics counted = engine->statistics();
   EXPECT_EQ(counted.inline_calls, 1);
   EXPECT_EQ(counted.queued_calls, 0);
@@ -319,6 +319,30 @@ TEST(PiecewiseCallsTest, ACallIsCountedOnce) {
   EXPECT_EQ(counted.operators[0].failed_calls, 1);
   EXPECT_EQ(counted.operators[0].input_bytes, 4 * 4 + 4);
   EXPECT_EQ(counted.operators[0].output_bytes, 4 * 4);
+}
+
+TEST(PiecewiseCallsTest, MemoryIsThatOfTheClient) {
+  constexpr ClientId kClient{1};
+  EngineOptions options;
+  options.memory_limit_bytes = 1 << 20;
+  options.client_share = 0.5;
+  const std::unique_ptr<Engine> engine = *Engine::Create(options);
+  const OpCase op_case =
+      CallOf("Hardshrink", {TestTensor::Full(DType::kFloat32, {1 << 16}, 1)}, {0.5});
+  const Plan plan = *engine->MakePlan(ToNamedCall(op_case));
+  const bool chunked[] = {true};
+  std::vector<std::byte> memory(op_case.inputs[0]->bytes().size() + 1);
+  const auto run = [&](const std::byte* start) {
+    const Fragments bytes({start, memory.size() - 1});
+    return engine->RunPiece(plan, {0, 1 << 16}, chunked, {&bytes, 1}, kClient);
+  };
+  {
+    const auto made = run(memory.data());
+    ASSERT_THAT(made, IsOk());
+    EXPECT_THAT(run(memory.data()), IsOk());  // as much again, which is half of all
+    ExpectError(run(memory.data() + 1).status(), ErrorReason::kResourceLimit, "memory limit");
+  }
+  EXPECT_THAT(run(memory.data() + 1), IsOk());
 }
 
 // A call that no memory holds, and that takes too long for a call in one piece.
@@ -339,7 +363,8 @@ TEST(PiecewiseCallsTest, HugeCallsNeedNoHugeMemory) {
   ASSERT_THAT(plan, IsOk());
   const float values[] = {1, 0.25, -2};
   const Fragments input(std::as_bytes(std::span(values)));
-  const auto piece = engine->RunPiece(*plan, {shape[0] - 3, 3}, chunked, {&input, 1});
+  const auto piece =
+      engine->RunPiece(*plan, {shape[0] - 3, 3}, chunked, {&input, 1}, ClientId::kNone);
   ASSERT_THAT(piece, IsOk());
   float got[3];
   std::memcpy(got, piece->data(), sizeof(got));

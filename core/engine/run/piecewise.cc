@@ -92,13 +92,15 @@ absl::Status CheckBytes(const OpCall& call, ElementRange range, std::span<const 
 }
 
 absl::StatusOr<PooledBuffer> Run(const Plan& plan, ElementRange range,
-                                 std::span<const bool> chunked, std::span<const Fragments> inputs) {
+                                 std::span<const bool> chunked, std::span<const Fragments> inputs,
+                                 ClientId client) {
   const OpCall& call = plan.call;
   const size_t bytes = static_cast<size_t>(range.count) * DTypeSize(call.output(0).desc.dtype);
-  OPSERVE_ASSIGN_OR_RETURN(StagedOutput output, StagedOutput::Lease(*plan.device, bytes));
+  OPSERVE_ASSIGN_OR_RETURN(StagedOutput output, StagedOutput::Lease(*plan.device, bytes, client));
   KernelRun run(plan);
-  OPSERVE_RETURN_IF_ERROR(run.LeaseScratch());
-  StagedInputs staged(*plan.device);
+  OPSERVE_RETURN_IF_ERROR(run.LeaseScratch(client));
+  const Workers workers(plan.device->workers());
+  StagedInputs staged(*plan.device, client);
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const std::optional<TensorDesc>& desc = call.inputs[i];
     OPSERVE_RETURN_IF_ERROR(staged.Add(desc.has_value() ? inputs[i] : Fragments(),
@@ -106,19 +108,18 @@ absl::StatusOr<PooledBuffer> Run(const Plan& plan, ElementRange range,
   }
   run.SetInputs([&](size_t i) { return staged.start(i); });
   run.SetOutputs([&](size_t) { return output.start(); });
-  const Workers workers(plan.device->workers());
   OPSERVE_RETURN_IF_ERROR(run.Run(workers, range, chunked));
   return std::move(output).Fetch();
 }
 
 absl::StatusOr<PooledBuffer> CheckAndRun(const Plan& plan, ElementRange range,
                                          std::span<const bool> chunked,
-                                         std::span<const Fragments> inputs) {
+                                         std::span<const Fragments> inputs, ClientId client) {
   OPSERVE_RETURN_IF_ERROR(CheckPlan(plan, chunked));
   OPSERVE_RETURN_IF_ERROR(CheckRange(plan.call, range));
   OPSERVE_RETURN_IF_ERROR(CheckBytes(plan.call, range, chunked, inputs));
   if (range.count == 0) return PooledBuffer();
-  return Run(plan, range, chunked, inputs);
+  return Run(plan, range, chunked, inputs, client);
 }
 
 bool BeginsTheCall(ElementRange range) { return range.begin == 0 && range.count > 0; }
@@ -145,11 +146,12 @@ absl::Status CheckPiecewise(const Plan& plan, std::span<const bool> chunked) {
 
 absl::StatusOr<PooledBuffer> RunPiece(const Plan& plan, ElementRange range,
                                       std::span<const bool> chunked,
-                                      std::span<const Fragments> inputs, EngineCounters& counters) {
+                                      std::span<const Fragments> inputs, ClientId client,
+                                      EngineCounters& counters) {
   EngineCounters::OfOperator& counts = counters.Of(*plan.call.op);
   if (BeginsTheCall(range)) EngineCounters::Add(counts.inline_calls, 1);
   const absl::Time start = counters.clock.Now();
-  absl::StatusOr<PooledBuffer> piece = CheckAndRun(plan, range, chunked, inputs);
+  absl::StatusOr<PooledBuffer> piece = CheckAndRun(plan, range, chunked, inputs, client);
   EngineCounters::Add(counts.execution_ns, counters.clock.Now() - start);
   if (piece.ok()) {
     EngineCounters::Add(counts.input_bytes, InputBytes(range, chunked, inputs));

@@ -16,6 +16,7 @@ absl::Status CheckPiecewise(const Plan& plan, std::span<const bool> chunked);
 // Engine::RunPiece.
 absl::StatusOr<PooledBuffer> RunPiece(const Plan& plan, ElementRange range,
                                       std::span<const bool> chunked,
-                                      std::span<const Fragments> inputs, EngineCounters& counters);
+                                      std::span<const Fragments> inputs, ClientId client,
+                                      EngineCounters& counters);
 
 }  // namespace opserve

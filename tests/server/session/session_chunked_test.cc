@@ -1,7 +1,12 @@
 // ChunkedExecute: calls that run while their inputs arrive.
+#include "server/session/chunked_call.h"
+
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "tests/server/session/session_fixture.h"
+#include "tests/support/calls.h"
 #include "tests/support/status_matchers.h"
 
 namespace opserve::testing {
@@ -233,6 +238,32 @@ TEST_F(SessionChunkedTest, WholeInputsAndBudget) {
   limits_.max_skew_bytes = 64;
   const Reply reply = session().Refuse(TwoInputs(4), kLimit, "max_skew_bytes");
   EXPECT_EQ(reply.part("operator"), "HardshrinkBackward");
+}
+
+// Every piece would copy it again.
+TEST(ChunkedCallTest, AWholeInputThatLiesBesideItsAlignmentIsMovedOnce) {
+  constexpr ClientId kClient{1};
+  EngineOptions options;
+  options.memory_limit_bytes = 1 << 20;
+  options.client_share = 0.5;
+  const std::unique_ptr<Engine> engine = *Engine::Create(options);
+  const OpCase op_case = CallOf("HardshrinkBackward", {Floats({1, 2}), Floats({3, 4})}, {0.5});
+  const std::span<const std::byte> grad = op_case.inputs[0]->bytes();
+  std::vector<std::byte> beside(op_case.inputs[1]->bytes().size() + 1);
+  std::memcpy(beside.data() + 1, op_case.inputs[1]->bytes().data(), beside.size() - 1);
+  server::ChunkedCall::Declared declared;
+  declared.plan = *engine->MakePlan(ToNamedCall(op_case));
+  declared.storages.fragments = {Fragments(grad), Fragments(std::span(beside).subspan(1))};
+  ASSERT_THAT(declared.GatherWholeInputs(kClient), IsOk());
+  ASSERT_EQ(declared.gathered.size(), 1u);
+  EXPECT_EQ(declared.storages.fragments[0].pieces()[0].data(), grad.data());
+  const Fragments& moved = declared.storages.fragments[1];
+  EXPECT_TRUE(moved.LiesAligned(sizeof(float)));
+  EXPECT_EQ(std::memcmp(moved.pieces()[0].data(), beside.data() + 1, beside.size() - 1), 0);
+  // Of the client's half.
+  MemoryPool& memory = engine->devices()[0]->memory();
+  EXPECT_FALSE(memory.Acquire(512 << 10, {.client = kClient}).ok());
+  EXPECT_THAT(memory.Acquire(512 << 10), IsOk());
 }
 
 }  // namespace
