@@ -52,7 +52,8 @@ Admission::Demand DemandOf(const OneShot& shot, absl::Duration time, absl::Time 
                                   static_cast<int64_t>(ScratchBytes(*shot.plan))}),
           .time = time,
           .deadline = shot.deadline,
-          .now = now};
+          .now = now,
+          .is_tiny = time <= kTinyTime};
 }
 
 }  // namespace
@@ -196,7 +197,8 @@ void Engine::SubmitGroup(CallGroup group) {
                                                                          .bytes = group.bytes,
                                                                          .time = group.time,
                                                                          .deadline = group.deadline,
-                                                                         .now = clock().Now()});
+                                                                         .now = clock().Now(),
+                                                                         .is_tiny = true});
   if (!place.ok()) return group.done(place.status());
   EnqueueGroup(std::move(group), *std::move(place), counters_);
 }

@@ -175,6 +175,41 @@ TEST_F(SharedAdmissionTest, WorkOnStreamsIsWaitedFor) {
             absl::StatusCode::kResourceExhausted);
 }
 
+TEST_F(SharedAdmissionTest, WhoIsServedInItsFairTurnTeachesNothingOfTheQueue) {
+  EXPECT_THAT(AdmitTo(shared_, Of(kGreedy, 1, absl::Milliseconds(30))), testing::IsOk());
+  for (int i = 0; i < 60; ++i) {
+    absl::StatusOr<Admission::Place> place =
+        shared_.Admit(Of(kOther, 1, absl::ZeroDuration()), refusal);
+    ASSERT_THAT(place, testing::IsOk());
+    place->Start(kNow + absl::Microseconds(10));
+  }
+  EXPECT_EQ(shared_.load().expected_wait, absl::Milliseconds(15));
+  EXPECT_FALSE(AdmitTo(shared_, Of(kGreedy, 1, absl::ZeroDuration())).ok());
+  EXPECT_EQ(refusal, Refusal::kWait);
+}
+
+TEST_F(AdmissionTest, WhatGoesBeforeOthersTeachesNothingOfTheirs) {
+  Admission::Demand tiny = Demand(1, absl::ZeroDuration());
+  tiny.is_tiny = true;
+  const auto run_at_once = [&] {
+    for (int i = 0; i < 60; ++i) {
+      absl::StatusOr<Admission::Place> place = admission.Admit(tiny, refusal);
+      ASSERT_THAT(place, testing::IsOk());
+      place->Start(kNow + absl::Microseconds(10));
+    }
+  };
+  EXPECT_THAT(Admit(Demand(1, absl::Milliseconds(10))), testing::IsOk());
+  run_at_once();
+  EXPECT_EQ(admission.load().expected_wait, absl::Milliseconds(5));
+  places.clear();
+  // Where all are tiny, they wait for each other.
+  tiny.time = absl::Milliseconds(10);
+  EXPECT_THAT(Admit(tiny), testing::IsOk());
+  tiny.time = absl::ZeroDuration();
+  run_at_once();
+  EXPECT_LT(admission.load().expected_wait, absl::Milliseconds(1));
+}
+
 TEST_F(AdmissionTest, OneWaitDoesNotSpoilTheEstimates) {
   EXPECT_THAT(Admit(Demand(1, absl::Milliseconds(10))), testing::IsOk());
   const absl::Duration before = admission.load().expected_wait;

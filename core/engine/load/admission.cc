@@ -51,6 +51,7 @@ void Admission::Place::Leave() {
   MutexLock lock(admission.mutex_);
   admission.calls_.Return(demand_.client, 1);
   admission.bytes_.Return(demand_.client, demand_.bytes);
+  admission.long_calls_ -= demand_.is_tiny ? 0 : 1;
   admission.work_ -= demand_.time;
   const auto own = admission.work_of_.find(demand_.client);
   own->second.time -= demand_.time;
@@ -128,7 +129,9 @@ Admission::Place Admission::Seat(const Demand& demand) {
   Place place;
   place.admission_ = this;
   place.demand_ = demand;
-  place.expected_ = TotalWait();
+  // Of what goes before all others its wait says nothing.
+  if (!demand.is_tiny || long_calls_ == 0) place.expected_ = ExpectedWait(demand);
+  long_calls_ += demand.is_tiny ? 0 : 1;
   calls_.Add(demand.client, 1);
   bytes_.Add(demand.client, demand.bytes);
   work_ += demand.time;

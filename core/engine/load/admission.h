@@ -41,6 +41,7 @@ class Admission {
     absl::Duration time;  // estimated, on one thread
     absl::Time deadline = absl::InfiniteFuture();
     absl::Time now;
+    bool is_tiny = false;  // WorkerPool::Size::kTiny: it goes before what is not
   };
 
   // An admitted call. The destructor ends it.
@@ -61,7 +62,7 @@ class Admission {
     void Leave();
     Admission* admission_ = nullptr;
     Demand demand_;
-    absl::Duration expected_;
+    absl::Duration expected_;  // zero where there is nothing to learn from the wait
     absl::Duration waited_;
   };
 
@@ -109,7 +110,8 @@ class Admission {
   };
   absl::Duration work_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<ClientId, Work> work_of_ ABSL_GUARDED_BY(mutex_);
-  double scale_ ABSL_GUARDED_BY(mutex_) = 1;  // real wait over expected
+  int64_t long_calls_ ABSL_GUARDED_BY(mutex_) = 0;  // calls that are not tiny
+  double scale_ ABSL_GUARDED_BY(mutex_) = 1;        // real wait over expected
 };
 
 }  // namespace opserve
