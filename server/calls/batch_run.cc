@@ -85,10 +85,12 @@ void BatchRun::Run(ClientId client, absl::AnyInvocable<void(absl::StatusOr<Writt
   done_ = std::move(done);
   read_ = engine_.clock().Now();
   CallGroup group = Group();
-  if (group.time > kInlineBatchTime) return engine_.SubmitGroup(std::move(group));
-  while (StartCalls(absl::InfiniteDuration())) {
+  if (group.time <= kInlineBatchTime) {
+    StartCalls(absl::FromChrono(kMaxTurnTime), std::chrono::steady_clock::time_point::max());
+    if (begun_ == results_.size()) return EndOne();
+    group.time = TimeLeft();
   }
-  EndOne();
+  engine_.SubmitGroup(std::move(group));
 }
 
 CallTimes BatchRun::times() const {
@@ -119,22 +121,30 @@ CallGroup BatchRun::Group() {
   group.client = client_;
   group.deadline = deadline_;
   group.cancelled = [this] { return cancelled_.load(std::memory_order_relaxed); };
-  group.turn = [this] { return StartCalls(kTinyTime); };
+  group.turn = [this] {
+    StartCalls(kTinyTime, std::chrono::steady_clock::now() + kMaxTurnTime);
+    return TimeLeft();
+  };
   group.done = [this](const absl::Status& status) { EndGroup(status); };
   return group;
 }
 
-bool BatchRun::StartCalls(absl::Duration time) {
-  const auto end = std::chrono::steady_clock::now() + kMaxTurnTime;
+void BatchRun::StartCalls(absl::Duration time, std::chrono::steady_clock::time_point end) {
   if (begun_ == 0) {
     wait_ = engine_.clock().Now() - read_;
     PackEntries(engine_.devices()[0]->host_memory(), client_, request_);
   }
   while (begun_ < results_.size() && time > absl::ZeroDuration()) {
-    time -= StartNext(time);
+    const absl::Duration took = StartNext(time);
+    time -= took;
+    begun_time_ += took;
     if (std::chrono::steady_clock::now() > end) break;
   }
-  return begun_ < results_.size();
+}
+
+absl::Duration BatchRun::TimeLeft() const {
+  return begun_time_ / static_cast<int64_t>(begun_) *
+         static_cast<int64_t>(results_.size() - begun_);
 }
 
 absl::Duration BatchRun::StartNext(absl::Duration time) {
@@ -147,7 +157,7 @@ absl::Duration BatchRun::StartNext(absl::Duration time) {
   absl::Duration took = kBatchedCallTime;
   absl::StatusOr<OneShot> shot = Prepare(begun_);
   if (shot.ok()) {
-    if (RunsInline(*shot->plan)) took += shot->plan->cost.time;
+    if (RunsInline(*shot)) took += EstimatedTime(*shot);
     engine_.Submit(*std::move(shot));
   } else {
     EndCall(begun_, shot.status());
@@ -158,9 +168,7 @@ absl::Duration BatchRun::StartNext(absl::Duration time) {
 
 BatchRun::Series BatchRun::NextSeries(const PlannedCall& planned, absl::Duration time) const {
   const absl::Duration each = kSerialCallTime + planned.plan()->cost.time;
-  // `time` may be infinite.
-  const auto most =
-      static_cast<size_t>(1 + std::min(time / each, static_cast<int64_t>(kMaxBatchCalls)));
+  const auto most = static_cast<size_t>(1 + time / each);
   const size_t end = begun_ + std::min(most, results_.size() - begun_);
   const size_t distinct = request_.calls[begun_].distinct;
   Series series;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -55,11 +56,11 @@ class BatchRun {
   // bytes of the request: parsed messages, plans, and errors of calls that fail.
   size_t host_bytes() const;
 
-  // Runs a few small calls on this thread, many small calls as a CallGroup on the workers of the
-  // first call's device, and large calls on the workers of their devices. `done` is called once, on
-  // this thread or on a worker: with the answer when all calls are over, or with an error if the
-  // group was refused or expired before any call began, or Cancel was called. Calls are charged to
-  // `client`.
+  // Runs a few small calls on this thread; many of them, and what would compute here for longer
+  // than a turn, as a CallGroup on the workers of the first call's device; and large calls on the
+  // workers of their devices. `done` is called once, on this thread or on a worker: with the answer
+  // when all calls are over, or with an error if the group was refused or expired before any call
+  // began, or Cancel was called. Calls are charged to `client`.
   void Run(ClientId client, absl::AnyInvocable<void(absl::StatusOr<WrittenMessage>)> done);
 
   // For use in `done`: how long the batch waited, and how long it ran, from the start of its first
@@ -89,9 +90,10 @@ class BatchRun {
 
   // The calls as one piece of work for workers.
   CallGroup Group();
-  // Starts calls for about `time`, by their estimates, and no longer than a turn may take really;
-  // whether there are more.
-  bool StartCalls(absl::Duration time);
+  // Starts calls for about `time`, by their estimates, and none after `end`.
+  void StartCalls(absl::Duration time, std::chrono::steady_clock::time_point end);
+  // About what the calls take that have not begun, once some have: on average as long as those.
+  absl::Duration TimeLeft() const;
   // Starts the next call, or those next that can run as one series; about how long that took.
   absl::Duration StartNext(absl::Duration time);
   struct Series {
@@ -126,8 +128,9 @@ class BatchRun {
   std::atomic<size_t> unfinished_ = 0;  // calls, and the loop that starts them
   size_t program_steps_ = 0;            // of all distinct calls
   size_t begun_ = 0;
-  absl::Time read_;      // when Run was called
-  absl::Duration wait_;  // from then to the first call's start
+  absl::Duration begun_time_;  // about what those take, here
+  absl::Time read_;            // when Run was called
+  absl::Duration wait_;        // from then to the first call's start
   size_t calls_ = 0;
   size_t failed_calls_ = 0;
   absl::AnyInvocable<void(absl::StatusOr<WrittenMessage>)> done_;

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "core/engine/engine.h"
 #include "gtest/gtest.h"
@@ -26,7 +27,10 @@ class CallGroupTest : public ::testing::Test {
     Signal ended;
     absl::Status told;
     group.device = engine_->devices()[0].get();
-    group.turn = [this] { return ++turns_ < 3; };
+    group.turn = [this] {
+      waits_.push_back(engine_->statistics().expected_wait);
+      return (3 - ++turns_) * absl::Seconds(1);
+    };
     group.done = [&](absl::Status status) {
       told = std::move(status);
       in_flight_at_end_ = engine_->statistics().calls_in_flight;
@@ -40,6 +44,7 @@ class CallGroupTest : public ::testing::Test {
   FakeClock clock_;
   std::unique_ptr<Engine> engine_;
   std::atomic<int> turns_ = 0;
+  std::vector<absl::Duration> waits_;  // expected by others, before each turn
   int64_t in_flight_at_end_ = -1;
 };
 
@@ -48,6 +53,16 @@ TEST_F(CallGroupTest, TakesTurnsUntilThereAreNoMore) {
   EXPECT_EQ(turns_, 3);
   EXPECT_EQ(in_flight_at_end_, 0);
   EXPECT_EQ(engine_->statistics().queued_calls, 0);
+}
+
+TEST_F(CallGroupTest, OthersWaitForWhatIsLeftOfIt) {
+  CallGroup group;
+  group.time = absl::Milliseconds(2);
+  EXPECT_THAT(Run(std::move(group)), IsOk());
+  // Of two threads.
+  EXPECT_EQ(waits_, (std::vector<absl::Duration>{absl::Milliseconds(1), absl::Seconds(1),
+                                                 absl::Milliseconds(500)}));
+  EXPECT_EQ(engine_->statistics().expected_wait, absl::ZeroDuration());
 }
 
 TEST_F(CallGroupTest, AnExpiredOneIsDropped) {

@@ -45,6 +45,14 @@ void Admission::Place::Start(absl::Time now) {
   scale = std::clamp(scale * (1 - kLearningRate + kLearningRate * ratio), 1 / kMaxScale, kMaxScale);
 }
 
+void Admission::Place::SetTime(absl::Duration time) {
+  if (admission_ == nullptr) return;
+  const absl::Duration more = time - std::exchange(demand_.time, time);
+  MutexLock lock(admission_->mutex_);
+  admission_->work_ += more;
+  admission_->work_of_[demand_.client].time += more;
+}
+
 void Admission::Place::Leave() {
   if (admission_ == nullptr) return;
   Admission& admission = *std::exchange(admission_, nullptr);

@@ -54,6 +54,8 @@ class Admission {
 
     // Its turn has come.
     void Start(absl::Time now);
+    // What it takes from now on, where that is known better than before.
+    void SetTime(absl::Duration time);
     // From Admit to Start.
     absl::Duration waited() const { return waited_; }
 

@@ -20,7 +20,8 @@ inline constexpr absl::Duration kBatchedCallTime = absl::Microseconds(1);
 inline constexpr absl::Duration kSerialCallTime = absl::Nanoseconds(300);
 // Up to here a batch runs on the thread that read it: reading took about as many instructions.
 inline constexpr absl::Duration kInlineBatchTime = absl::Microseconds(40);
-// Of a group's turn, whatever was estimated.
+// Of a group's turn, whatever was estimated; by estimate, of what a batch computes on the thread
+// that read it.
 inline constexpr std::chrono::microseconds kMaxTurnTime{200};
 // What the calls of a series may copy before the last of them.
 inline constexpr int64_t kMaxStagedBytes = 512 << 10;

@@ -33,7 +33,11 @@ class GroupTurn final : public WorkerPool::Task {
       EngineCounters::Add(state_->counters.group_wait_ns, state_->place.waited());
     }
     const absl::Status status = CheckTimely(state_->group, now);
-    if (status.ok() && state_->group.turn()) return Enqueue(std::move(state_));
+    const absl::Duration left = status.ok() ? state_->group.turn() : absl::ZeroDuration();
+    if (left > absl::ZeroDuration()) {
+      state_->place.SetTime(left);
+      return Enqueue(std::move(state_));
+    }
     if (!status.ok()) state_->counters.CountDrop(status.code());
     // Who hears of the end finds the place free.
     state_->place = Admission::Place();

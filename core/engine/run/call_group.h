@@ -16,9 +16,9 @@ struct CallGroup {
   absl::Time deadline = absl::InfiniteFuture();
   // Asked before each turn; true drops what is left. May be empty. Any thread.
   absl::AnyInvocable<bool()> cancelled;
-  // Runs (RunHere) or submits some of the calls, for about kTinyTime; whether there are more. On a
-  // worker, one turn after the other. It must not block.
-  absl::AnyInvocable<bool()> turn;
+  // Runs (RunHere) or submits some of the calls, for about kTinyTime; about how long the others
+  // take, zero when there are none. On a worker, one turn after the other. It must not block.
+  absl::AnyInvocable<absl::Duration()> turn;
   // Called exactly once, with no lock held: OK on a worker, after the last turn. With an error for
   // what was left: when the group is refused, on the submitting thread before SubmitGroup returns;
   // when it was cancelled or expired, on a worker.

@@ -83,5 +83,20 @@ TEST_F(BatchRunTest, WhatItsCallsMadeIsChargedToItsClient) {
   EXPECT_THAT(Wait(), IsOk());
 }
 
+TEST_F(BatchRunTest, WhatComputesForLongerThanATurnWaitsForAWorker) {
+  constexpr int kCalls = 100;
+  HeldWorker worker(engine_->devices()[0]->workers());
+  v1::ExecuteBatchRequest batch;
+  for (int i = 0; i < kCalls; ++i) AddToBatch(batch, LongRequest(64'000));  // 16 us
+  Start(std::move(batch));
+  EXPECT_GT(Inline(), 1);
+  EXPECT_LT(Inline(), 20);
+  EXPECT_EQ(engine_->statistics().calls_in_flight, 1);
+  EXPECT_GT(engine_->statistics().expected_wait, absl::Milliseconds(1));
+  worker.Release();
+  EXPECT_THAT(Wait(), IsOk());
+  EXPECT_EQ(Inline(), kCalls);
+}
+
 }  // namespace
 }  // namespace opserve::testing
