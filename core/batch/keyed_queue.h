@@ -1,6 +1,7 @@
 // What waits to be done, by what may be done together.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -15,9 +16,9 @@
 namespace opserve {
 
 // Values in the order in which they came, each with a ticket. The ticket is queued wherever work
-// waits for its turn; in that turn its value is taken, with those behind it that have its key,
-// unless an earlier turn has taken it. So nothing overtakes what has another key, but by going
-// along. Thread-safe.
+// waits for its turn; in that turn its value is taken, with others that have its key, unless an
+// earlier turn has taken it. So nothing overtakes what has another key, but by going along.
+// Thread-safe.
 template <typename Value>
 class KeyedQueue {
  public:
@@ -33,20 +34,26 @@ class KeyedQueue {
     return next_++;
   }
 
-  // The oldest values of the key, up to the bounds; none when the ticket's has been taken. To be
-  // repeated until there are none: other threads' turns may be out of order.
+  // The ticket's value, and the oldest of its key up to the bounds; none when the ticket's has been
+  // taken.
   std::vector<Value> Take(const std::string& key, uint64_t ticket, const Bounds& bounds) {
     std::vector<Value> taken;
     MutexLock lock(mutex_);
     const auto found = waiting_.find(key);
-    if (found == waiting_.end() || found->second.front().ticket > ticket) return taken;
+    if (found == waiting_.end()) return taken;
     std::deque<Entry>& entries = found->second;
-    int64_t left = bounds.bytes;
-    do {
+    const auto own =
+        std::lower_bound(entries.begin(), entries.end(), ticket,
+                         [](const Entry& entry, uint64_t wanted) { return entry.ticket < wanted; });
+    if (own == entries.end() || own->ticket != ticket) return taken;
+    int64_t left = bounds.bytes - own->bytes;
+    taken.push_back(std::move(own->value));
+    entries.erase(own);
+    while (!entries.empty() && taken.size() < bounds.values && entries.front().bytes <= left) {
       left -= entries.front().bytes;
       taken.push_back(std::move(entries.front().value));
       entries.pop_front();
-    } while (!entries.empty() && taken.size() < bounds.values && entries.front().bytes <= left);
+    }
     if (entries.empty()) waiting_.erase(found);
     return taken;
   }

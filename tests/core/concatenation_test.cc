@@ -1,4 +1,5 @@
 // Calls that wait for a device which says so run as one launch.
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <future>
@@ -90,13 +91,15 @@ class ConcatenationTest : public ::testing::Test {
         {lambd});
   }
 
-  Pending& Add(OpCase op_case, absl::Time deadline = absl::InfiniteFuture()) {
+  Pending& Add(OpCase op_case, absl::Time deadline = absl::InfiniteFuture(),
+               ClientId client = ClientId::kNone) {
     pending_.push_back(std::make_unique<Pending>(std::move(op_case)));
     Pending& pending = *pending_.back();
     OneShot shot;
     shot.plan = *made_.engine->MakePlan(ToNamedCall(pending.op_case));
     for (const auto& input : pending.op_case.inputs)
       shot.storages.emplace_back(std::span(input->bytes()));
+    shot.client = client;
     shot.deadline = deadline;
     shot.cancelled = [&pending] { return pending.cancelled; };
     shot.done = [this, &pending](absl::StatusOr<Outputs> outputs) {
@@ -226,6 +229,18 @@ TEST_F(ConcatenationTest, NothingIsOvertakenButByGoingAlong) {
   LetTheWorkerGo();
   for (const auto& pending : pending_) ExpectRight(*pending);
   EXPECT_EQ(Ended(), (std::vector<const Pending*>{&first, &along, &other, &last}));
+  ExpectNothingLeft();
+}
+
+TEST_F(ConcatenationTest, AClientsTurnIsOneLaunchThatBeginsWithItsOwnCall) {
+  HoldTheWorker();
+  for (int i = 0; i < 40; ++i) Add(Gradient(8), absl::InfiniteFuture(), ClientId{1});
+  Pending& other = Add(Gradient(8), absl::InfiniteFuture(), ClientId{2});
+  LetTheWorkerGo();
+  for (const auto& pending : pending_) ExpectRight(*pending);
+  EXPECT_EQ(launches(), 3);
+  const std::vector<const Pending*> ended = Ended();
+  EXPECT_LE(std::find(ended.begin(), ended.end(), &other) - ended.begin(), kJoined.max_calls);
   ExpectNothingLeft();
 }
 

@@ -65,12 +65,9 @@ class JoinQueue::Turn final : public WorkerPool::Task {
 
   void Run() override {
     const Concatenation& bounds = *queue_.device_.concatenation();
-    while (true) {
-      std::vector<Waiting> calls = queue_.waiting_.Take(
-          key_, ticket_, {.values = bounds.max_calls, .bytes = bounds.max_bytes});
-      if (calls.empty()) return;
-      queue_.Run(std::move(calls));
-    }
+    std::vector<Waiting> calls = queue_.waiting_.Take(
+        key_, ticket_, {.values = bounds.max_calls, .bytes = bounds.max_bytes});
+    if (!calls.empty()) queue_.Run(std::move(calls));
   }
 
  private:
