@@ -92,10 +92,12 @@ struct Execution::State {
     run.SetInputs([&](size_t i) { return AddressOf(views.inputs[i], *plan.call.inputs[i]); });
     run.SetOutputs([&](size_t i) { return AddressOf(outputs[i].storage, outputs[i].desc); });
     SetScratch(run);
-    return run.RunWhile([&]() -> absl::Status {
+    const auto both_go_on = [&]() -> absl::Status {
       OPSERVE_RETURN_IF_ERROR(goes_on());
       return on.is_abandoned() ? MakeError({.reason = ErrorReason::kCancelled}) : absl::OkStatus();
-    });
+    };
+    return RunWhile(*plan.device, both_go_on,
+                    [&](const Workers& workers) { return run.Run(workers); });
   }
 
   absl::Status Run(GoesOn goes_on) {

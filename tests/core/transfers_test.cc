@@ -1,6 +1,7 @@
 // Transfers, on a device that uses the host's memory and on one that does not, against a model: the
 // range's bytes picked out one by one.
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -150,6 +151,39 @@ TEST_P(TransfersTest, NothingIsMovedWhereThereIsNothing) {
     EXPECT_THAT(device_->Fill(Of(buffer, empty), pattern), IsOk());
   }
   EXPECT_TRUE(Read(buffer) == held);
+}
+
+TEST_P(TransfersTest, AmongShortRowsTheyMayBeStopped) {
+  constexpr Shape kShape{0, 1, 1 << 18, 2};
+  const PooledBuffer buffer = *device_->memory().Acquire(static_cast<size_t>(kShape.reach()));
+  const PooledBuffer other = *device_->memory().Acquire(static_cast<size_t>(kShape.size()));
+  const MemoryRange rows = Of(buffer, kShape);
+  Bytes bytes(static_cast<size_t>(kShape.size()));
+  std::atomic<int> asked = 0;
+  const auto stop = [&] {
+    ++asked;
+    return false;
+  };
+  const auto asked_for = [&](const auto& transfer) {
+    asked = 0;
+    const Workers workers(device_->workers(), stop);
+    EXPECT_THAT(transfer(workers), IsOk());
+    return asked.load();
+  };
+  const std::span<const std::byte> pattern = std::span(bytes).first(1);
+  EXPECT_GE(asked_for([&](const Workers& workers) {
+              return device_->Upload(rows, Fragments(bytes), workers);
+            }),
+            8);
+  EXPECT_GE(
+      asked_for([&](const Workers& workers) { return device_->Download(rows, 0, bytes, workers); }),
+      8);
+  EXPECT_GE(asked_for([&](const Workers& workers) {
+              return device_->Copy(rows, WholeOf(other), workers);
+            }),
+            8);
+  EXPECT_GE(
+      asked_for([&](const Workers& workers) { return device_->Fill(rows, pattern, workers); }), 8);
 }
 
 TEST_P(TransfersTest, WhatDoesNotFitIsADefect) {

@@ -16,11 +16,15 @@ namespace {
 // as long as waking another.
 constexpr int64_t kChunkBytes = 256 << 10;
 constexpr int64_t kAloneBytes = 2 << 20;
+// Of a piece: short rows take about as long as elements.
+constexpr int64_t kChunkRows = 32 << 10;
 
-// Calls move(first byte, count) for each chunk of `bytes`.
-void InChunks(int64_t bytes, const Workers& workers,
+// Calls move(first byte, count) for each chunk of `bytes` in rows of `row_bytes`.
+void InChunks(int64_t bytes, int64_t row_bytes, const Workers& workers,
               absl::FunctionRef<void(int64_t, int64_t)> move) {
-  const int64_t of_chunk = bytes <= kAloneBytes ? kAloneBytes : kChunkBytes;
+  if (bytes == 0) return;
+  const int64_t most = bytes <= kAloneBytes ? kAloneBytes : kChunkBytes;
+  const int64_t of_chunk = row_bytes < most / kChunkRows ? kChunkRows * row_bytes : most;
   workers.ParallelFor((bytes + of_chunk - 1) / of_chunk, [&](int64_t chunk) {
     const int64_t first = chunk * of_chunk;
     move(first, std::min(of_chunk, bytes - first));
@@ -107,7 +111,7 @@ class PatternBlock {
 absl::Status Upload(const MemoryRange& to, const Fragments& from, const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(CheckUpload(to, from));
   const std::vector<int64_t> starts = StartsOf(from);
-  InChunks(to.size_bytes(), workers,
+  InChunks(to.size_bytes(), to.row_bytes, workers,
            [&](int64_t first, int64_t count) { UploadChunk(to, from, starts, first, count); });
   return absl::OkStatus();
 }
@@ -116,7 +120,7 @@ absl::Status Download(const MemoryRange& from, int64_t offset_bytes, std::span<s
                       const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(CheckDownload(from, offset_bytes, to));
   const auto bytes = static_cast<int64_t>(to.size());
-  InChunks(bytes, workers, [&](int64_t first, int64_t count) {
+  InChunks(bytes, from.row_bytes, workers, [&](int64_t first, int64_t count) {
     std::byte* target = to.data() + first;
     ForEachRun(from, offset_bytes + first, count, [&](const std::byte* source, size_t run) {
       std::memcpy(target, source, run);
@@ -128,7 +132,7 @@ absl::Status Download(const MemoryRange& from, int64_t offset_bytes, std::span<s
 
 absl::Status Copy(const MemoryRange& from, const MemoryRange& to, const Workers& workers) {
   OPSERVE_RETURN_IF_ERROR(CheckCopy(from, to));
-  InChunks(to.size_bytes(), workers,
+  InChunks(to.size_bytes(), std::min(from.row_bytes, to.row_bytes), workers,
            [&](int64_t first, int64_t count) { CopyChunk(from, to, first, count); });
   return absl::OkStatus();
 }
@@ -138,7 +142,7 @@ absl::Status Fill(const MemoryRange& to, std::span<const std::byte> pattern,
   OPSERVE_RETURN_IF_ERROR(CheckFill(to, pattern));
   // Chunks and rows begin with a pattern.
   const PatternBlock block(pattern);
-  InChunks(to.size_bytes(), workers, [&](int64_t first, int64_t count) {
+  InChunks(to.size_bytes(), to.row_bytes, workers, [&](int64_t first, int64_t count) {
     ForEachRun(to, first, count,
                [&](std::byte* target, size_t bytes) { block.Write(target, bytes); });
   });

@@ -61,7 +61,7 @@ class SeriesRun {
     for (size_t i = 0; i < storages.size(); ++i) own.push_back(Storage(storages, i));
     OPSERVE_RETURN_IF_ERROR(CheckStorages(plan_, own));
     right_.clear();
-    StagedInputs staged(*plan_.device, series_.client);
+    StagedInputs staged(*plan_.device, workers_, series_.client);
     for (size_t i = 0; i < own.size(); ++i) {
       right_.push_back({own[i].size_bytes(), StorageAlignment(plan_, i)});
       OPSERVE_RETURN_IF_ERROR(

@@ -21,7 +21,7 @@ void KernelRun::SetScratch(std::byte* workspace, std::byte* control) {
 
 absl::Status KernelRun::Run(const Workers& workers, ElementRange range,
                             std::span<const bool> windowed) const {
-  if (plan_.makes_nothing()) return absl::OkStatus();
+  if (plan_.makes_nothing() || workers.stopped()) return absl::OkStatus();
   const KernelArgs args{.call = plan_.call,
                         .inputs = inputs_,
                         .outputs = outputs_,

@@ -36,21 +36,9 @@ class KernelRun {
   // Or each by itself.
   void SetScratch(std::byte* workspace, std::byte* control);
 
+  // Nothing where `workers` are stopped.
   absl::Status Run(const Workers& workers, ElementRange range = {},
                    std::span<const bool> windowed = {}) const;
-
-  // While `goes_on()` says OK: it is asked between the chunks, by any thread. Its error stops the
-  // kernel, and is what Run fails with.
-  template <typename GoesOn>
-  absl::Status RunWhile(const GoesOn& goes_on) const {
-    const auto stop = [&] { return !goes_on().ok(); };
-    const Workers workers(plan_.device->workers(), stop);
-    absl::Status status = Run(workers);
-    if (!status.ok() || !workers.stopped()) return status;
-    status = goes_on();
-    // It was not in time when it was stopped; somebody has set the clock back.
-    return status.ok() ? MakeError({.reason = ErrorReason::kDeadlineExceeded}) : status;
-  }
 
  private:
   // Tensors without bytes have an address, which kernels may form but not follow.
@@ -67,5 +55,18 @@ class KernelRun {
   std::span<std::byte> workspace_;
   std::span<std::byte> control_;
 };
+
+// Runs `work` with workers of the device while `goes_on()` says OK: it is asked between their
+// chunks, by any thread. Its error stops them, and is what this fails with.
+template <typename GoesOn, typename Work>
+absl::Status RunWhile(Device& device, const GoesOn& goes_on, const Work& work) {
+  const auto stop = [&] { return !goes_on().ok(); };
+  const Workers workers(device.workers(), stop);
+  absl::Status status = work(workers);
+  if (!status.ok() || !workers.stopped()) return status;
+  status = goes_on();
+  // It was not in time when it was stopped; somebody has set the clock back.
+  return status.ok() ? MakeError({.reason = ErrorReason::kDeadlineExceeded}) : status;
+}
 
 }  // namespace opserve

@@ -40,28 +40,39 @@ absl::Status AddStorages(const OneShot& shot, StagedInputs& staged) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Outputs> Fetch(const Plan& plan, StagedOutputs written) {
-  Outputs outputs;
+absl::Status Compute(const OneShot& shot, const Workers& workers, StagedOutputs& written) {
+  const Plan& plan = *shot.plan;
+  KernelRun run(plan);
+  OPSERVE_RETURN_IF_ERROR(run.LeaseScratch(shot.client));
+  StagedInputs storages(*plan.device, workers, shot.client);
+  OPSERVE_RETURN_IF_ERROR(AddStorages(shot, storages));
+  run.SetInputs([&](size_t i) { return storages.start(static_cast<size_t>(plan.storages[i])); });
+  run.SetOutputs([&](size_t i) { return written[i].start(); });
+  return run.Run(workers);
+}
+
+absl::Status Fetch(const Plan& plan, const Workers& workers, StagedOutputs written,
+                   Outputs& outputs) {
   outputs.reserve(written.size());
   for (size_t i = 0; i < written.size(); ++i) {
-    OPSERVE_ASSIGN_OR_RETURN(PooledBuffer bytes, std::move(written[i]).Fetch());
+    OPSERVE_ASSIGN_OR_RETURN(PooledBuffer bytes, std::move(written[i]).Fetch(workers));
     outputs.push_back({plan.call.op->outputs[i].name, plan.call.outputs[i].desc, std::move(bytes)});
   }
-  return outputs;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Outputs> Execute(OneShot& shot, const Clock& clock) {
   const Plan& plan = *shot.plan;
-  OPSERVE_ASSIGN_OR_RETURN(StagedOutputs outputs, LeaseOutputs(shot));
-  if (plan.makes_nothing()) return Fetch(plan, std::move(outputs));
-  KernelRun run(plan);
-  OPSERVE_RETURN_IF_ERROR(run.LeaseScratch(shot.client));
-  StagedInputs storages(*plan.device, shot.client);
-  OPSERVE_RETURN_IF_ERROR(AddStorages(shot, storages));
-  run.SetInputs([&](size_t i) { return storages.start(static_cast<size_t>(plan.storages[i])); });
-  run.SetOutputs([&](size_t i) { return outputs[i].start(); });
-  OPSERVE_RETURN_IF_ERROR(run.RunWhile([&] { return CheckTimely(shot, clock.Now()); }));
-  return Fetch(plan, std::move(outputs));
+  Outputs outputs;
+  const auto goes_on = [&] { return CheckTimely(shot, clock.Now()); };
+  const auto work = [&](const Workers& workers) -> absl::Status {
+    OPSERVE_ASSIGN_OR_RETURN(StagedOutputs written, LeaseOutputs(shot));
+    if (!plan.makes_nothing()) OPSERVE_RETURN_IF_ERROR(Compute(shot, workers, written));
+    if (workers.stopped()) return absl::OkStatus();
+    return Fetch(plan, workers, std::move(written), outputs);
+  };
+  OPSERVE_RETURN_IF_ERROR(RunWhile(*plan.device, goes_on, work));
+  return outputs;
 }
 
 absl::StatusOr<Outputs> CheckAndExecute(OneShot& shot, absl::Time now, const Clock& clock) {

@@ -100,7 +100,7 @@ absl::StatusOr<PooledBuffer> Run(const Plan& plan, ElementRange range,
   KernelRun run(plan);
   OPSERVE_RETURN_IF_ERROR(run.LeaseScratch(client));
   const Workers workers(plan.device->workers());
-  StagedInputs staged(*plan.device, client);
+  StagedInputs staged(*plan.device, workers, client);
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const std::optional<TensorDesc>& desc = call.inputs[i];
     OPSERVE_RETURN_IF_ERROR(staged.Add(desc.has_value() ? inputs[i] : Fragments(),
@@ -109,7 +109,7 @@ absl::StatusOr<PooledBuffer> Run(const Plan& plan, ElementRange range,
   run.SetInputs([&](size_t i) { return staged.start(i); });
   run.SetOutputs([&](size_t) { return output.start(); });
   OPSERVE_RETURN_IF_ERROR(run.Run(workers, range, chunked));
-  return std::move(output).Fetch();
+  return std::move(output).Fetch(workers);
 }
 
 absl::StatusOr<PooledBuffer> CheckAndRun(const Plan& plan, ElementRange range,

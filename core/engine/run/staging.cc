@@ -22,7 +22,7 @@ absl::Status StagedInputs::Add(const Fragments& bytes, size_t alignment) {
   } else if (bytes.size_bytes() > 0) {
     OPSERVE_ASSIGN_OR_RETURN(buffer,
                              device_.memory().Acquire(bytes.size_bytes(), {.client = client_}));
-    OPSERVE_RETURN_IF_ERROR(device_.Upload(RangeOf(buffer), bytes));
+    OPSERVE_RETURN_IF_ERROR(device_.Upload(RangeOf(buffer), bytes, workers_));
     start = buffer.data();
   }
   starts_.push_back(start);
@@ -44,16 +44,16 @@ absl::StatusOr<StagedOutput> StagedOutput::InPlace(Device& device, std::span<std
   return StagedOutput(device, client, std::move(buffer), memory);
 }
 
-absl::StatusOr<PooledBuffer> StagedOutput::Fetch() && {
+absl::StatusOr<PooledBuffer> StagedOutput::Fetch(const Workers& workers) && {
   if (device_->uses_host_memory() || written_.size() == 0) return std::move(written_);
   if (!memory_.empty()) {
-    OPSERVE_RETURN_IF_ERROR(device_->Download(RangeOf(written_), 0, memory_));
+    OPSERVE_RETURN_IF_ERROR(device_->Download(RangeOf(written_), 0, memory_, workers));
     return PooledBuffer();
   }
   OPSERVE_ASSIGN_OR_RETURN(PooledBuffer fetched,
                            device_->host_memory().Acquire(written_.size(), {.client = client_}));
   OPSERVE_RETURN_IF_ERROR(
-      device_->Download(RangeOf(written_), 0, {fetched.data(), fetched.size()}));
+      device_->Download(RangeOf(written_), 0, {fetched.data(), fetched.size()}, workers));
   return fetched;
 }
 

@@ -17,17 +17,19 @@ namespace opserve {
 // device reads. Those that are so already are used where they lie.
 class StagedInputs {
  public:
-  // Memory is charged to `client`.
-  explicit StagedInputs(Device& device, ClientId client = ClientId::kNone)
-      : device_(device), client_(client) {}
+  // Memory is charged to `client`. `device` and `workers` (of it) must outlive this.
+  StagedInputs(Device& device, const Workers& workers, ClientId client)
+      : device_(device), workers_(workers), client_(client) {}
 
-  // `alignment` is a power of two up to kDeviceAlignment.
+  // `alignment` is a power of two up to kDeviceAlignment. Once the workers are stopped, the bytes
+  // may be others.
   absl::Status Add(const Fragments& bytes, size_t alignment);
   // Of the input that was added as number `index`; nullptr for one without bytes.
   const std::byte* start(size_t index) const { return starts_[index]; }
 
  private:
   Device& device_;
+  const Workers& workers_;
   const ClientId client_;
   absl::InlinedVector<PooledBuffer, 4> buffers_;
   absl::InlinedVector<const std::byte*, 4> starts_;
@@ -37,19 +39,19 @@ class StagedInputs {
 class StagedOutput {
  public:
   // Memory is charged to `client`.
-  static absl::StatusOr<StagedOutput> Lease(Device& device, size_t bytes,
-                                            ClientId client = ClientId::kNone);
+  static absl::StatusOr<StagedOutput> Lease(Device& device, size_t bytes, ClientId client);
   // One that ends in `memory` of the host, which must stay valid.
   static absl::StatusOr<StagedOutput> InPlace(Device& device, std::span<std::byte> memory,
-                                              ClientId client = ClientId::kNone);
+                                              ClientId client);
 
   // The device's address; nullptr for one without bytes.
   std::byte* start() const {
     if (written_.data() != nullptr) return written_.data();
     return memory_.empty() ? nullptr : memory_.data();
   }
-  // After it was written: the bytes in memory of the host; none where they are in place.
-  absl::StatusOr<PooledBuffer> Fetch() &&;
+  // After it was written: the bytes in memory of the host; none where they are in place. Once
+  // `workers` are stopped, they may be others.
+  absl::StatusOr<PooledBuffer> Fetch(const Workers& workers) &&;
 
  private:
   StagedOutput(Device& device, ClientId client, PooledBuffer written, std::span<std::byte> memory)
