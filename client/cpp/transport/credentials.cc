@@ -1,5 +1,8 @@
 #include "client/cpp/transport/credentials.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -39,12 +42,16 @@ bool MayBeInToken(char c) {
          kOthers.find(c) != std::string_view::npos;
 }
 
+bool IsUnixSocket(std::string_view target) {
+  return target.starts_with("unix:") || target.starts_with("unix-abstract:");
+}
+
 absl::Status CheckToken(std::string_view target, const ConnectOptions& options) {
   if (options.token.empty()) return absl::OkStatus();
   // It is a secret: messages do not have it.
   if (!std::all_of(options.token.begin(), options.token.end(), &MayBeInToken))
     return InvalidParameter("token", "letters, digits and -._~+/=", "other characters, too");
-  if (options.tls.has_value() || target.starts_with("unix") || IsLoopback(target))
+  if (options.tls.has_value() || IsUnixSocket(target) || IsLoopback(target))
     return absl::OkStatus();
   return InvalidParameter("token", "TLS, a unix socket or a server on this machine",
                           "an unencrypted connection to another machine");
@@ -53,9 +60,12 @@ absl::Status CheckToken(std::string_view target, const ConnectOptions& options) 
 }  // namespace
 
 bool IsLoopback(std::string_view target) {
-  constexpr std::array<std::string_view, 3> kHosts = {"localhost:", "127.", "[::1]:"};
-  return std::any_of(kHosts.begin(), kHosts.end(),
-                     [target](std::string_view host) { return target.starts_with(host); });
+  const std::string host(target.substr(0, target.rfind(':')));
+  in_addr address = {};
+  // A name may begin as an address does.
+  return host == "localhost" || host == "[::1]" ||
+         (::inet_pton(AF_INET, host.c_str(), &address) == 1 &&
+          ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET);
 }
 
 absl::Status CheckCredentials(std::string_view target, const ConnectOptions& options) {

@@ -51,9 +51,12 @@ TEST(CredentialsTest, RefusesPartsAndWhatIsNoPem) {
 }
 
 TEST(CredentialsTest, ATokenGoesWhereNobodyReadsIt) {
-  for (const char* target : {"localhost:1", "127.0.0.1:1", "[::1]:1", "unix:/socket"})
+  for (const char* target : {"localhost:1", "127.0.0.1:1", "127.8.9.10:1", "[::1]:1",
+                             "unix:/socket", "unix-abstract:socket"})
     EXPECT_THAT(CheckCredentials(target, {.token = "secret"}), IsOk()) << target;
-  for (const char* target : {kElsewhere, "dns:///localhost:1", "10.0.0.1:1"}) {
+  for (const char* target :
+       {kElsewhere, "dns:///localhost:1", "10.0.0.1:1", "unix01.example:1", "127.example.org:1",
+        "127.0.0.1.example.org:1", "localhost.example.org:1", "[::1:2]:1"}) {
     const absl::Status status = CheckCredentials(target, {.token = "secret"});
     ExpectError(status, ErrorReason::kInvalidParameter, "token");
     EXPECT_THAT(std::string(status.message()), Not(HasSubstr("secret")));
