@@ -134,7 +134,8 @@ struct ExecuteResult {
   }
 
   // Its elements, which live as long as this result or a copy of the tensor. INTERNAL where the
-  // server sent no such output, or one of another dtype than T's.
+  // server sent no such output, or one of another dtype than T's. Keep what it returns in a
+  // variable: `for (float value : *result->Elements<float>("out"))` reads a temporary that is gone.
   template <typename T>
   absl::StatusOr<std::span<const T>> Elements(std::string_view name) const {
     const Tensor* const tensor = Find(name);

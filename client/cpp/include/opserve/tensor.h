@@ -5,7 +5,10 @@
 //   TensorView view = TensorView::Of(grad, {4, 2});
 //   // Its second column.
 //   TensorView column = TensorView::Of(grad, {4}).WithStrides({2}, 1);
-//   for (float value : *result->Elements<float>("grad_input")) …
+//   // The elements of a result, which is OK.
+//   const auto elements = result->Elements<float>("grad_input");
+//   if (elements.ok())
+//     for (float value : *elements) …
 //
 // Lengths, strides and offsets are in elements; elements are little-endian and row-major.
 #pragma once
