@@ -42,7 +42,9 @@
 //
 // Callbacks run on a thread of the transport, one at a time, or on the calling thread once the
 // session is over. No answer of the session is processed until they return, so they must not wait
-// for anything of the session.
+// for anything of the session. Two may run on another thread, beside others: `released` of
+// Stream::UploadAsync, and `done` of ExecuteAsync where the transport still read the inputs when
+// the answer came.
 #pragma once
 
 #include <cstdint>
