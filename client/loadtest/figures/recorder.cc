@@ -108,9 +108,11 @@ void Recorder::RecordIn(Tally& tally, const Message& message, const Outcome& out
   tally.latency.Record(latency);
   tally.served_calls += served;
   tally.failed_calls += outcome.failed_calls;
-  tally.request_bytes += outcome.request_bytes;
-  tally.answer_bytes += outcome.answer_bytes;
-  if (absl::ToUnixNanos(message.answered) < end_ns_) tally.in_time_calls += served;
+  if (absl::ToUnixNanos(message.answered) < end_ns_) {
+    tally.in_time_calls += served;
+    tally.request_bytes += outcome.request_bytes;
+    tally.answer_bytes += outcome.answer_bytes;
+  }
   const double part = static_cast<double>(served) * PartInside(message);
   served_billionths_ += static_cast<int64_t>(part * 1e9);
   if (outcome.executions == 0) return;
@@ -168,8 +170,13 @@ double Recorder::PartInside(const Message& message) const {
 }
 
 double Recorder::ServedPerSecond() const {
+  if (keep_ != Keep::kAll) return InTimePerSecond();
   const double seconds = std::max(1e-9, absl::ToDoubleSeconds(measured_));
-  if (keep_ == Keep::kAll) return static_cast<double>(served_billionths_) / 1e9 / seconds;
+  return static_cast<double>(served_billionths_) / 1e9 / seconds;
+}
+
+double Recorder::InTimePerSecond() const {
+  const double seconds = std::max(1e-9, absl::ToDoubleSeconds(measured_));
   return static_cast<double>(older_.in_time_calls) / seconds;
 }
 

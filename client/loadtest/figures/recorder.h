@@ -27,8 +27,8 @@ struct Tally {
   std::atomic<int64_t> failed_calls = 0;
   std::atomic<int64_t> in_time_calls = 0;  // served, and answered before the measurement's end
   std::atomic<int64_t> unsent_calls = 0;   // due, but too many were outstanding, or it was too late
-  std::atomic<int64_t> request_bytes = 0;
-  std::atomic<int64_t> answer_bytes = 0;
+  std::atomic<int64_t> request_bytes = 0;  // of those in time
+  std::atomic<int64_t> answer_bytes = 0;   // likewise
 
   void Merge(const Tally& other);
   void Reset();
@@ -80,7 +80,8 @@ class Recorder {
   // The measurement begins; what ended before was warming up.
   void Begin(absl::Time now, Keep keep);
   Window CloseWindow(absl::Time now);
-  // What ends after `now` has its latency counted, but not in rates. The last window stays open.
+  // What ends after `now` has its latency counted, but is in no rate, except for its part of
+  // ServedPerSecond. The last window stays open.
   void End(absl::Time now);
 
   void Answered(const Message& message, const Outcome& outcome);
@@ -90,10 +91,12 @@ class Recorder {
   // only.
   const Tally& Merged();
   absl::Duration measured() const { return measured_; }
-  // Served calls a second, after Merged. Of all windows, a call counts by the part of its time that
-  // lies inside the measurement, so that the few that are under way when it begins and ends do not
-  // blur the rate of slow ones.
+  // Served calls a second of a load that keeps as many under way at all times, after Merged. Of all
+  // windows, a call counts by the part of its time that lies inside the measurement, so that the
+  // few that are under way when it begins and ends do not blur the rate of slow ones.
   double ServedPerSecond() const;
+  // The same of any load, by the calls that were answered in time.
+  double InTimePerSecond() const;
 
   const Totals& totals() const { return totals_; }
   const Failures& failures() const { return failures_; }

@@ -34,6 +34,19 @@ void AddWarnings(const LevelReport& level, int cpus, std::vector<std::string>& w
   if (level.interrupted) warnings.emplace_back("it was interrupted");
 }
 
+std::vector<WorkReport> MakeWorkReports(const Recorder& recorder,
+                                        const std::vector<std::string>& names) {
+  std::vector<WorkReport> reports;
+  for (size_t i = 0; i < recorder.works(); ++i) {
+    const Recorder::WorkTally& work = recorder.work(i);
+    reports.push_back({.name = names[i],
+                       .served_calls = work.served_calls,
+                       .failed_calls = work.failed_calls,
+                       .latency = MakeLatencyReport(work.latency)});
+  }
+  return reports;
+}
+
 }  // namespace
 
 double LevelReport::FailedFraction() const {
@@ -63,40 +76,36 @@ LevelReport MakeLevelReport(Measurement& measurement, const std::vector<std::str
   Recorder& recorder = *measurement.recorder;
   const Tally& tally = recorder.Merged();
   const absl::Duration measured = recorder.measured();
-  LevelReport report{.name = measurement.level.name,
-                     .load = measurement.level.load,
-                     .is_open = measurement.level.open.has_value(),
-                     .measured = measured,
-                     .calls_per_second = recorder.ServedPerSecond(),
-                     .request_bytes_per_second = PerSecond(tally.request_bytes, measured),
-                     .answer_bytes_per_second = PerSecond(tally.answer_bytes, measured),
-                     .served_calls = tally.served_calls,
-                     .failed_calls = tally.failed_calls,
-                     .unsent_calls = tally.unsent_calls,
-                     .latency = MakeLatencyReport(tally.latency),
-                     .refusal = MakeLatencyReport(tally.refusal),
-                     .queued = MakeLatencyReport(tally.queued),
-                     .executed = MakeLatencyReport(tally.executed),
-                     .lag_p99 = tally.lag.Quantile(0.99),
-                     .goal_latency = tally.latency.Quantile(facts.goal_quantile),
-                     .failures = recorder.failures().List(),
-                     .warm_up_failures = recorder.early_failures().List(),
-                     .windows = measurement.windows,
-                     .wanted_stable = options.tolerance.has_value(),
-                     .stable = measurement.stable,
-                     .interrupted = measurement.interrupted,
-                     .client_cores = measurement.client_cores,
-                     .all_messages = recorder.totals().messages,
-                     .all_calls = recorder.totals().calls,
-                     .all_failed_calls = recorder.totals().failed_calls,
-                     .checked_calls = recorder.totals().checked_calls};
-  for (size_t i = 0; i < recorder.works(); ++i) {
-    const Recorder::WorkTally& work = recorder.work(i);
-    report.works.push_back({.name = names[i],
-                            .served_calls = work.served_calls,
-                            .failed_calls = work.failed_calls,
-                            .latency = MakeLatencyReport(work.latency)});
-  }
+  const bool is_open = measurement.level.open.has_value();
+  LevelReport report{
+      .name = measurement.level.name,
+      .load = measurement.level.load,
+      .is_open = is_open,
+      .measured = measured,
+      .calls_per_second = is_open ? recorder.InTimePerSecond() : recorder.ServedPerSecond(),
+      .request_bytes_per_second = PerSecond(tally.request_bytes, measured),
+      .answer_bytes_per_second = PerSecond(tally.answer_bytes, measured),
+      .served_calls = tally.served_calls,
+      .failed_calls = tally.failed_calls,
+      .unsent_calls = tally.unsent_calls,
+      .latency = MakeLatencyReport(tally.latency),
+      .refusal = MakeLatencyReport(tally.refusal),
+      .queued = MakeLatencyReport(tally.queued),
+      .executed = MakeLatencyReport(tally.executed),
+      .lag_p99 = tally.lag.Quantile(0.99),
+      .goal_latency = tally.latency.Quantile(facts.goal_quantile),
+      .failures = recorder.failures().List(),
+      .warm_up_failures = recorder.early_failures().List(),
+      .works = MakeWorkReports(recorder, names),
+      .windows = measurement.windows,
+      .wanted_stable = options.tolerance.has_value(),
+      .stable = measurement.stable,
+      .interrupted = measurement.interrupted,
+      .client_cores = measurement.client_cores,
+      .all_messages = recorder.totals().messages,
+      .all_calls = recorder.totals().calls,
+      .all_failed_calls = recorder.totals().failed_calls,
+      .checked_calls = recorder.totals().checked_calls};
   AddWarnings(report, facts.cpus, report.warnings);
   return report;
 }

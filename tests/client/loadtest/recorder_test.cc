@@ -9,7 +9,7 @@ const absl::Time kStart = absl::FromUnixSeconds(1000);
 
 absl::Time At(double seconds) { return kStart + absl::Seconds(seconds); }
 
-Recorder::Message Message(double due, double answered) {
+Recorder::Message MessageOf(double due, double answered) {
   return {.work = 0, .due = At(due), .sent = At(due), .answered = At(answered)};
 }
 
@@ -17,15 +17,15 @@ Recorder::Message Message(double due, double answered) {
 void Fill(Recorder& recorder, const std::vector<int>& calls) {
   for (size_t i = 0; i < calls.size(); ++i) {
     const auto second = static_cast<double>(i);
-    for (int n = 0; n < calls[i]; ++n) recorder.Answered(Message(second, second + 0.5), {});
+    for (int n = 0; n < calls[i]; ++n) recorder.Answered(MessageOf(second, second + 0.5), {});
     recorder.CloseWindow(At(second + 1));
   }
 }
 
 TEST(RecorderTest, WhatIsWarmingUpCountsInTotalsOnly) {
   Recorder recorder(1);
-  recorder.Answered(Message(-1, -0.5), {});
-  recorder.Answered(Message(-1, -0.5), {.status = absl::InternalError("bad")});
+  recorder.Answered(MessageOf(-1, -0.5), {});
+  recorder.Answered(MessageOf(-1, -0.5), {.status = absl::InternalError("bad")});
   recorder.Begin(kStart, Keep::kAll);
   Fill(recorder, {10});
   recorder.End(At(1));
@@ -43,7 +43,7 @@ TEST(RecorderTest, AllWindowsAddUp) {
   Recorder recorder(1);
   recorder.Begin(kStart, Keep::kAll);
   Fill(recorder, {1, 2, 3, 4, 5, 6, 7, 8, 9});
-  recorder.Answered(Message(9, 9.25), {});
+  recorder.Answered(MessageOf(9, 9.25), {});
   recorder.End(At(9.5));
   EXPECT_EQ(recorder.Merged().served_calls, 46);
   EXPECT_EQ(recorder.measured(), absl::Seconds(9.5));
@@ -54,7 +54,7 @@ TEST(RecorderTest, TheLastThreeAreKeptOnly) {
   Recorder recorder(1);
   recorder.Begin(kStart, Keep::kLastThree);
   Fill(recorder, {1, 2, 3, 4, 5, 6, 7, 8, 9});
-  recorder.Answered(Message(9, 9.25), {});
+  recorder.Answered(MessageOf(9, 9.25), {});
   recorder.End(At(9.5));
   EXPECT_EQ(recorder.Merged().served_calls, 7 + 8 + 9);
   EXPECT_EQ(recorder.measured(), absl::Seconds(3));
@@ -71,10 +71,12 @@ TEST(RecorderTest, LatenciesCountFromWhenCallsWereDue) {
 TEST(RecorderTest, WhatEndsLateIsInNoRate) {
   Recorder recorder(1);
   recorder.Begin(kStart, Keep::kAll);
-  recorder.Answered(Message(0, 0.5), {});
+  recorder.Answered(MessageOf(0, 0.5), {.request_bytes = 10, .answer_bytes = 20});
   recorder.End(At(1));
-  recorder.Answered(Message(0.5, 4), {});
+  recorder.Answered(MessageOf(0.5, 4), {.request_bytes = 10, .answer_bytes = 20});
   const Tally& all = recorder.Merged();
+  EXPECT_EQ(all.request_bytes, 10);
+  EXPECT_EQ(all.answer_bytes, 20);
   EXPECT_EQ(all.served_calls, 2);
   EXPECT_EQ(all.in_time_calls, 1);
   EXPECT_EQ(all.latency.max(), absl::Seconds(3.5));
@@ -84,24 +86,25 @@ TEST(RecorderTest, WhatEndsLateIsInNoRate) {
 TEST(RecorderTest, RatesCountPartsOfCalls) {
   Recorder recorder(1);
   recorder.Begin(kStart, Keep::kAll);
-  recorder.Answered(Message(-1, 1), {});
-  recorder.Answered(Message(1, 3), {.calls = 2});
+  recorder.Answered(MessageOf(-1, 1), {});
+  recorder.Answered(MessageOf(1, 3), {.calls = 2});
   recorder.End(At(4));
-  recorder.Answered(Message(3, 5), {});
+  recorder.Answered(MessageOf(3, 5), {});
   recorder.Merged();
   EXPECT_DOUBLE_EQ(recorder.ServedPerSecond(), (0.5 + 2 + 0.5) / 4);
+  EXPECT_DOUBLE_EQ(recorder.InTimePerSecond(), 3.0 / 4);
 }
 
 TEST(RecorderTest, CallsOfOneMessageFailByThemselves) {
   Recorder recorder(1);
   recorder.Begin(kStart, Keep::kAll);
-  recorder.Answered(Message(0, 1), {.calls = 10,
-                                    .failed_calls = 3,
-                                    .first_error = absl::NotFoundError("no"),
-                                    .executions = 7,
-                                    .queued = absl::Milliseconds(7),
-                                    .executed = absl::Milliseconds(14)});
-  recorder.Answered(Message(0, 1), {.status = absl::InternalError("bad"), .calls = 10});
+  recorder.Answered(MessageOf(0, 1), {.calls = 10,
+                                      .failed_calls = 3,
+                                      .first_error = absl::NotFoundError("no"),
+                                      .executions = 7,
+                                      .queued = absl::Milliseconds(7),
+                                      .executed = absl::Milliseconds(14)});
+  recorder.Answered(MessageOf(0, 1), {.status = absl::InternalError("bad"), .calls = 10});
   recorder.Unsent(0, 10);
   recorder.End(At(1));
   const Tally& all = recorder.Merged();

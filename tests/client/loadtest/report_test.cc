@@ -51,6 +51,23 @@ TEST(ReportTest, FiguresAreThoseOfTheRecorder) {
   EXPECT_NEAR(level.FailedFraction(), 1.0 / 101, 1e-9);
 }
 
+// One that a server answers once a second, of which three messages a second are due.
+TEST(ReportTest, AnOpenLoopThatFallsBehindHasTheRateOfItsAnswers) {
+  Measurement measurement{.level = {.name = "3/s", .load = 3, .open = OpenLoop()},
+                          .recorder = std::make_unique<Recorder>(1)};
+  Recorder& recorder = *measurement.recorder;
+  recorder.Begin(kBegin, Keep::kAll);
+  for (int i = 1; i <= 12; ++i) {
+    if (i == 5) recorder.End(kBegin + absl::Seconds(4.5));
+    recorder.Answered({.due = kBegin, .sent = kBegin, .answered = kBegin + absl::Seconds(i)},
+                      {.answer_bytes = 10});
+  }
+  const LevelReport level = MakeLevelReport(measurement, {"L1Loss"}, {}, {});
+  EXPECT_DOUBLE_EQ(level.calls_per_second, 4 / 4.5);
+  EXPECT_DOUBLE_EQ(level.answer_bytes_per_second, 40 / 4.5);
+  EXPECT_EQ(level.served_calls, 12);
+}
+
 TEST(ReportTest, JsonReadsBack) {
   const json run = json::parse(ReportJson(SampleRun()), nullptr, false);
   ASSERT_TRUE(run.is_object());
