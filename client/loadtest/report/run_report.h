@@ -42,15 +42,15 @@ struct LevelReport {
   int64_t served_calls = 0;
   int64_t failed_calls = 0;
   int64_t unsent_calls = 0;
-  LatencyReport latency;        // of messages that were served
-  LatencyReport refusal;        // of those that failed
-  LatencyReport queued;         // of a call, by the server's word
-  LatencyReport executed;       // likewise
-  absl::Duration lag_p99;       // how late messages left
-  absl::Duration goal_latency;  // the quantile that a goal is about
-  std::vector<Failure> failures;
+  LatencyReport latency;          // of messages that were served
+  LatencyReport refusal;          // of those that failed
+  LatencyReport queued;           // of a call, by the server's word
+  LatencyReport executed;         // likewise
+  absl::Duration lag_p99;         // how late messages left
+  absl::Duration goal_latency;    // the quantile that a goal is about
+  std::vector<Failure> failures;  // of all windows, also where the last three are reported
   std::vector<Failure> warm_up_failures;
-  std::vector<WorkReport> works;
+  std::vector<WorkReport> works;  // likewise
   std::vector<Window> windows;
   bool wanted_stable = false;
   bool stable = false;

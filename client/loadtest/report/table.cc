@@ -59,17 +59,23 @@ void AppendFailures(const std::string& level, const std::vector<Failure>& failur
   }
 }
 
+// A level's name in front of what is counted in all windows, also where the last three are
+// reported.
+std::string NameOverAll(const LevelReport& level) {
+  return level.wanted_stable ? level.name + ", all windows" : level.name;
+}
+
 void AppendNotes(const LevelReport& level, std::string& text) {
   for (const std::string& warning : level.warnings)
     absl::StrAppend(&text, level.name, ": ", warning, "\n");
   AppendFailures(level.name + ", warming up", level.warm_up_failures, text);
-  AppendFailures(level.name, level.failures, text);
+  AppendFailures(NameOverAll(level), level.failures, text);
 }
 
 // What each entry of a mix did, at the last level.
 void AppendWorks(const LevelReport& level, std::string& text) {
   if (level.works.size() < 2) return;
-  std::vector<Row> rows = {{"at " + level.name, "calls", "p50", "p99", "max", "failed"}};
+  std::vector<Row> rows = {{"at " + NameOverAll(level), "calls", "p50", "p99", "max", "failed"}};
   for (const WorkReport& work : level.works) {
     rows.push_back({work.name, absl::StrCat(work.served_calls), ShortTime(work.latency.p50),
                     ShortTime(work.latency.p99), ShortTime(work.latency.max),

@@ -145,6 +145,16 @@ TEST(ReportTest, TheTableTellsWhatFailed) {
   EXPECT_NE(table.find("1 x UNAVAILABLE"), std::string::npos) << table;
 }
 
+TEST(ReportTest, TheTableTellsWhatIsOfAllWindows) {
+  RunReport run = SampleRun();
+  EXPECT_EQ(ReportTable(run).find("all windows"), std::string::npos);
+  for (LevelReport& level : run.levels) level.wanted_stable = true;
+  run.levels.back().works.resize(2);
+  const std::string table = ReportTable(run);
+  EXPECT_NE(table.find("at 8, all windows"), std::string::npos) << table;
+  EXPECT_NE(table.find("1, all windows: 1 x UNAVAILABLE"), std::string::npos) << table;
+}
+
 // Texts of a server are data on the page, not part of it.
 TEST(ReportTest, ThePageIsWholeAndHoldsNoMarkupOfOthers) {
   const auto run = CheckedReportJson("run.json", ReportJson(SampleRun()));
