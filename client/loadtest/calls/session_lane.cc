@@ -12,6 +12,7 @@
 #include "absl/synchronization/notification.h"
 #include "client/loadtest/calls/answer_scan.h"
 #include "client/loadtest/calls/session_work.h"
+#include "core/base/clock.h"
 #include "core/base/mutex.h"
 #include "opserve/v1/session.pb.h"
 
@@ -25,11 +26,13 @@ constexpr uint32_t kGroupEntries = 512;
 struct Waiting {
   size_t work = 0;
   absl::Duration timeout;
+  absl::Time deadline;
   LaneDone done;
 };
 
 struct Pending {
   size_t work = 0;
+  absl::Time deadline;
   LaneDone done;
 };
 
@@ -55,10 +58,30 @@ class SessionLane final : public Lane, public StreamHandler {
   }
 
   void Send(size_t work, absl::Duration timeout, LaneDone done) override {
-    Waiting next{work, timeout, std::move(done)};
+    Waiting next{work, timeout, Clock::Real().Now() + timeout, std::move(done)};
     if (!TakeIn(next)) return next.done({.status = absl::UnavailableError("the session is over")});
     // What is sent because of an answer goes together, once all of the message was looked at.
     if (!answering_) stream_->Wake();
+  }
+
+  // Most of it the server ends by itself, in the same time.
+  void Expire(absl::Time now) override {
+    std::vector<LaneDone> over;
+    {
+      const MutexLock lock(mutex_);
+      if (now < earliest_) return;
+      absl::Time earliest = absl::InfiniteFuture();
+      const auto expire = [&](auto& one) {
+        if (one.deadline <= now) over.push_back(std::move(one.done));
+        if (one.deadline > now) earliest = std::min(earliest, one.deadline);
+        return one.deadline <= now;
+      };
+      std::erase_if(waiting_, expire);
+      absl::erase_if(pending_, [&](auto& entry) { return expire(entry.second); });
+      earliest_ = earliest;
+    }
+    for (const LaneDone& done : over)
+      done({.status = absl::DeadlineExceededError("no answer on the session in time")});
   }
 
   bool is_broken() const override {
@@ -96,7 +119,7 @@ class SessionLane final : public Lane, public StreamHandler {
     }
     if (!read) Break(absl::InternalError("the server's answer on the session is no message"));
     answering_ = false;
-    if (!over.empty()) stream_->Wake();
+    if (IsAnyWaiting()) stream_->Wake();
   }
 
   void OnEnd(const absl::Status& status) override {
@@ -108,8 +131,15 @@ class SessionLane final : public Lane, public StreamHandler {
   // False, and `next` stays as it is, once the session is broken.
   bool TakeIn(Waiting& next) {
     const MutexLock lock(mutex_);
-    if (!broken_) waiting_.push_back(std::move(next));
-    return !broken_;
+    if (broken_) return false;
+    earliest_ = std::min(earliest_, next.deadline);
+    waiting_.push_back(std::move(next));
+    return true;
+  }
+
+  bool IsAnyWaiting() const {
+    const MutexLock lock(mutex_);
+    return !waiting_.empty();
   }
 
   // Puts the next command into `message`, and remembers who waits for its answer.
@@ -118,7 +148,7 @@ class SessionLane final : public Lane, public StreamHandler {
     waiting_.pop_front();
     const uint64_t id = next_id_++;
     works_[next.work].AppendCommand(id, first_entry, next.timeout, message);
-    pending_.emplace(id, Pending{next.work, std::move(next.done)});
+    pending_.emplace(id, Pending{next.work, next.deadline, std::move(next.done)});
   }
 
   void AddLarge(Message& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -210,6 +240,7 @@ class SessionLane final : public Lane, public StreamHandler {
   mutable Mutex mutex_;
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
+  absl::Time earliest_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();  // deadline, or before
   std::deque<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<uint64_t, Pending> pending_ ABSL_GUARDED_BY(mutex_);
 };

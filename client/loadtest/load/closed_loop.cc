@@ -18,7 +18,10 @@ class ClosedLoop {
       outstanding_.Add();
       Next(*parts_.lanes[static_cast<size_t>(i) % parts_.lanes.size()]);
     }
-    while (!outstanding_.WaitForNoneUntil(Clock::Real().Now() + kRest)) WakeResting();
+    while (!outstanding_.WaitForNoneUntil(Clock::Real().Now() + kRest)) {
+      WakeResting();
+      ExpireAll(parts_.lanes);
+    }
   }
 
  private:

@@ -9,6 +9,7 @@
 
 #include "absl/time/time.h"
 #include "client/loadtest/figures/outcome.h"
+#include "core/base/clock.h"
 
 namespace opserve::loadtest {
 
@@ -21,10 +22,18 @@ class Lane {
   virtual ~Lane() = default;
   // Sends the message of entry `work` of the mix; nothing of it outlasts `timeout` by much.
   virtual void Send(size_t work, absl::Duration timeout, LaneDone done) = 0;
+  // Ends what is past its time-out and what nothing else ends. Loops call it every few
+  // milliseconds.
+  virtual void Expire(absl::Time /*now*/) {}
   // Nothing goes through it any more.
   virtual bool is_broken() const { return false; }
 };
 
 using Lanes = std::vector<std::unique_ptr<Lane>>;
+
+inline void ExpireAll(const Lanes& lanes) {
+  const absl::Time now = Clock::Real().Now();
+  for (const std::unique_ptr<Lane>& lane : lanes) lane->Expire(now);
+}
 
 }  // namespace opserve::loadtest

@@ -39,13 +39,23 @@ class OpenLoopRun {
   void Run() {
     std::vector<std::thread> threads;
     threads.reserve(static_cast<size_t>(load_.threads));
+    for (int i = 0; i < load_.threads; ++i) senders_.Add();
     for (int i = 0; i < load_.threads; ++i)
-      threads.emplace_back([this, i] { SendAll(static_cast<size_t>(i)); });
+      threads.emplace_back([this, i] {
+        SendAll(static_cast<size_t>(i));
+        senders_.Remove();
+      });
+    ExpireUntilNone(senders_);
     for (std::thread& thread : threads) thread.join();
-    outstanding_.WaitForNone();
+    ExpireUntilNone(outstanding_);
   }
 
  private:
+  void ExpireUntilNone(Outstanding& outstanding) const {
+    constexpr absl::Duration kTick = absl::Milliseconds(10);
+    while (!outstanding.WaitForNoneUntil(Clock::Real().Now() + kTick)) ExpireAll(parts_.lanes);
+  }
+
   // Each thread knows all arrivals, and sends its share of them.
   void SendAll(size_t thread) {
     prctl(PR_SET_TIMERSLACK, 1000);  // ns; the default of 50 us would show in every latency
@@ -86,6 +96,7 @@ class OpenLoopRun {
   const LoopParts& parts_;
   const OpenLoop& load_;
   const absl::Time begin_ = Clock::Real().Now();
+  Outstanding senders_;
   Outstanding outstanding_;
 };
 

@@ -22,11 +22,6 @@ class Outstanding {
     if (count_.fetch_sub(1) == 1) none_.NotifyAll();
   }
 
-  void WaitForNone() {
-    const MutexLock lock(mutex_);
-    while (count_.load() > 0) none_.Wait(mutex_);
-  }
-
   // Whether there is none, at `deadline` at the latest.
   bool WaitForNoneUntil(absl::Time deadline) {
     const MutexLock lock(mutex_);
