@@ -118,7 +118,7 @@ Level RateLevel(const Settings& settings, double rate) {
   return level;
 }
 
-// The levels that are asked for, but for a search.
+// The levels that are asked for, or those without any; of a search, none or where to begin.
 absl::StatusOr<std::vector<Level>> LevelsOf(const Settings& settings) {
   std::vector<Level> levels;
   if (!settings.phases.empty()) {
@@ -128,10 +128,11 @@ absl::StatusOr<std::vector<Level>> LevelsOf(const Settings& settings) {
     for (const loadtest::RatePhase& phase : settings.phases)
       level.load = std::max({level.load, phase.per_second, phase.last()});
   } else if (!settings.replay.empty()) {
-    OPSERVE_ASSIGN_OR_RETURN(const std::string text, ReadText(settings.replay, kMaxFileBytes));
+    const absl::StatusOr<std::string> text = ReadText(settings.replay, kMaxFileBytes);
+    if (!text.ok()) return UsageError(text.status());
     Level& level = levels.emplace_back(Level{.name = "replay"});
     level.open = OpenLoopOf(settings);
-    absl::StatusOr<std::vector<absl::Duration>> times = loadtest::ReadRecordedArrivals(text);
+    absl::StatusOr<std::vector<absl::Duration>> times = loadtest::ReadRecordedArrivals(*text);
     if (!times.ok()) return UsageError(WithOperator(times.status(), settings.replay));
     level.open->recorded = *std::move(times);
     const std::vector<absl::Duration>& recorded = level.open->recorded;
@@ -141,16 +142,20 @@ absl::StatusOr<std::vector<Level>> LevelsOf(const Settings& settings) {
     for (const double rate : settings.rates) levels.push_back(RateLevel(settings, rate));
     for (const int in_flight : settings.concurrency) levels.push_back(ClosedLevel(in_flight));
   }
+  const bool default_levels = levels.empty() && !settings.goal.has_value();
+  for (int i = 1; default_levels && i <= 16; i *= 2) levels.push_back(ClosedLevel(i));
   return levels;
 }
 
 // A load and its report.
 class Bench {
  public:
-  Bench(const Arguments& arguments, Scenario scenario, client::ConnectOptions connect)
+  Bench(const Arguments& arguments, Scenario scenario, std::vector<Level> levels,
+        client::ConnectOptions connect)
       : arguments_(arguments),
         scenario_(std::move(scenario)),
         settings_(scenario_.settings),
+        levels_(std::move(levels)),
         connect_(std::move(connect)) {}
 
   absl::StatusOr<RunReport> Run(const Remote& remote) {
@@ -158,12 +163,9 @@ class Bench {
                              remote.client().GetServerInfo(remote.options()));
     OPSERVE_ASSIGN_OR_RETURN(std::vector<loadtest::Work> works, MakeWorks(scenario_, remote));
     for (const loadtest::Work& work : works) names_.push_back(work.name);
-    OPSERVE_ASSIGN_OR_RETURN(std::vector<Level> levels, LevelsOf(settings_));
-    const bool default_levels = levels.empty() && !settings_.goal.has_value();
-    for (int i = 1; default_levels && i <= 16; i *= 2) levels.push_back(ClosedLevel(i));
     OPSERVE_ASSIGN_OR_RETURN(load_, loadtest::PreparedLoad::Prepare(std::move(works), Options()));
     Describe(info);
-    absl::Status status = settings_.goal.has_value() ? Search(levels) : MeasureAll(levels);
+    absl::Status status = settings_.goal.has_value() ? Search() : MeasureAll();
     if (status.ok() && !arguments_.bench.no_ceiling) MeasureCeiling();
     live_.Clear();
     OPSERVE_RETURN_IF_ERROR(status);
@@ -243,8 +245,8 @@ class Bench {
     return absl::OkStatus();
   }
 
-  absl::Status MeasureAll(const std::vector<Level>& levels) {
-    for (const Level& level : levels) {
+  absl::Status MeasureAll() {
+    for (const Level& level : levels_) {
       if (interrupt_.asked()) break;
       OPSERVE_RETURN_IF_ERROR(MeasureLevel(level));
     }
@@ -277,13 +279,13 @@ class Bench {
            level.FailedFraction() <= goal.failed_fraction;
   }
 
-  absl::Status Search(const std::vector<Level>& levels) {
+  absl::Status Search() {
     constexpr double kFirstRate = 100;
     const bool closed = !settings_.concurrency.empty();
     absl::Status status;
     std::string best;
     const double highest = loadtest::FindHighestLoad(
-        {.first = levels.empty() ? kFirstRate : levels.front().load,
+        {.first = levels_.empty() ? kFirstRate : levels_.front().load,
          .highest = closed ? 100'000 : 1e7,
          .whole = closed},
         [&](double load) -> std::optional<bool> {
@@ -303,6 +305,7 @@ class Bench {
   const Arguments& arguments_;
   const Scenario scenario_;
   const Settings& settings_;
+  const std::vector<Level> levels_;
   const client::ConnectOptions connect_;
   const Interrupt interrupt_;
   const LiveLine live_;
@@ -311,19 +314,17 @@ class Bench {
   RunReport report_;
 };
 
-absl::Status WritePage(const BenchArguments& bench, const std::string& own_json) {
+// The runs of --compare, each as the page takes it.
+absl::StatusOr<std::vector<std::string>> ReadRuns(const BenchArguments& bench) {
   std::vector<std::string> runs;
   for (const std::string& path : bench.compare) {
-    OPSERVE_ASSIGN_OR_RETURN(const std::string text, ReadText(path, kMaxFileBytes));
-    absl::StatusOr<std::string> run = loadtest::CheckedReportJson(path, text);
+    const absl::StatusOr<std::string> text = ReadText(path, kMaxFileBytes);
+    if (!text.ok()) return UsageError(text.status());
+    absl::StatusOr<std::string> run = loadtest::CheckedReportJson(path, *text);
     if (!run.ok()) return UsageError(run.status());
     runs.push_back(*std::move(run));
   }
-  if (!own_json.empty()) {
-    OPSERVE_ASSIGN_OR_RETURN(std::string run, loadtest::CheckedReportJson("run", own_json));
-    runs.push_back(std::move(run));
-  }
-  return WriteFile(bench.html, loadtest::ReportPage(runs), {});
+  return runs;
 }
 
 // Wrong answers, or none at all, are a failure of the command.
@@ -344,13 +345,25 @@ absl::Status CheckRun(const RunReport& report) {
       "no call was served", first == nullptr ? "" : absl::StrCat(": ", first->example)));
 }
 
-absl::Status WriteReports(const Arguments& arguments, const RunReport& report) {
+std::string ReportText(const Arguments& arguments, const RunReport& report,
+                       const std::string& json) {
+  if (arguments.format == OutputFormat::kJson) return json + "\n";
+  return arguments.bench.csv ? loadtest::ReportCsv(report) : loadtest::ReportTable(report);
+}
+
+// All of them, whichever fails: a run is not made again easily. `runs`: those to compare with.
+absl::Status WriteReports(const Arguments& arguments, const RunReport& report,
+                          std::vector<std::string> runs) {
   const BenchArguments& bench = arguments.bench;
   const std::string json = loadtest::ReportJson(report);
-  if (!bench.save.empty()) OPSERVE_RETURN_IF_ERROR(WriteFile(bench.save, json + "\n", {}));
-  if (!bench.html.empty()) OPSERVE_RETURN_IF_ERROR(WritePage(bench, json));
-  if (arguments.format == OutputFormat::kJson) return WriteOutput(json + "\n");
-  return WriteOutput(bench.csv ? loadtest::ReportCsv(report) : loadtest::ReportTable(report));
+  absl::Status status = WriteOutput(ReportText(arguments, report, json));
+  if (!bench.save.empty()) status.Update(WriteFile(bench.save, json + "\n", {}));
+  if (bench.html.empty()) return status;
+  absl::StatusOr<std::string> own = loadtest::CheckedReportJson("run", json);
+  status.Update(own.status());
+  if (own.ok()) runs.push_back(*std::move(own));
+  status.Update(WriteFile(bench.html, loadtest::ReportPage(runs), {}));
+  return status;
 }
 
 }  // namespace
@@ -359,21 +372,23 @@ absl::Status RunBench(const Arguments& arguments) {
   const BenchArguments& bench = arguments.bench;
   if (!bench.compare.empty() && bench.html.empty())
     return UsageError("--compare: want --html FILE as well, got none");
+  OPSERVE_ASSIGN_OR_RETURN(std::vector<std::string> runs, ReadRuns(bench));
   if (arguments.op.empty() && bench.scenario.empty()) {
-    if (bench.compare.empty()) return UsageError("bench: want an operator or --scenario, got none");
-    return WritePage(bench, "");
+    if (runs.empty()) return UsageError("bench: want an operator or --scenario, got none");
+    return WriteFile(bench.html, loadtest::ReportPage(runs), {});
   }
   absl::StatusOr<Scenario> scenario = MakeScenario(arguments);
   if (!scenario.ok()) return UsageError(scenario.status());
+  OPSERVE_ASSIGN_OR_RETURN(std::vector<Level> levels, LevelsOf(scenario->settings));
   absl::StatusOr<client::ConnectOptions> options = ConnectOptionsOf(arguments);
   if (!options.ok()) return UsageError(options.status());
   absl::StatusOr<client::Client> client =
       client::Client::Connect(scenario->targets.empty() ? "" : scenario->targets.front(), *options);
   if (!client.ok()) return UsageError(client.status());
   const Remote remote(*std::move(client), arguments.timeout);
-  OPSERVE_ASSIGN_OR_RETURN(const RunReport report,
-                           Bench(arguments, *std::move(scenario), *std::move(options)).Run(remote));
-  OPSERVE_RETURN_IF_ERROR(WriteReports(arguments, report));
+  Bench run(arguments, *std::move(scenario), std::move(levels), *std::move(options));
+  OPSERVE_ASSIGN_OR_RETURN(const RunReport report, run.Run(remote));
+  OPSERVE_RETURN_IF_ERROR(WriteReports(arguments, report, std::move(runs)));
   return CheckRun(report);
 }
 

@@ -320,6 +320,32 @@ TEST_F(BenchTest, ReportsAreWritten) {
   EXPECT_GT(Read("both.html").size(), Read("run.html").size());
 }
 
+TEST_F(BenchTest, FilesThatCannotBeWrittenLoseNothingElse) {
+  const Finished done = Bench(Words{"L1Loss", "--shape", "16", "--concurrency", "2", "--save",
+                                    folder_ + "/none/run.json", "--html", folder_ + "/run.html"} +
+                              kShort);
+  EXPECT_EQ(done.exit_code, 1) << done.err;
+  EXPECT_THAT(done.err, HasSubstr("none/run.json"));
+  EXPECT_THAT(done.out, StartsWith("load"));
+  EXPECT_THAT(Read("run.html"), StartsWith("<!doctype html>"));
+}
+
+// Before a server is spoken to: there is none.
+TEST_F(BenchTest, FilesAreReadFirst) {
+  const Words run = {"bench", "L1Loss", "--shape", "16", "--target", "unix:/nowhere/at/all"};
+  const auto error = [&run](const Words& words) {
+    const Finished done = RunProgram("opserve", run + words);
+    EXPECT_EQ(done.exit_code, 2) << done.err;
+    return done.err;
+  };
+  const std::string page = folder_ + "/x.html";
+  EXPECT_THAT(error({"--compare", folder_ + "/none.json", "--html", page}), HasSubstr("none.json"));
+  EXPECT_THAT(error({"--compare", Write("x.json", "{}"), "--html", page}),
+              HasSubstr("x.json: want a report"));
+  EXPECT_THAT(error({"--replay", folder_ + "/none.txt"}), HasSubstr("none.txt"));
+  EXPECT_THAT(error({"--replay", Write("times.txt", "soon")}), HasSubstr("times.txt"));
+}
+
 TEST_F(BenchTest, MistakesAreTold) {
   const auto error = [](const Words& words, int code) {
     const Finished done = Bench(words);
