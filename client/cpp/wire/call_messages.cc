@@ -126,6 +126,7 @@ void FillCall(const Call& call, v1::Call& message) {
 
 void FillShared(const SharedPlace& place, v1::Tensor& tensor) {
   v1::SharedView& view = *tensor.mutable_shared();
+  if (place.region == nullptr) return;  // of an empty view: for the server to refuse
   view.set_region(place.region->id);
   view.set_offset_bytes(place.offset_bytes);
   view.set_size_bytes(place.size_bytes);

@@ -131,6 +131,31 @@ TEST_F(SharedMemoryTest, MistakesAreNamed) {
   EXPECT_EQ(GetErrorDetail(client_->CreateSharedMemory(1 << 30).status())->parameter, "size_bytes");
 }
 
+TEST_F(SharedMemoryTest, EmptyOutputsAreRefusedByName) {
+  const SharedMemory memory = Fill(*client_->CreateSharedMemory(3 * kPart), 8);
+  absl::StatusOr<Session> session = client_->OpenSession();
+  ASSERT_THAT(session, testing::IsOk());
+  SharedTensorView moved = memory.View(DType::kFloat32, {8}, 2 * kPart);
+  const SharedTensorView taken = std::move(moved);
+  SharedTensorView shaped;
+  shaped.dtype = DType::kFloat32;
+  shaped.shape = {8};
+  // NOLINTNEXTLINE(bugprone-use-after-move): what a program may do by mistake
+  for (const SharedTensorView& empty : {SharedTensorView(), moved, shaped}) {
+    Call call("SmoothL1LossBackward");
+    const std::vector<float> ones(8, 1);
+    for (const char* name : {"grad_out", "self", "target"})
+      call.Input(name, TensorView::Of(ones, {8}));
+    call.Output("grad_input", empty);
+    for (const absl::Status& status :
+         {client_->Execute(call).status(), (*client_->ExecuteBatch({{call}}))[0].status(),
+          session->Execute(call).status()}) {
+      ASSERT_TRUE(GetErrorDetail(status).has_value()) << status;
+      EXPECT_EQ(GetErrorDetail(status)->parameter, "grad_input") << status;
+    }
+  }
+}
+
 TEST_F(SharedMemoryTest, SessionsRefuseItByName) {
   const SharedMemory memory = Fill(*client_->CreateSharedMemory(3 * kPart), 8);
   absl::StatusOr<Session> session = client_->OpenSession();
