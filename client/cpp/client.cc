@@ -272,7 +272,7 @@ CallHandle Client::ExecuteAsync(const Call& call, const CallOptions& options,
                                                 int tries, Done<ExecuteResult> then) {
     return StartExecute(connection, started, with, tries, std::move(then));
   };
-  return ExecuteShared(memory_, start, connection_->tries(), call, options, std::move(done));
+  return ExecuteShared(memory_, start, *connection_, call, options, std::move(done));
 }
 
 void Client::AskForMemory() const {
@@ -343,7 +343,7 @@ absl::StatusOr<ExecuteResult> Client::Execute(const Call& call, const CallOption
     then(ExecuteHere(connection_, started, with, tries));
     return CallHandle();  // it is over
   };
-  ExecuteShared(memory_, start, connection_->tries(), call, options,
+  ExecuteShared(memory_, start, *connection_, call, options,
                 [&result](absl::StatusOr<ExecuteResult> ended) { result = std::move(ended); });
   return result;
 }

@@ -22,11 +22,13 @@ namespace {
 // Keeps itself until the call has ended.
 class SharedExecute final : public RunningCall, public std::enable_shared_from_this<SharedExecute> {
  public:
-  SharedExecute(std::shared_ptr<LocalMemory> memory, ExecuteStarter start, int tries, Call call,
-                const CallOptions& options, Done<ExecuteResult> done)
+  SharedExecute(std::shared_ptr<LocalMemory> memory, ExecuteStarter start,
+                const Connection& connection, Call call, const CallOptions& options,
+                Done<ExecuteResult> done)
       : memory_(std::move(memory)),
         start_(std::move(start)),
-        tries_(tries),
+        tries_(connection.tries()),
+        has_several_connections_(connection.has_several()),
         call_(std::move(call)),
         description_(DescriptionOf(call_)),
         options_(options),
@@ -35,7 +37,7 @@ class SharedExecute final : public RunningCall, public std::enable_shared_from_t
 
   void Begin() {
     std::optional<PlacedCall> placed = memory_->Place(call_, description_, deadline_);
-    if (!placed.has_value()) return SendBytes(tries_, Why::kNoMemory);
+    if (!placed.has_value()) return SendBytes(0, Why::kNoMemory);
     regions_ = std::move(placed->regions);
     Start(placed->call, 1, [self = shared_from_this()](absl::StatusOr<ExecuteResult> result) {
       self->EndPlaced(std::move(result));
@@ -83,8 +85,12 @@ class SharedExecute final : public RunningCall, public std::enable_shared_from_t
     for (const std::shared_ptr<SharedRegion>& region : regions_) region->is_spoiled = true;
     regions_.clear();
     memory_->known_outputs().Forget(description_);
-    if (MayBeRefusal(result.status())) return SendBytes(tries_, Why::kRefused);
+    if (MayBeRefusal(result.status())) return SendBytes(0, Why::kRefused);
     if (tries_ > 1 && PassesByItself(result.status())) return SendBytes(tries_ - 1, Why::kTryAgain);
+    // It may have gone to a connection that was refused late.
+    if (has_several_connections_ && absl::IsUnavailable(result.status()) &&
+        !GetErrorDetail(result.status()).has_value())
+      return SendBytes(1, Why::kTryAgain);
     End(std::move(result));
   }
 
@@ -119,6 +125,7 @@ class SharedExecute final : public RunningCall, public std::enable_shared_from_t
   const std::shared_ptr<LocalMemory> memory_;
   const ExecuteStarter start_;
   const int tries_;
+  const bool has_several_connections_;
   const Call call_;
   const std::string description_;
   const CallOptions options_;
@@ -133,10 +140,11 @@ class SharedExecute final : public RunningCall, public std::enable_shared_from_t
 
 }  // namespace
 
-CallHandle ExecuteShared(std::shared_ptr<LocalMemory> memory, ExecuteStarter start, int tries,
-                         const Call& call, const CallOptions& options, Done<ExecuteResult> done) {
-  auto execute = std::make_shared<SharedExecute>(std::move(memory), std::move(start), tries, call,
-                                                 options, std::move(done));
+CallHandle ExecuteShared(std::shared_ptr<LocalMemory> memory, ExecuteStarter start,
+                         const Connection& connection, const Call& call, const CallOptions& options,
+                         Done<ExecuteResult> done) {
+  auto execute = std::make_shared<SharedExecute>(std::move(memory), std::move(start), connection,
+                                                 call, options, std::move(done));
   execute->Begin();
   return CallHandle(std::move(execute));
 }

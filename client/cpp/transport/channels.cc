@@ -15,7 +15,9 @@ constexpr absl::Duration kRefusedFor = absl::Seconds(30);
 }  // namespace
 
 Channels::Channels(std::shared_ptr<grpc::Channel> first, int most, MakeChannel make)
-    : first_{.grpc = std::move(first)}, most_(static_cast<size_t>(most)), make_(std::move(make)) {}
+    : first_{.grpc = std::move(first), .is_first = true},
+      most_(static_cast<size_t>(most)),
+      make_(std::move(make)) {}
 
 Channel Channels::Pick() {
   if (most_ == 1 || first_.calls->load(std::memory_order_relaxed) < kManyCalls) return first_;

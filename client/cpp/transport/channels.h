@@ -20,6 +20,7 @@ using CallCount = std::shared_ptr<std::atomic<int>>;
 struct Channel {
   std::shared_ptr<grpc::Channel> grpc;
   CallCount calls = std::make_shared<std::atomic<int>>(0);
+  bool is_first = false;
 };
 
 // One connection, and more by themselves while many calls are under way. Thread-safe.

@@ -186,6 +186,14 @@ void LetGo(std::shared_ptr<grpc::Channel> channel) {
   RunSoon([channel = std::move(channel)]() mutable { LetGo(std::move(channel)); }, kLookAgain);
 }
 
+// How many tries a call of `tries` may have, one of which ended so. A server that takes no more
+// connections lets one stand before it says so, and calls go there: `may_be_refused`.
+int TriesAfter(const absl::Status& status, int tries, bool may_be_refused) {
+  const bool is_refused =
+      may_be_refused && absl::IsUnavailable(status) && !GetErrorDetail(status).has_value();
+  return is_refused ? std::max(tries, 2) : tries;
+}
+
 // What a server may do to us is bounded here and by AnswerMemory: the size of an answer and of its
 // metadata, and no compressed ones, which gRPC would inflate to any size.
 void BoundAnswers(const AnswerMemory& memory, grpc::ChannelArguments& arguments) {
@@ -235,6 +243,15 @@ struct Connection::Transport {
     for (std::shared_ptr<grpc::Channel>& channel : channels.TakeAll()) LetGo(std::move(channel));
   }
 
+  std::shared_ptr<RunningCall> Start(const Channel& channel, const std::string& target,
+                                     const std::string& method, const Request& request,
+                                     RpcOptions options, Ended ended) const {
+    auto call = std::make_shared<GrpcCall>(target, std::move(options), memory->Reserve(),
+                                           channel.calls, std::move(ended));
+    call->Start(channel.grpc, method, request);
+    return call;
+  }
+
   const std::shared_ptr<AnswerMemory> memory;
   Channels channels;
 };
@@ -247,9 +264,8 @@ Connection::Connection(std::string_view target, const ConnectOptions& options)
     : target_(target),
       token_(options.token),
       encryption_(options.tls.has_value() ? Encryption::kTls : Encryption::kNone),
-      // A server that takes no more connections lets one stand before it says so, and calls go
-      // there.
-      tries_(options.connections > 1 ? std::max(options.tries, 2) : options.tries),
+      tries_(options.tries),
+      has_several_(options.connections > 1 && !options.round_robin),
       is_local_(!options.round_robin && (target_.starts_with("unix:") || IsLoopback(target_))),
       transport_(std::make_shared<Transport>(target_, options)) {}
 
@@ -264,45 +280,49 @@ std::shared_ptr<RunningCall> Connection::Start(const std::string& method, const 
                                                RpcOptions options, Ended ended) {
   KeepCallbackThreads();
   Complete(options);
-  auto start = [transport = transport_, target = target_](
-                   const std::string& called, const Request& sent, RpcOptions with, Ended then) {
-    const Channel channel = transport->channels.Pick();
-    auto call = std::make_shared<GrpcCall>(target, std::move(with), transport->memory->Reserve(),
-                                           channel.calls, std::move(then));
-    call->Start(channel.grpc, called, sent);
-    return call;
-  };
   const int tries = options.tries > 0 ? options.tries : tries_;
-  if (tries == 1) return start(method, request, std::move(options), std::move(ended));
+  const bool has_several = has_several_ && options.tries == 0;
+  if (tries == 1 && !has_several) {
+    return transport_->Start(transport_->channels.Pick(), target_, method, request,
+                             std::move(options), std::move(ended));
+  }
   const absl::Duration timeout = options.timeout;
-  return StartRetriedCall(
-      tries, timeout,
-      [start, method, request, options = std::move(options)](absl::Duration left, Ended then) {
-        RpcOptions with = options;
-        with.timeout = left;
-        return start(method, request, std::move(with), std::move(then));
-      },
-      std::move(ended));
+  auto start = [transport = transport_, target = target_, method, request, tries, has_several,
+                options = std::move(options)](absl::Duration left, TryEnded then) {
+    RpcOptions with = options;
+    with.timeout = left;
+    const Channel channel = transport->channels.Pick();
+    const bool may_be_refused = has_several && !channel.is_first;
+    return transport->Start(channel, target, method, request, std::move(with),
+                            [then = std::move(then), tries, may_be_refused](
+                                absl::Status status, const Fragments& answer) mutable {
+                              const int in_all = TriesAfter(status, tries, may_be_refused);
+                              then(std::move(status), answer, in_all);
+                            });
+  };
+  return StartRetriedCall(timeout, std::move(start), std::move(ended));
 }
 
 absl::Status Connection::Call(const std::string& method, const Request& request, RpcOptions options,
                               absl::FunctionRef<void(const Fragments& answer)> read) const {
   Complete(options);
   const int tries = options.tries > 0 ? options.tries : tries_;
+  const bool has_several = has_several_ && options.tries == 0;
   const absl::Time deadline = Clock::Real().Now() + options.timeout;
   for (int number = 1;; ++number) {
-    absl::Status status = CallOnce(method, request, options, read);
-    const std::optional<absl::Duration> wait = WaitForNextTry(number, tries, deadline, status);
+    const Channel channel = transport_->channels.Pick();
+    absl::Status status = CallOnce(channel, method, request, options, read);
+    const int in_all = TriesAfter(status, tries, has_several && !channel.is_first);
+    const std::optional<absl::Duration> wait = WaitForNextTry(number, in_all, deadline, status);
     if (!wait.has_value()) return status;
     absl::SleepFor(*wait);
     options.timeout = deadline - Clock::Real().Now();
   }
 }
 
-absl::Status Connection::CallOnce(const std::string& method, const Request& request,
-                                  const RpcOptions& options,
+absl::Status Connection::CallOnce(const Channel& channel, const std::string& method,
+                                  const Request& request, const RpcOptions& options,
                                   absl::FunctionRef<void(const Fragments& answer)> read) const {
-  const Channel channel = transport_->channels.Pick();
   if (channel.calls != nullptr) channel.calls->fetch_add(1, std::memory_order_relaxed);
   const absl::Cleanup ended = [&channel] {
     if (channel.calls != nullptr) channel.calls->fetch_sub(1, std::memory_order_relaxed);

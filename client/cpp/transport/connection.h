@@ -26,6 +26,8 @@ inline constexpr absl::Duration kGrace = absl::Milliseconds(200);
 // gRPC carries no larger message.
 inline constexpr size_t kTransportMaxBytes = std::numeric_limits<uint32_t>::max();
 
+struct Channel;
+
 class RunningCall {
  public:
   virtual ~RunningCall() = default;
@@ -66,6 +68,8 @@ class Connection {
 
   const std::string& target() const { return target_; }
   int tries() const { return tries_; }
+  // Whether there may be several connections, of which the server may refuse some.
+  bool has_several() const { return has_several_; }
   // Whether the target names one server on this machine.
   bool is_local() const { return is_local_; }
 
@@ -74,7 +78,7 @@ class Connection {
 
   // With what is alike for all RPCs.
   void Complete(RpcOptions& options) const;
-  absl::Status CallOnce(const std::string& method, const Request& request,
+  absl::Status CallOnce(const Channel& channel, const std::string& method, const Request& request,
                         const RpcOptions& options,
                         absl::FunctionRef<void(const Fragments& answer)> read) const;
 
@@ -82,6 +86,7 @@ class Connection {
   const std::string token_;
   const Encryption encryption_;
   const int tries_;
+  const bool has_several_;
   const bool is_local_;
   const std::shared_ptr<Transport> transport_;
 };

@@ -25,9 +25,8 @@ constexpr double kSpread = 0.2;
 // Keeps itself until the last try has ended.
 class RetriedCall final : public RunningCall, public std::enable_shared_from_this<RetriedCall> {
  public:
-  RetriedCall(int tries, absl::Duration timeout, StartTry start, Connection::Ended ended)
-      : tries_(tries),
-        deadline_(Clock::Real().Now() + timeout),
+  RetriedCall(absl::Duration timeout, StartTry start, Connection::Ended ended)
+      : deadline_(Clock::Real().Now() + timeout),
         start_(std::move(start)),
         ended_(std::move(ended)) {}
 
@@ -36,8 +35,9 @@ class RetriedCall final : public RunningCall, public std::enable_shared_from_thi
     if (number == 0) return;
     const std::shared_ptr<RunningCall> running =
         start_(deadline_ - Clock::Real().Now(),
-               [self = shared_from_this(), number](absl::Status status, const Fragments& answer) {
-                 self->EndTry(number, std::move(status), answer);
+               [self = shared_from_this(), number](absl::Status status, const Fragments& answer,
+                                                   int tries) {
+                 self->EndTry(number, tries, std::move(status), answer);
                });
     if (Keep(number, running)) running->Cancel();
   }
@@ -74,8 +74,8 @@ class RetriedCall final : public RunningCall, public std::enable_shared_from_thi
     return is_cancelled_;
   }
 
-  void EndTry(int number, absl::Status status, const Fragments& answer) {
-    const std::optional<absl::Duration> wait = WaitForNextTry(number, tries_, deadline_, status);
+  void EndTry(int number, int tries, absl::Status status, const Fragments& answer) {
+    const std::optional<absl::Duration> wait = WaitForNextTry(number, tries, deadline_, status);
     if (BeginWait(wait)) {
       RunSoon([self = shared_from_this()] { self->Try(); }, *wait);
     } else {
@@ -100,7 +100,6 @@ class RetriedCall final : public RunningCall, public std::enable_shared_from_thi
     ended(std::move(status), answer);
   }
 
-  const int tries_;
   const absl::Time deadline_;
   StartTry start_;
   Connection::Ended ended_;
@@ -131,9 +130,9 @@ std::optional<absl::Duration> WaitForNextTry(int number, int tries, absl::Time d
   return wait;
 }
 
-std::shared_ptr<RunningCall> StartRetriedCall(int tries, absl::Duration timeout, StartTry start,
+std::shared_ptr<RunningCall> StartRetriedCall(absl::Duration timeout, StartTry start,
                                               Connection::Ended ended) {
-  auto call = std::make_shared<RetriedCall>(tries, timeout, std::move(start), std::move(ended));
+  auto call = std::make_shared<RetriedCall>(timeout, std::move(start), std::move(ended));
   call->Try();
   return call;
 }

@@ -20,13 +20,17 @@ std::optional<absl::Duration> WaitBehind(int number, const absl::Status& status)
 std::optional<absl::Duration> WaitForNextTry(int number, int tries, absl::Time deadline,
                                              const absl::Status& status);
 
-// Starts one try, which may take `timeout`. Called several times, on threads of the transport.
-using StartTry = absl::AnyInvocable<std::shared_ptr<RunningCall>(absl::Duration timeout,
-                                                                 Connection::Ended ended)>;
+// How a try ended, and how many there may be of a call after such an end.
+using TryEnded = absl::AnyInvocable<void(absl::Status status, const Fragments& answer, int tries)>;
 
-// Tries up to `tries` times, within `timeout` in all, with WaitBehind between them. `ended` is told
-// how the last try ended; a wait that would last beyond `timeout` is not begun.
-std::shared_ptr<RunningCall> StartRetriedCall(int tries, absl::Duration timeout, StartTry start,
+// Starts one try, which may take `timeout`. Called several times, on threads of the transport.
+using StartTry =
+    absl::AnyInvocable<std::shared_ptr<RunningCall>(absl::Duration timeout, TryEnded ended)>;
+
+// Tries as often as the ends of its tries say, within `timeout` in all, with WaitBehind between
+// them. `ended` is told how the last try ended; a wait that would last beyond `timeout` is not
+// begun.
+std::shared_ptr<RunningCall> StartRetriedCall(absl::Duration timeout, StartTry start,
                                               Connection::Ended ended);
 
 }  // namespace opserve::client

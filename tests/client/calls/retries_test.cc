@@ -73,7 +73,9 @@ class FlakyServer {
                                         absl::Duration timeout = absl::InfiniteDuration()) {
     return Dial(tries).Execute(SomeCall(), {.timeout = timeout});
   }
-  Client Dial(int tries) { return *Client::Connect(server_.target(), {.tries = tries}); }
+  Client Dial(int tries, int connections = 1) {
+    return *Client::Connect(server_.target(), {.tries = tries, .connections = connections});
+  }
   int calls() const { return calls_; }
 
  private:
@@ -97,6 +99,21 @@ TEST(RetriesTest, TriesNoMoreThanItIsTold) {
     EXPECT_EQ(server.Execute(tries).status().code(), absl::StatusCode::kUnavailable);
     EXPECT_EQ(server.calls(), tries);
   }
+}
+
+// More connections are more tries only for what one of the others loses.
+TEST(RetriesTest, TriesOnceOnTheFirstOfSeveralConnections) {
+  FlakyServer server(Failure(kUnavailable), 100);
+  const Client client = server.Dial(1, 4);
+  EXPECT_EQ(client.Execute(SomeCall()).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(server.calls(), 1);
+  absl::Notification ended;
+  client.ExecuteAsync(SomeCall(), {}, [&](const absl::StatusOr<ExecuteResult>& result) {
+    EXPECT_EQ(result.status().code(), absl::StatusCode::kUnavailable);
+    ended.Notify();
+  });
+  ended.WaitForNotification();
+  EXPECT_EQ(server.calls(), 2);
 }
 
 TEST(RetriesTest, WaitsAsLongAsTheServerSays) {

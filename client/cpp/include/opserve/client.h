@@ -92,7 +92,8 @@ struct ConnectOptions {
   bool round_robin = false;
   // The maximum number of connections for calls, 1 to 64. A further connection opens while more
   // than four calls run on each one, and closes after it was idle for a minute. The server may
-  // allow fewer (--max-connections-per-peer); no call fails for that. Sessions share the first
+  // allow fewer (--max-connections-per-peer); no call fails for that: one that a further connection
+  // loses (UNAVAILABLE) is tried again, also where `tries` is 1. Sessions share the first
   // connection; with `round_robin` there is one for each address. Whether several connections
   // are faster depends on the idle cores: measure it (docs/performance.md).
   int connections = 1;
