@@ -267,19 +267,21 @@ CallHandle Client::ExecuteAsync(const Call& call, const CallOptions& options,
                                 Done<ExecuteResult> done) const {
   if (memory_ == nullptr || !IsWorthSharing(call))
     return StartExecute(connection_, call, options, 0, std::move(done));
+  const absl::Time deadline = Clock::Real().Now() + options.timeout;
   AskForMemory();
   const auto start = [connection = connection_](const Call& started, const CallOptions& with,
                                                 int tries, Done<ExecuteResult> then) {
     return StartExecute(connection, started, with, tries, std::move(then));
   };
-  return ExecuteShared(memory_, start, *connection_, call, options, std::move(done));
+  return ExecuteShared(memory_, start, *connection_, call, options, deadline, std::move(done));
 }
 
 void Client::AskForMemory() const {
   if (!memory_->BeginAsking()) return;
-  GetServerInfoAsync(
-      {.timeout = kAskForMemory},
-      [memory = memory_](const absl::StatusOr<ServerInfo>& info) { memory->Learn(info); });
+  GetServerInfoAsync({.timeout = kAskForMemory},
+                     [memory = memory_](const absl::StatusOr<ServerInfo>& info) {
+                       memory->Learn(info, absl::InfiniteFuture());
+                     });
 }
 
 CallHandle Client::ExecuteBatchAsync(std::span<const Call> calls, const CallOptions& options,
@@ -335,15 +337,16 @@ absl::StatusOr<SharedMemory> Client::CreateSharedMemory(int64_t size_bytes,
 absl::StatusOr<ExecuteResult> Client::Execute(const Call& call, const CallOptions& options) const {
   if (memory_ == nullptr || !IsWorthSharing(call))
     return ExecuteHere(connection_, call, options, 0);
+  const absl::Time deadline = Clock::Real().Now() + options.timeout;
   if (memory_->BeginAsking())
-    memory_->Learn(GetServerInfo({.timeout = std::min(options.timeout, kAskForMemory)}));
+    memory_->Learn(GetServerInfo({.timeout = std::min(options.timeout, kAskForMemory)}), deadline);
   absl::StatusOr<ExecuteResult> result = absl::InternalError("no result");
   const auto start = [this](const Call& started, const CallOptions& with, int tries,
                             Done<ExecuteResult> then) {
     then(ExecuteHere(connection_, started, with, tries));
     return CallHandle();  // it is over
   };
-  ExecuteShared(memory_, start, *connection_, call, options,
+  ExecuteShared(memory_, start, *connection_, call, options, deadline,
                 [&result](absl::StatusOr<ExecuteResult> ended) { result = std::move(ended); });
   return result;
 }

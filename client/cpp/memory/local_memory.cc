@@ -114,11 +114,11 @@ bool LocalMemory::BeginAsking() {
   return is_asking_ = true;
 }
 
-void LocalMemory::Learn(const absl::StatusOr<ServerInfo>& info) {
+void LocalMemory::Learn(const absl::StatusOr<ServerInfo>& info, absl::Time deadline) {
   std::shared_ptr<RegionPool> pool;
   if (info.ok() && info->shared_memory_socket.starts_with('/')) {
     pool = std::make_shared<RegionPool>(info->shared_memory_socket, budget_, kPatience, kIdle);
-    if (!pool->Connect(Clock::Real().Now() + kPatience).ok()) pool = nullptr;
+    if (!pool->Connect(std::min(deadline, Clock::Real().Now() + kPatience)).ok()) pool = nullptr;
   }
   const bool has_some = pool != nullptr;
   {
@@ -153,7 +153,6 @@ std::optional<PlacedCall> LocalMemory::Place(const Call& call, const std::string
                                              absl::Time deadline) {
   const std::shared_ptr<RegionPool> pool = this->pool();
   if (pool == nullptr) return std::nullopt;
-  deadline = std::min(deadline, Clock::Real().Now() + kPatience);
   const auto take = [&](int64_t bytes) -> std::shared_ptr<SharedRegion> {
     absl::StatusOr<std::shared_ptr<SharedRegion>> region = pool->Take(bytes, deadline);
     if (region.ok()) return *std::move(region);

@@ -41,13 +41,14 @@ class LocalMemory {
 
   // Whether the server is to be asked for its socket now: Learn must follow.
   bool BeginAsking();
-  // What the server says of itself. Connects to its socket.
-  void Learn(const absl::StatusOr<ServerInfo>& info);
+  // What the server says of itself. Connects to its socket, within a quarter of a second and until
+  // `deadline`.
+  void Learn(const absl::StatusOr<ServerInfo>& info, absl::Time deadline);
 
   // nullopt where there is no shared memory, or no room in it. `description` is
   // DescriptionOf(call). Outputs are in it where they are known. Waits for memory that is new: a
-  // quarter of a second at most for other calls that wait for theirs, and not beyond `deadline`,
-  // and then as long for the server.
+  // quarter of a second at most for other calls that wait for theirs, and then as long for the
+  // server; not beyond `deadline`.
   std::optional<PlacedCall> Place(const Call& call, const std::string& description,
                                   absl::Time deadline);
 

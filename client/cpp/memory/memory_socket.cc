@@ -140,11 +140,16 @@ absl::Status MemorySocket::Receive(Wait wait, std::string& bytes, std::vector<Un
                    "more");
 }
 
-absl::Status MemorySocket::ReadReleased(Wait wait) {
-  for (; unread_answers_ > 0; --unread_answers_) {
+absl::Status MemorySocket::ReadUnread(Wait wait) {
+  while (!unread_.empty()) {
     std::string answer;
     std::vector<UniqueFd> files;
     OPSERVE_RETURN_IF_ERROR(Receive(wait, answer, files));
+    const int64_t late_bytes = unread_.front();
+    unread_.pop_front();
+    if (late_bytes == 0) continue;
+    const absl::StatusOr<std::string> late = ReadRegionId(answer, late_bytes);
+    if (late.ok() && !SendRelease(*late)) return Failed("send");
   }
   return absl::OkStatus();
 }
@@ -152,12 +157,14 @@ absl::Status MemorySocket::ReadReleased(Wait wait) {
 absl::StatusOr<std::shared_ptr<SharedRegion>> MemorySocket::Allocate(int64_t size_bytes,
                                                                      absl::Time deadline) {
   OPSERVE_RETURN_IF_ERROR(BePatient(deadline));
-  OPSERVE_RETURN_IF_ERROR(ReadReleased(Wait::kForAnswer));
+  OPSERVE_RETURN_IF_ERROR(ReadUnread(Wait::kForAnswer));
   OPSERVE_RETURN_IF_ERROR(Send(MakeAllocateRegionRequest(size_bytes)));
   std::string answer;
   std::vector<UniqueFd> files;
-  OPSERVE_RETURN_IF_ERROR(BePatient(deadline));
-  OPSERVE_RETURN_IF_ERROR(Receive(Wait::kForAnswer, answer, files));
+  absl::Status came = BePatient(deadline);
+  if (came.ok()) came = Receive(Wait::kForAnswer, answer, files);
+  if (absl::IsDeadlineExceeded(came)) unread_.push_back(size_bytes);
+  OPSERVE_RETURN_IF_ERROR(came);
   auto region = std::make_shared<SharedRegion>();
   OPSERVE_ASSIGN_OR_RETURN(region->id, ReadRegionId(answer, size_bytes));
   OPSERVE_RETURN_IF_ERROR(CheckFile(files, size_bytes));
@@ -166,11 +173,16 @@ absl::StatusOr<std::shared_ptr<SharedRegion>> MemorySocket::Allocate(int64_t siz
   return region;
 }
 
-bool MemorySocket::Release(const std::string& id) {
+bool MemorySocket::SendRelease(const std::string& id) {
   const std::string bytes = MakeReleaseRegionRequest(id);
   if (::send(fd_->get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return false;
-  ++unread_answers_;
-  const absl::Status read = ReadReleased(Wait::kNo);
+  unread_.push_back(0);
+  return true;
+}
+
+bool MemorySocket::Release(const std::string& id) {
+  if (!SendRelease(id)) return false;
+  const absl::Status read = ReadUnread(Wait::kNo);
   return read.ok() || absl::IsDeadlineExceeded(read);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,9 +25,9 @@ class MemorySocket {
   // Once. UNAVAILABLE where nobody serves or may be spoken to, DEADLINE_EXCEEDED.
   absl::Status Connect(absl::Time deadline);
 
-  // Zeros, mapped. The region keeps the connection open. Errors: the server's; UNAVAILABLE,
-  // DEADLINE_EXCEEDED, and INTERNAL for memory that the server could take away: with one of these
-  // the connection is of no use any more.
+  // Zeros, mapped. The region keeps the connection open. Errors: the server's; DEADLINE_EXCEEDED
+  // (memory that comes later goes back); UNAVAILABLE, and INTERNAL for memory that the server could
+  // take away: with one of these two the connection is of no use any more.
   absl::StatusOr<std::shared_ptr<SharedRegion>> Allocate(int64_t size_bytes, absl::Time deadline);
 
   // Asks the server to release a region of this connection; does not wait. False when the
@@ -40,14 +41,16 @@ class MemorySocket {
   absl::Status Send(const std::string& bytes);
   // A packet into `bytes`, and all files that came with it.
   absl::Status Receive(Wait wait, std::string& bytes, std::vector<UniqueFd>& files);
-  // The answers to Release, which nobody looks at.
-  absl::Status ReadReleased(Wait wait);
+  // The answers that nobody waits for: to Release, and to Allocate that came too late.
+  absl::Status ReadUnread(Wait wait);
+  bool SendRelease(const std::string& id);
   absl::Status TooLate() const;
   absl::Status Failed(const char* what) const;
 
   const std::string path_;
   std::shared_ptr<const UniqueFd> fd_;
-  int64_t unread_answers_ = 0;
+  // Of each answer that nobody waits for the bytes of its region; 0: of a Release.
+  std::deque<int64_t> unread_;
 };
 
 }  // namespace opserve::client

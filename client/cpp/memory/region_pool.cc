@@ -80,12 +80,13 @@ bool RegionPool::MakeRoom(int64_t bytes) {
 absl::StatusOr<std::shared_ptr<SharedRegion>> RegionPool::Make(int64_t bytes, absl::Time deadline) {
   if (!MakeRoom(bytes))
     return absl::ResourceExhaustedError("the client holds as much shared memory as it may");
+  const absl::Time turn = std::min(deadline, Clock::Real().Now() + patience_);
   const MutexLock lock(socket_mutex_);
   const absl::Time now = Clock::Real().Now();
   absl::StatusOr<std::shared_ptr<SharedRegion>> made =
-      is_broken_       ? absl::UnavailableError("the connection is over")
-      : now > deadline ? absl::ResourceExhaustedError("others wait for shared memory")
-                       : socket_.Allocate(bytes, now + patience_);
+      is_broken_   ? absl::UnavailableError("the connection is over")
+      : now > turn ? absl::ResourceExhaustedError("others wait for shared memory")
+                   : Ask(bytes, now, deadline);
   if (!made.ok()) {
     budget_->GiveBack(bytes);
     is_broken_ = is_broken_ || !absl::IsResourceExhausted(made.status());
@@ -97,6 +98,19 @@ absl::StatusOr<std::shared_ptr<SharedRegion>> RegionPool::Make(int64_t bytes, ab
         owner.reset();
         budget->GiveBack(bytes);
       });
+}
+
+absl::StatusOr<std::shared_ptr<SharedRegion>> RegionPool::Ask(int64_t bytes, absl::Time now,
+                                                              absl::Time deadline) {
+  const absl::Time patience_ends = now + patience_ - waited_;
+  absl::StatusOr<std::shared_ptr<SharedRegion>> made =
+      socket_.Allocate(bytes, std::min(deadline, patience_ends));
+  const bool is_late = absl::IsDeadlineExceeded(made.status());
+  waited_ = is_late ? waited_ + (Clock::Real().Now() - now) : absl::ZeroDuration();
+  // The call had little time: no fault of the server's.
+  if (is_late && deadline < patience_ends)
+    return absl::ResourceExhaustedError("no shared memory in time");
+  return made;
 }
 
 std::shared_ptr<SharedRegion> RegionPool::Lend(std::shared_ptr<SharedRegion> region) {

@@ -35,8 +35,8 @@ class RegionBudget {
 // Regions of one connection to a server's socket. Thread-safe. Regions may outlive it.
 class RegionPool : public std::enable_shared_from_this<RegionPool> {
  public:
-  // What was not used for `idle` goes back to the server. A server that does not give memory within
-  // `patience` is given up.
+  // What was not used for `idle` goes back to the server. A server that gave no memory while calls
+  // waited for it for `patience`, all together, is given up.
   RegionPool(std::string_view socket_path, std::shared_ptr<RegionBudget> budget,
              absl::Duration patience, absl::Duration idle);
 
@@ -44,10 +44,10 @@ class RegionPool : public std::enable_shared_from_this<RegionPool> {
   absl::Status Connect(absl::Time deadline);
 
   // Of at least `bytes` > 0, with any contents. It is free again, for another Take, when the last
-  // copy of the pointer goes, unless it is spoiled. Waits only for memory that is new: until
-  // `deadline` for others who wait for theirs, and then for the server. RESOURCE_EXHAUSTED where
-  // there is no room, with the client or the server, or too many others wait; any other error: the
-  // pool is of no use any more.
+  // copy of the pointer goes, unless it is spoiled. Waits only for memory that is new: for others
+  // who wait for theirs, for `patience` at most, and then for the server; not beyond `deadline`.
+  // RESOURCE_EXHAUSTED where there is no room, with the client or the server, or it came too late;
+  // any other error: the pool is of no use any more.
   absl::StatusOr<std::shared_ptr<SharedRegion>> Take(int64_t bytes, absl::Time deadline);
 
  private:
@@ -58,6 +58,9 @@ class RegionPool : public std::enable_shared_from_this<RegionPool> {
 
   std::shared_ptr<SharedRegion> TakeFree(int64_t bytes);
   absl::StatusOr<std::shared_ptr<SharedRegion>> Make(int64_t bytes, absl::Time deadline);
+  absl::StatusOr<std::shared_ptr<SharedRegion>> Ask(int64_t bytes, absl::Time now,
+                                                    absl::Time deadline)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(socket_mutex_);
   // Room in the budget, if need be that of free regions.
   bool MakeRoom(int64_t bytes);
   std::shared_ptr<SharedRegion> Lend(std::shared_ptr<SharedRegion> region);
@@ -72,6 +75,8 @@ class RegionPool : public std::enable_shared_from_this<RegionPool> {
   Mutex socket_mutex_;
   MemorySocket socket_ ABSL_GUARDED_BY(socket_mutex_);
   bool is_broken_ ABSL_GUARDED_BY(socket_mutex_) = false;
+  // How long calls have waited for the answer that the server owes.
+  absl::Duration waited_ ABSL_GUARDED_BY(socket_mutex_);
   Mutex mutex_;
   std::vector<Free> free_ ABSL_GUARDED_BY(mutex_);  // the one that was used last is last
   bool trims_ ABSL_GUARDED_BY(mutex_) = false;

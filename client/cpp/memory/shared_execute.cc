@@ -24,15 +24,16 @@ class SharedExecute final : public RunningCall, public std::enable_shared_from_t
  public:
   SharedExecute(std::shared_ptr<LocalMemory> memory, ExecuteStarter start,
                 const Connection& connection, Call call, const CallOptions& options,
-                Done<ExecuteResult> done)
+                absl::Time deadline, Done<ExecuteResult> done)
       : memory_(std::move(memory)),
         start_(std::move(start)),
+        target_(connection.target()),
         tries_(connection.tries()),
         has_several_connections_(connection.has_several()),
         call_(std::move(call)),
         description_(DescriptionOf(call_)),
         options_(options),
-        deadline_(Clock::Real().Now() + options.timeout),
+        deadline_(deadline),
         done_(std::move(done)) {}
 
   void Begin() {
@@ -118,12 +119,14 @@ class SharedExecute final : public RunningCall, public std::enable_shared_from_t
     KnownOutputs& known = memory_->known_outputs();
     if (result.ok() && known.Find(description_) == nullptr) known.Learn(description_, *result);
     regions_.clear();
+    if (IsTooLate(result.status())) result = TooLate(target_, options_.timeout);
     Done<ExecuteResult> done = std::move(done_);
     done(std::move(result));
   }
 
   const std::shared_ptr<LocalMemory> memory_;
   const ExecuteStarter start_;
+  const std::string target_;
   const int tries_;
   const bool has_several_connections_;
   const Call call_;
@@ -142,9 +145,9 @@ class SharedExecute final : public RunningCall, public std::enable_shared_from_t
 
 CallHandle ExecuteShared(std::shared_ptr<LocalMemory> memory, ExecuteStarter start,
                          const Connection& connection, const Call& call, const CallOptions& options,
-                         Done<ExecuteResult> done) {
+                         absl::Time deadline, Done<ExecuteResult> done) {
   auto execute = std::make_shared<SharedExecute>(std::move(memory), std::move(start), connection,
-                                                 call, options, std::move(done));
+                                                 call, options, deadline, std::move(done));
   execute->Begin();
   return CallHandle(std::move(execute));
 }

@@ -17,9 +17,10 @@ using ExecuteStarter = std::function<CallHandle(const Call& call, const CallOpti
 
 // Executes `call`, which is tried in all as often as `connection` tries one, but for one that the
 // server refuses for what it says of shared memory: that is sent again, with its bytes. A call that
-// succeeds is as Execute's result; outputs that lie in shared memory keep it.
+// succeeds is as Execute's result; outputs that lie in shared memory keep it. `deadline` is when
+// the timeout of `options` is over, part of which may have passed.
 CallHandle ExecuteShared(std::shared_ptr<LocalMemory> memory, ExecuteStarter start,
                          const Connection& connection, const Call& call, const CallOptions& options,
-                         Done<ExecuteResult> done);
+                         absl::Time deadline, Done<ExecuteResult> done);
 
 }  // namespace opserve::client

@@ -40,9 +40,7 @@ bool OwnsAllViews(const Request& request) {
 absl::Status StatusOfCall(const grpc::Status& from, const std::string& target,
                           const RpcOptions& options, int64_t max_answer_bytes) {
   absl::Status status = StatusOf(from, target, max_answer_bytes, options.encryption);
-  if (!absl::IsDeadlineExceeded(status) || GetErrorDetail(status).has_value()) return status;
-  return absl::DeadlineExceededError(
-      absl::StrCat(target, ": no answer within ", TimeText(options.timeout)));
+  return IsTooLate(status) ? TooLate(target, options.timeout) : status;
 }
 
 // The answer of a call that is OK.
@@ -231,6 +229,15 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target, const Conn
 }
 
 }  // namespace
+
+bool IsTooLate(const absl::Status& status) {
+  return absl::IsDeadlineExceeded(status) && !GetErrorDetail(status).has_value();
+}
+
+absl::Status TooLate(const std::string& target, absl::Duration timeout) {
+  return absl::DeadlineExceededError(
+      absl::StrCat(target, ": no answer within ", TimeText(timeout)));
+}
 
 struct Connection::Transport {
   Transport(const std::string& target, const ConnectOptions& options)

@@ -26,6 +26,11 @@ inline constexpr absl::Duration kGrace = absl::Milliseconds(200);
 // gRPC carries no larger message.
 inline constexpr size_t kTransportMaxBytes = std::numeric_limits<uint32_t>::max();
 
+// The status of a call that had no answer within its timeout: whether `status` is one, and one to
+// return.
+bool IsTooLate(const absl::Status& status);
+absl::Status TooLate(const std::string& target, absl::Duration timeout);
+
 struct Channel;
 
 class RunningCall {

@@ -35,9 +35,12 @@ class FakeServer::Service final : public v1::OperatorService::Service {
 
   void Stop() { server_->Shutdown(std::chrono::system_clock::now()); }
 
-  grpc::Status GetServerInfo(grpc::ServerContext* /*context*/,
+  void HoldInfo() { holds_info_ = true; }
+
+  grpc::Status GetServerInfo(grpc::ServerContext* context,
                              const v1::GetServerInfoRequest* /*request*/,
                              v1::GetServerInfoResponse* response) override {
+    while (holds_info_ && !context->IsCancelled()) absl::SleepFor(absl::Milliseconds(1));
     response->set_version("1.2.3");
     response->set_max_message_bytes(max_message_bytes_);
     response->set_max_rank(8);
@@ -164,6 +167,7 @@ class FakeServer::Service final : public v1::OperatorService::Service {
   const std::function<Reply(const v1::ExecuteRequest&)> execute_;
   const int max_message_bytes_;
   const std::string memory_socket_;
+  std::atomic<bool> holds_info_ = false;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
 };
@@ -178,6 +182,8 @@ FakeServer::FakeServer(std::function<Reply(const v1::ExecuteRequest&)> execute,
     target_ = absl::StrCat("unix:/tmp/opserve-fake-", getpid(), "-", number.fetch_add(1));
   service_->Listen(target_);
 }
+
+void FakeServer::HoldInfo() { service_->HoldInfo(); }
 
 std::string FakeServer::address() const { return absl::StrCat("127.0.0.1:", service_->port()); }
 

@@ -32,6 +32,9 @@ class FakeServer {
   // Cancels what is held.
   ~FakeServer();
 
+  // From now on the server says nothing of itself until who asks has gone away.
+  void HoldInfo();
+
   const std::string& target() const { return target_; }
   // "127.0.0.1:40000"
   std::string address() const;

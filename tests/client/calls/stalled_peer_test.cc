@@ -80,7 +80,7 @@ class PendingCall {
     Call call("Op");
     call.Input("x", std::move(view));
     const CallOptions options = {.timeout = absl::Milliseconds(300)};
-    const Client client = *Client::Connect(peer.target());
+    const Client client = *Client::Connect(peer.target(), {.shared_memory_bytes = 0});
     if (way == Way::kExecuteAsync) {
       client.ExecuteAsync(call, options, [this](const absl::StatusOr<ExecuteResult>& result) {
         End(result.status());

@@ -8,8 +8,10 @@
 
 #include <opserve/client.h>
 
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "client/cpp/memory/local_memory.h"
+#include "client/cpp/memory/region_pool.h"
 #include "core/base/unique_fd.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
@@ -68,6 +70,67 @@ TEST(HostileLocalMemoryTest, SilentSocketsAreGivenUp) {
   const absl::Time start = absl::Now();
   ExpectEchoes(FakeServer(&EchoBytes, 64 << 20, "", socket.path()));
   EXPECT_LT(absl::Now() - start, absl::Seconds(20));
+}
+
+// The call's own time is over first: it goes on without, and the memory that comes late goes back.
+TEST(HostileLocalMemoryTest, LateMemoryGoesBack) {
+  const UniqueFd file = Memory(kLeastSharedBytes, kSeals);
+  absl::Notification is_late, is_released;
+  const HostileSocket socket([&](int client) {
+    is_late.WaitForNotification();
+    Send(client, Region(16, kLeastSharedBytes), {file.get()});
+    v1::SharedMemoryRequest request;
+    std::string bytes(100, '\0');
+    for (ssize_t size; (size = recv(client, bytes.data(), bytes.size(), 0)) > 0;) {
+      if (!request.ParseFromArray(bytes.data(), static_cast<int>(size))) return;
+      const bool releases = request.has_release();
+      if (releases && !is_released.HasBeenNotified()) is_released.Notify();
+      v1::SharedMemoryResponse released;
+      released.mutable_released();
+      if (releases) Send(client, released.SerializeAsString(), {});
+      if (!releases) Send(client, Region(16, kLeastSharedBytes), {file.get()});
+    }
+  });
+  const auto pool =
+      std::make_shared<RegionPool>(socket.path(), std::make_shared<RegionBudget>(1 << 20),
+                                   absl::Minutes(1), absl::InfiniteDuration());
+  ASSERT_THAT(pool->Connect(absl::InfiniteFuture()), opserve::testing::IsOk());
+  const auto take = [&](absl::Time deadline) {
+    return pool->Take(kLeastSharedBytes, deadline).status();
+  };
+  EXPECT_TRUE(absl::IsResourceExhausted(take(absl::Now() + absl::Milliseconds(10))));
+  is_late.Notify();
+  EXPECT_THAT(take(absl::InfiniteFuture()), opserve::testing::IsOk());
+  EXPECT_TRUE(is_released.HasBeenNotified());
+}
+
+// However little time each of the calls has.
+TEST(HostileLocalMemoryTest, SilenceIsCountedTogether) {
+  const HostileSocket socket([](int) {});
+  const auto pool =
+      std::make_shared<RegionPool>(socket.path(), std::make_shared<RegionBudget>(1 << 20),
+                                   absl::Milliseconds(50), absl::InfiniteDuration());
+  ASSERT_THAT(pool->Connect(absl::InfiniteFuture()), opserve::testing::IsOk());
+  absl::Status status;
+  do {
+    status = pool->Take(1000, absl::Now() + absl::Milliseconds(20)).status();
+  } while (absl::IsResourceExhausted(status));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+}
+
+// Nothing is left for the call itself.
+TEST(HostileLocalMemoryTest, WhatWasWaitedForMemoryCounts) {
+  std::atomic<int> executed = 0;
+  FakeServer server([&](const v1::ExecuteRequest& request) {
+    ++executed;
+    return Echo(request);
+  });
+  const Client client = Connect(server);
+  server.HoldInfo();
+  const absl::Status status =
+      client.Execute(LargeCall(), {.timeout = absl::Milliseconds(50)}).status();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+  EXPECT_EQ(executed, 0);
 }
 
 TEST(HostileLocalMemoryTest, UnsoundMemoryIsNotUsed) {
