@@ -117,7 +117,7 @@ TEST_F(ShareOfWaitingCallsTest, IsThatOfTheirClientThoughTheyComputeLittle) {
   PendingCall second(address(), gathered);
   WaitUntilSeen(first);
   WaitUntilSeen(second);
-  const auto refused = tcp().Execute(gathered);
+  const auto refused = tcp().Execute(gathered, absl::Seconds(10));
   EXPECT_EQ(refused.code, "RESOURCE_EXHAUSTED");
   EXPECT_NE(refused.message.find("at most 2 calls of one client"), std::string::npos)
       << refused.message;
