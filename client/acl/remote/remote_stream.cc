@@ -140,7 +140,8 @@ RemoteStream::Synchronized RemoteStream::Synchronize(absl::Duration timeout) {
   const bool in_time =
       AwaitEnd(ended, end) && loans.AwaitReturn(std::max(end, Clock::Real().Now() + kLastWord));
   failure = session_.CheckAlive();
-  if (!in_time) return {.in_time = !failure.ok(), .failure = std::move(failure)};
+  if (!failure.ok()) return {.in_time = true, .failure = std::move(failure)};
+  if (!in_time) return {.in_time = false, .failure = {}};
   end_.Came();
   failure = believed_.ReasonOf(told_->Take());
   const absl::Status damage = damage_->Take();
