@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import weakref
 
 import grpc
@@ -58,6 +59,16 @@ def test_bfloat16(client):
     ml_dtypes = pytest.importorskip("ml_dtypes")
     result = client.execute("Relu", {"self": np.array([-1, 2.5], ml_dtypes.bfloat16)})["out"]
     assert result.dtype == ml_dtypes.bfloat16 and result.tolist() == [0, 2.5]
+
+
+def test_calls_go_in_turn_to_all_addresses():
+    with opserve.server() as first, opserve.server() as second, first.connect() as one, second.connect() as two:
+        addresses = (f"127.0.0.1:{server.address.rpartition(':')[2]}" for server in (first, second))
+        with opserve.connect("ipv4:" + ",".join(addresses), timeout=30) as client:
+            deadline = time.monotonic() + 30
+            while not all(direct.statistics().engine.inline_calls for direct in (one, two)):
+                client.execute("Relu", {"self": X})
+                assert time.monotonic() < deadline
 
 
 def test_a_batch_has_each_its_own_result_or_error(client, sample):

@@ -57,8 +57,10 @@ class Target:
         return (("authorization", f"Bearer {self.token}"),) if self.token is not None else None
 
     @property
-    def options(self) -> List[Tuple[str, int]]:
-        return [("grpc.max_receive_message_length", self.max_answer_bytes), ("grpc.max_send_message_length", -1),
+    def options(self) -> List[Tuple[str, Union[int, str]]]:
+        spread = self.address.startswith(("dns:", "ipv4:", "ipv6:"))  # over all addresses that these have
+        policy: List[Tuple[str, Union[int, str]]] = [("grpc.lb_policy_name", "round_robin")] if spread else []
+        return [*policy, ("grpc.max_receive_message_length", self.max_answer_bytes), ("grpc.max_send_message_length", -1),
                 ("grpc.use_local_subchannel_pool", 1), ("grpc.compression_enabled_algorithms_bitset", 1),
                 ("grpc.initial_reconnect_backoff_ms", 100), ("grpc.min_reconnect_backoff_ms", CONNECT_MILLISECONDS),
                 ("grpc.max_reconnect_backoff_ms", 2000), ("grpc.enable_retries", 0)]

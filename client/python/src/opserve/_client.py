@@ -30,7 +30,8 @@ def connect(target: Optional[str] = None, *, timeout: Optional[float] = 5.0, tls
             max_answer_bytes: int = MAX_ANSWER_BYTES, shared_memory_bytes: int = LIMIT_BYTES) -> "Client":
     """A client of a server; it is asked for its limits here.
 
-    target    "host:port" or "unix:/path"; without it that of OPSERVE_TARGET in the environment, or "localhost:8500"
+    target    "host:port", "unix:/path", or "dns:///host:port": calls go in turn to all addresses that the name has; without it that
+              of OPSERVE_TARGET in the environment, or "localhost:8500"
     timeout   seconds that each call may take, those of its retries included, unless the call says otherwise; None = any
     tls       True for the system's certificates, a file of certificates, or grpc.ChannelCredentials; None = clear text
     token     sent as `authorization: Bearer …` with each call; over a network only with tls
