@@ -84,7 +84,7 @@ func function(ctx context.Context, client *opserve.Client) error {
 func tensors(ctx context.Context, client *opserve.Client) error {
 	half := []opserve.Float16{opserve.NewFloat16(-0.25), opserve.NewFloat16(3)}
 	column := opserve.View([]float32{1, 2, 3, 4, 5, 6}, []int{3}, []int{2}, 1) // 2, 4, 6
-	fmt.Println(opserve.TensorOf(half), half[1].Float32(), column)             // f16[2] 3 f32[3]
+	fmt.Println(opserve.TensorOf(half), half[1].Float32(), column)             // f16[2] 3 f32[3] of strides [2], offset 1
 	return nil
 }
 
