@@ -15,6 +15,8 @@
 namespace opserve::server {
 namespace {
 
+constexpr std::string_view kTooManyBytes = "no more than 2 MiB of strings";
+
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 void AppendUtf8(uint32_t code, std::string& out) {
@@ -153,10 +155,12 @@ bool JsonReader::BeginArray() { return Begin('['); }
 bool JsonReader::NextItem() { return Next(']'); }
 
 bool JsonReader::NextMember(std::string& name) {
-  constexpr std::string_view kTooLong = "no name of more than 256 bytes";
   static_assert(kMaxNameBytes == 256);
-  const size_t most = std::min(kMaxNameBytes, left_bytes_);
-  return Next('}') && ReadText(most, kTooLong, name) && (Take(':') || Fail("a colon"));
+  const bool is_bound_by_name = kMaxNameBytes < left_bytes_;
+  return Next('}') &&
+         ReadText(std::min(kMaxNameBytes, left_bytes_),
+                  is_bound_by_name ? "no name of more than 256 bytes" : kTooManyBytes, name) &&
+         (Take(':') || Fail("a colon"));
 }
 
 bool JsonReader::ReadHex(uint32_t& out) {
@@ -202,9 +206,7 @@ bool JsonReader::ReadUtf8(std::string& out) {
   return true;
 }
 
-bool JsonReader::ReadString(std::string& out) {
-  return ReadText(left_bytes_, "no more than 2 MiB of strings", out);
-}
+bool JsonReader::ReadString(std::string& out) { return ReadText(left_bytes_, kTooManyBytes, out); }
 
 bool JsonReader::ReadText(size_t most, std::string_view too_long, std::string& out) {
   out.clear();
@@ -216,10 +218,10 @@ bool JsonReader::ReadText(size_t most, std::string_view too_long, std::string& o
       left_bytes_ -= out.size();
       return true;
     }
-    if (out.size() >= most) return Fail(too_long);
     if (static_cast<uint8_t>(c) < 0x20) return Fail("no control character in a string");
     if (c == '\\') ++at_;
     if (!(c == '\\' ? ReadEscape(out) : ReadUtf8(out))) return false;
+    if (out.size() > most) return Fail(too_long);
   }
   return Fail("the end of a string");
 }

@@ -91,7 +91,8 @@ class RequestReader {
       if (i == 1) return ReadParameters(*message_.mutable_parameters(), Of::kRequest);
       if (i == 2) return ReadInputs();
       if (i == 3) return ReadOutputs();
-      return CheckPath(name, i == 4 ? message_.model_name() : message_.model_version());
+      return CheckPath(name,
+                       i == 4 ? *message_.mutable_model_name() : *message_.mutable_model_version());
     }
     return UnknownParameter(
         "body", absl::StrCat("id, parameters, inputs and outputs", DidYouMean(name, kMembers)),
@@ -105,10 +106,11 @@ class RequestReader {
                       absl::StrCat(request_.id.size()));
   }
 
-  // KServe's clients say again what the path says.
-  absl::Status CheckPath(const std::string& name, const std::string& in_path) {
+  // KServe's clients say again what the path says, which may leave the version out.
+  absl::Status CheckPath(const std::string& name, std::string& in_path) {
     std::string text;
     if (!json_.ReadString(text)) return json_.status();
+    if (in_path.empty()) in_path = text;
     if (text.empty() || text == in_path) return absl::OkStatus();
     return InvalidParameter(name, absl::StrCat(Quoted(in_path), ", as in the path"), Quoted(text));
   }

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/op_error.h"
 #include "inference/open_inference.pb.h"
+#include "server/rest/json_reader.h"
 #include "tests/support/errors.h"
 #include "tests/support/status_matchers.h"
 
@@ -200,6 +201,10 @@ TEST(RestRequestTest, TextsAreBoundedBeforeTheyAreKept) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_LT(status.message().size(), size_t{1} << 10);
   }
+  // The names take 12 bytes, and a character of four bytes finds room for two.
+  const std::string most(JsonReader::kMaxStringBytes - 14, 'a');
+  ExpectRefused(absl::StrCat(R"({"parameters":{"a":")", most, "\",\"b\":\"\xf0\x9f\x98\x80\"}}"),
+                "no more than 2 MiB of strings");
   const std::string list(size_t{1} << 20, ' ');
   ExpectRefused(absl::StrCat(R"({"parameters":{"a":[)", list, R"(],"b":[)", list, "]}}"),
                 "b: want a shorter list");
@@ -212,6 +217,10 @@ TEST(RestRequestTest, SaysAgainWhatThePathSays) {
   EXPECT_EQ(Read(R"({"model_name":"","model_version":"1")" + inputs)->header, header);
   ExpectRefused(R"({"model_name":"N")" + inputs,
                 "model_name: want \"M\", as in the path, got \"N\"");
+  EXPECT_EQ(ReadRestRequest("M", "", R"({"model_version":"1")" + inputs, {}, kLimits,
+                            [](int64_t) { return absl::OkStatus(); })
+                ->header,
+            header);
   ExpectRefused(R"({"model_version":"2")" + inputs, "model_version: want \"1\"");
 }
 
