@@ -279,7 +279,8 @@ class MicroHttpPort final : public HttpPort {
     if (!exchange.refusal.has_value())
       exchange.refusal = exchange.body->Take(std::as_bytes(std::span(upload, *upload_bytes)));
     // Nobody knew how long the body will be.
-    if (!exchange.has_length) ConnectionOf(connection)->extra += TimeFor(*upload_bytes);
+    if (!exchange.has_length && !exchange.refusal.has_value())
+      ConnectionOf(connection)->extra += TimeFor(*upload_bytes);
     *upload_bytes = 0;
     return MHD_YES;
   } catch (const std::exception&) {
