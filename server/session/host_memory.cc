@@ -22,6 +22,15 @@ absl::Status Refused(std::string_view parameter, int64_t bytes, int64_t most,
                     .got = absl::StrCat(bytes)});
 }
 
+// Negative: fewer.
+void Count(ClientId client, int64_t bytes, SharedLimit& of) {
+  if (bytes > 0) {
+    of.Add(client, bytes);
+  } else {
+    of.Return(client, -bytes);
+  }
+}
+
 }  // namespace
 
 HostMemory::HostMemory(int64_t limit_bytes, double client_share, const Clock& clock)
@@ -48,11 +57,7 @@ absl::Status HostMemory::Take(ClientId client, int64_t bytes, std::string_view p
 
 void HostMemory::Add(ClientId client, int64_t bytes) {
   const MutexLock lock(mutex_);
-  if (bytes > 0) {
-    bytes_.Add(client, bytes);
-  } else {
-    bytes_.Return(client, -bytes);
-  }
+  Count(client, bytes, bytes_);
 }
 
 void HostMemory::NoteRefusal() {
@@ -62,11 +67,7 @@ void HostMemory::NoteRefusal() {
 
 void HostMemory::NoteWaiting(ClientId client, int64_t bytes) {
   const MutexLock lock(mutex_);
-  if (bytes > 0) {
-    waiting_.Add(client, bytes);
-  } else {
-    waiting_.Return(client, -bytes);
-  }
+  Count(client, bytes, waiting_);
 }
 
 bool HostMemory::HasRoom(ClientId client) const {

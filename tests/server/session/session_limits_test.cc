@@ -68,7 +68,7 @@ TEST_F(SessionLimitsTest, QueuedCommands) {
     const Reply reply = session().Refuse(command, kLimit, "command");
     EXPECT_EQ(reply.part("want"), "at most 5 commands under way in the session");
   }
-  // What makes room, and what waits for it.
+  // Commands that free something, and synchronizations.
   session().Do("free { buffer: 2 }");
   session().Do("destroy_event { event: 1 }");
   session().Do("destroy_stream { stream: 2 }");
