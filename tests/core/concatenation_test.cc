@@ -67,22 +67,27 @@ class Plug final : public WorkerPool::Task {
 class ConcatenationTest : public ::testing::Test {
  protected:
   ConcatenationTest()
-      : made_(MakeManualEngine(clock_, {.threads = 1, .concatenation = &kJoined})) {}
+      : made_(MakeManualEngine(clock_, {.threads = 2, .concatenation = &kJoined})) {}
 
-  void TearDown() override { LetTheWorkerGo(); }
+  void TearDown() override {
+    for (absl::Notification& released : released_) {
+      if (!released.HasBeenNotified()) released.Notify();
+    }
+  }
 
-  // Until LetTheWorkerGo, what is added waits. There are two plugs, as a relief thread may have
-  // taken the first (worker_pool.h); while one runs it takes nothing else.
+  // Until LetTheWorkerGo, what is added waits; then one worker runs it, one launch after the other.
+  // The last plug keeps the other worker until the test ends, and with that relief threads away
+  // (worker_pool.h). One of them may have taken the first plug, but no other one.
   void HoldTheWorker() {
-    for (int i = 0; i < 2; ++i) {
-      device().workers().Enqueue(std::make_unique<Plug>(plugged_, released_),
+    for (absl::Notification& released : released_) {
+      device().workers().Enqueue(std::make_unique<Plug>(plugged_, released),
                                  WorkerPool::Size::kTiny);
     }
+    for (int i = 0; i < 2; ++i) plugged_.acquire();
+    released_[0].Notify();
     plugged_.acquire();
   }
-  void LetTheWorkerGo() {
-    if (!released_.HasBeenNotified()) released_.Notify();
-  }
+  void LetTheWorkerGo() { released_[1].Notify(); }
 
   OpCase Gradient(int64_t elements, double lambd = 0.5, DType dtype = DType::kFloat32) {
     return CallOf(
@@ -149,7 +154,7 @@ class ConcatenationTest : public ::testing::Test {
   Rng rng_ = MakeRng(17);
   FakeClock clock_;
   std::counting_semaphore<> plugged_{0};
-  absl::Notification released_;
+  std::array<absl::Notification, 3> released_;
   std::vector<std::unique_ptr<Pending>> pending_;
   Mutex mutex_;
   std::vector<const Pending*> ended_ ABSL_GUARDED_BY(mutex_);
