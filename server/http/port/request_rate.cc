@@ -8,6 +8,7 @@ namespace {
 // Above it those that have rested are forgotten: nobody asks from as many addresses by accident.
 constexpr size_t kManyClients = 256;
 // Above it newcomers are refused.
+constexpr absl::Duration kBetweenForgettings = absl::Milliseconds(100);
 constexpr size_t kMostClients = 4096;
 
 }  // namespace
@@ -18,6 +19,9 @@ double RequestRate::LeftAt(const Allowance& allowance, absl::Time now) const {
 }
 
 void RequestRate::ForgetRested(absl::Time now) {
+  // Also after a clock that was set back.
+  if (absl::AbsDuration(now - last_forgetting_) < kBetweenForgettings) return;
+  last_forgetting_ = now;
   absl::erase_if(allowances_,
                  [&](const auto& entry) { return LeftAt(entry.second, now) >= burst_; });
 }

@@ -26,12 +26,13 @@ class RequestRate {
     absl::Time reckoned;
   };
   double LeftAt(const Allowance& allowance, absl::Time now) const;
-  // Those that may ask as often as one that never did.
+  // Those that may ask as often as one that never did. Looks at all, so not at every request.
   void ForgetRested(absl::Time now);
 
   const double per_second_;
   const double burst_;
   absl::flat_hash_map<ClientId, Allowance> allowances_;
+  absl::Time last_forgetting_ = absl::InfinitePast();
 };
 
 }  // namespace opserve::server
