@@ -69,7 +69,7 @@ std::vector<FlagValue> FlagValues(const CLI::App& app) {
 // Three quarters of the memory that this process may use; more where the other limits ask for it.
 // Under a sanitizer 0, as its own memory would count.
 int64_t DefaultProcessMemoryLimitBytes([[maybe_unused]] int64_t other_limits_bytes) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef OPSERVE_SANITIZED
   return 0;
 #else
   return std::max(UsableMemoryBytes() / 4 * 3, other_limits_bytes + kOwnMemoryBytes);
