@@ -55,6 +55,7 @@ option(OPSERVE_TIDY "Check every source of ours with clang and clang-tidy, and b
 option(OPSERVE_WERROR "Treat warnings as errors" OFF)
 set(OPSERVE_SANITIZE "" CACHE STRING "Sanitizers: 'address,undefined', 'thread' or empty")
 set_property(CACHE OPSERVE_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
+set(OPSERVE_BUSY_FLAGS "" CACHE STRING "The compiler's flags for core and tests/support, where tests spend their time")
 
 if(OPSERVE_FUZZ AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   message(FATAL_ERROR "OPSERVE_FUZZ needs clang (libFuzzer), got ${CMAKE_CXX_COMPILER_ID}")
@@ -99,6 +100,8 @@ add_library(opserve_own_code INTERFACE)
 # gcc fuses a*b+c into fma on its own, even across intrinsics; clang does not. Results must not depend on it.
 target_compile_options(opserve_own_code INTERFACE -ffp-contract=off)
 
+target_compile_options(opserve_own_code INTERFACE $<$<BOOL:$<TARGET_PROPERTY:OPSERVE_IS_BUSY>>:${OPSERVE_BUSY_FLAGS}>)
+
 target_compile_options(opserve_own_code INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
   -Wimplicit-fallthrough
@@ -129,6 +132,10 @@ if(OPSERVE_SANITIZE)
     $<$<BOOL:$<TARGET_PROPERTY:OPSERVE_IS_TEST>>:-fno-sanitize=alignment>
     # A sixth of the time that kernels take to compile; AddressSanitizer finds what is read or written by such a pointer.
     $<$<BOOL:$<TARGET_PROPERTY:OPSERVE_IS_KERNELS>>:-fno-sanitize=pointer-overflow>)
+  if(OPSERVE_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    # C functions that dlsym finds are called with enumerations where they take an int.
+    target_compile_options(opserve_own_code INTERFACE -fno-sanitize=function)
+  endif()
   target_compile_definitions(opserve_own_code INTERFACE OPSERVE_SANITIZED)
   # Sanitizers find faults where code runs; kernels for AVX-512 take a third of the time that all kernels take to compile.
   file(STRINGS /proc/cpuinfo avx512 REGEX "avx512bw" LIMIT_COUNT 1)
@@ -177,7 +184,11 @@ function(_opserve_own_code target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   set(folder ${PROJECT_SOURCE_DIR}/tests)
   cmake_path(IS_PREFIX folder ${CMAKE_CURRENT_SOURCE_DIR} is_test)
-  set_target_properties(${target} PROPERTIES OPSERVE_IS_TEST ${is_test})
+  set(is_busy OFF)
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/(core|tests/support)(/|$)")
+    set(is_busy ON)
+  endif()
+  set_target_properties(${target} PROPERTIES OPSERVE_IS_TEST ${is_test} OPSERVE_IS_BUSY ${is_busy})
   set_property(GLOBAL APPEND PROPERTY OPSERVE_OWN_TARGETS ${target})
 endfunction()
 
