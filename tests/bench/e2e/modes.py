@@ -56,6 +56,8 @@ SMOKE = Sizes(tensors_mib=(1,), session_in_flight=32, transfer=4 * MIB, compute_
 def check_all_served(report):
     if report["failed"] or report["latency_us"]["count"] == 0:
         raise BadRun(f"a closed loop must be served: {report['latency_us']['count']} served, failed {report['failed']}")
+    if report["gigabytes_per_second"] == 0:
+        raise BadRun(f"no call ended in the {report['seconds']:.3f} s that were measured")
     return report
 
 
