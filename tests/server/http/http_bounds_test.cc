@@ -53,6 +53,22 @@ TEST(RequestRateTest, ForgetsClientsThatRested) {
   EXPECT_EQ(rate.num_clients(), 1u);
 }
 
+TEST(RequestRateTest, LooksForClientsThatRestedNowAndThen) {
+  RequestRate rate(1000, 1);  // rested after a millisecond
+  const auto admit_300 = [&](absl::Time now) {
+    for (uint64_t i = 1; i <= 300; ++i) rate.Admit(static_cast<ClientId>(i), now);
+  };
+  admit_300(kStart);
+  rate.Admit(static_cast<ClientId>(1000), kStart + absl::Milliseconds(99));
+  EXPECT_EQ(rate.num_clients(), 301u);
+  rate.Admit(static_cast<ClientId>(1001), kStart + absl::Milliseconds(101));
+  EXPECT_EQ(rate.num_clients(), 1u);
+  // Also where the clock was set back.
+  admit_300(kStart - absl::Hours(1));
+  rate.Admit(static_cast<ClientId>(1000), kStart - absl::Hours(1) + absl::Milliseconds(100));
+  EXPECT_EQ(rate.num_clients(), 2u) << "the one of later, and the new one";
+}
+
 class HttpConnectionsTest : public ::testing::Test {
  protected:
   struct Pair {
