@@ -154,7 +154,7 @@ TEST_P(TransfersTest, NothingIsMovedWhereThereIsNothing) {
 }
 
 TEST_P(TransfersTest, AmongShortRowsTheyMayBeStopped) {
-  constexpr Shape kShape{0, 1, 1 << 18, 2};
+  constexpr Shape kShape{0, 1, 1 << 16, 2};
   const PooledBuffer buffer = *device_->memory().Acquire(static_cast<size_t>(kShape.reach()));
   const PooledBuffer other = *device_->memory().Acquire(static_cast<size_t>(kShape.size()));
   const MemoryRange rows = Of(buffer, kShape);
@@ -174,16 +174,16 @@ TEST_P(TransfersTest, AmongShortRowsTheyMayBeStopped) {
   EXPECT_GE(asked_for([&](const Workers& workers) {
               return device_->Upload(rows, Fragments(bytes), workers);
             }),
-            8);
+            2);
   EXPECT_GE(
       asked_for([&](const Workers& workers) { return device_->Download(rows, 0, bytes, workers); }),
-      8);
+      2);
   EXPECT_GE(asked_for([&](const Workers& workers) {
               return device_->Copy(rows, WholeOf(other), workers);
             }),
-            8);
+            2);
   EXPECT_GE(
-      asked_for([&](const Workers& workers) { return device_->Fill(rows, pattern, workers); }), 8);
+      asked_for([&](const Workers& workers) { return device_->Fill(rows, pattern, workers); }), 2);
 }
 
 TEST_P(TransfersTest, WhatDoesNotFitIsADefect) {

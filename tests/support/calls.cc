@@ -21,7 +21,8 @@ OpCase CallOf(std::string_view op, std::vector<std::optional<TestTensor>> inputs
 }
 
 absl::StatusOr<std::vector<TestTensor>> AllOutputs(const OpCase& op_case) {
-  const std::unique_ptr<Engine> engine = MakeEngine(1);
+  // One for all calls: an NPU takes longer to open than a call to run.
+  static const std::unique_ptr<Engine> engine = MakeEngine(1);
   return Run(*engine, op_case);
 }
 
