@@ -4,6 +4,7 @@ import statistics
 import time
 
 from modes import MIB, Figure, Group, Mode, check_all_served
+from peers import BadRun
 
 DEADLINE_SECONDS = 1  # of open loops; closed ones only find out what is reached
 
@@ -77,6 +78,8 @@ def recovery_group(sizes):
         during = bench.measure(server, call + storm_rate, seconds, warm_up=0, timeout=DEADLINE_SECONDS)
         report = probe.finish()
         calm = [one["latency_us"]["p99"] for one in report["intervals"] if one["begin_seconds"] < seconds - INTERVAL_SECONDS]
+        if not calm:
+            raise BadRun(f"no call ended in the {seconds} s before the storm")
         before = statistics.median(calm)
         recovery = seconds_to_recover(report["intervals"], storm_end, max(3 * before, 5000))
         return {"p99 before": before, "goodput / peak": during["calls_per_second"] / peak,
