@@ -135,7 +135,7 @@ TestServer::TestServer() {
   std::string name = (std::filesystem::temp_directory_path() / "opserveXXXXXX").string();
   EXPECT_NE(::mkdtemp(name.data()), nullptr);
   folder = name;
-  config.listen = {"localhost:0", "unix:" + (folder / "socket").string()};
+  config.listen = {"127.0.0.1:0", "unix:" + (folder / "socket").string()};
   config.devices[0].threads = 2;
 }
 

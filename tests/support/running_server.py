@@ -28,7 +28,7 @@ def running_server(folder, *flags):
 
 
 @contextlib.contextmanager
-def running_process(folder, *flags, listen=("--listen", "localhost:0")):
+def running_process(folder, *flags, listen=("--listen", "127.0.0.1:0")):
     """The same; gives the address and the process's id. `listen`: flags, or none where a configuration file says where."""
     port_file, log = folder / "address", folder / "server.log"
     port_file.unlink(missing_ok=True)

@@ -138,7 +138,7 @@ class EchoSessions final
 };
 
 struct EchoFlags {
-  std::vector<std::string> listen = {"localhost:0"};
+  std::vector<std::string> listen = {"127.0.0.1:0"};
   std::string port_file;
   std::string answer = "zero-copy";
   std::string freed = "trim";

@@ -40,7 +40,7 @@ class Server:
         port_file = folder / f"{name}.addresses"
         port_file.unlink(missing_ok=True)
         self._command = [str(word) for word in command] + [
-            "--listen", "localhost:0", "--listen", f"unix:{folder}/{name}.sock", "--port-file", str(port_file)]
+            "--listen", "127.0.0.1:0", "--listen", f"unix:{folder}/{name}.sock", "--port-file", str(port_file)]
         with open(self._log, "w", encoding="utf-8") as log:
             self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                              preexec_fn=_pin_to(core))

@@ -98,7 +98,7 @@ Finished RunInterrupted(const std::string& program, const std::vector<std::strin
 ServerProcess::ServerProcess(const std::vector<std::string>& more_arguments)
     : folder_(TemporaryFolder()) {
   { const std::ofstream empty(folder_ + "/in"); }
-  std::vector<std::string> arguments = {"--listen",    "localhost:0",
+  std::vector<std::string> arguments = {"--listen",    "127.0.0.1:0",
                                         "--listen",    "unix:" + folder_ + "/socket",
                                         "--port-file", folder_ + "/ports"};
   arguments.insert(arguments.end(), more_arguments.begin(), more_arguments.end());

@@ -23,11 +23,11 @@ constexpr int64_t kForever = int64_t{1} << 38;
 class DrainingServer : public ServerProcess {
  public:
   explicit DrainingServer(const std::string& drain_timeout, const std::string& grace_period = "0")
-      : ServerProcess({"--listen", "localhost:0", "--device", "cpu,threads=1", "--max-queue-wait",
+      : ServerProcess({"--listen", "127.0.0.1:0", "--device", "cpu,threads=1", "--max-queue-wait",
                        "10m", "--drain-timeout", drain_timeout, "--grace-period", grace_period,
                        "--max-call-time", "0"}) {
     if (!WaitForLine("msg=serving")) return;
-    const size_t start = output().find("localhost:");
+    const size_t start = output().find("127.0.0.1:");
     address_ = output().substr(start, output().find(' ', start) - start);
   }
 

@@ -23,7 +23,7 @@ class SharedMemoryKillTest : public ::testing::Test {
     ASSERT_NE(::mkdtemp(name.data()), nullptr);
     folder_ = name;
     flags_ = {"--listen",
-              "localhost:0",
+              "127.0.0.1:0",
               "--port-file",
               (folder_ / "addresses").string(),
               "--allow-shared-memory",

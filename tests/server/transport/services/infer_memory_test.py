@@ -57,7 +57,7 @@ class MemoryTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="opserve-")))
 
-    def serve(self, *flags, listen=("--listen", "localhost:0")):
+    def serve(self, *flags, listen=("--listen", "127.0.0.1:0")):
         server = running_server.running_process(self.folder, "--device", "cpu,threads=2", *flags, listen=listen)
         address, _ = self.enterContext(server)
         self.address = address
