@@ -70,8 +70,8 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-# ccache, set up so that two clones of the tree share their results; CCACHE_DEPEND: it reads what the compiler writes of a source's
-# headers, rather than preprocess every source once more.
+# ccache, set up so that two clones of the tree share their results. With CCACHE_DEPEND it knows a source's headers from what the
+# compiler writes of them, and does not preprocess each source for that.
 find_program(OPSERVE_CCACHE ccache)
 if(OPSERVE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # Sloppy, as it must be to know sources again that use headers which precompiled.cmake has parsed.

@@ -1,5 +1,6 @@
 # With OPSERVE_PRECOMPILE: headers of libraries that most sources include are parsed once, and not in every source. That changes
-# nothing else, so a source includes what it uses; the preset `alone` finds what is missing.
+# nothing else, so a source includes what it uses; the preset `alone` finds what is missing. What clang parsed names the folder of
+# the build, so for sources that use it ccache shares nothing between clones.
 
 include_guard(GLOBAL)
 
@@ -28,7 +29,7 @@ set(CMAKE_CXX_COMPILE_OPTIONS_PIE ${CMAKE_CXX_COMPILE_OPTIONS_PIC})
 add_compile_options(-pthread)
 
 # They fit only one level of optimization, too: opserve_headers has that of the build type, opserve_busy_headers that of what is busy.
-file(WRITE ${PROJECT_BINARY_DIR}/headers/empty.cc "")
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/headers/empty.cc CONTENT "")
 foreach(busy OFF ON)
   set(target ${OPSERVE_HEADERS_${busy}})
   add_library(${target} OBJECT ${PROJECT_BINARY_DIR}/headers/empty.cc)
