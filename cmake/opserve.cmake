@@ -70,13 +70,16 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-# ccache, set up so that two clones of the tree share their results. With CCACHE_DEPEND it knows a source's headers from what the
-# compiler writes of them, and does not preprocess each source for that.
+# ccache, set up so that two clones of the tree share their results.
 find_program(OPSERVE_CCACHE ccache)
 if(OPSERVE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Sloppy, as it must be to know sources again that use headers which precompiled.cmake has parsed.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_DEPEND=1
-      CCACHE_SLOPPINESS=pch_defines,time_macros ${OPSERVE_CCACHE})
+  set(ccache_settings CCACHE_BASEDIR=${PROJECT_SOURCE_DIR})
+  if(OPSERVE_PRECOMPILE)
+    # Sources that use parsed headers (precompiled.cmake) are known again only by a sloppy ccache, and only in one clone. There
+    # the compiler's list of a source's headers says enough, and no source is preprocessed besides.
+    list(APPEND ccache_settings CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1)
+  endif()
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env ${ccache_settings} ${OPSERVE_CCACHE})
 endif()
 add_compile_options(-fdebug-prefix-map=${PROJECT_BINARY_DIR}=.)
 
