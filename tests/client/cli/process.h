@@ -24,7 +24,7 @@ Finished RunProgram(const std::string& program, const std::vector<std::string>& 
 Finished RunInterrupted(const std::string& program, const std::vector<std::string>& arguments,
                         std::chrono::milliseconds after);
 
-// opserve-server on a free port of localhost and a unix socket. Stops it in the destructor.
+// opserve-server on a free port of 127.0.0.1 and a unix socket. Stops it in the destructor.
 class ServerProcess {
  public:
   // Empty targets mean that the server did not start.
