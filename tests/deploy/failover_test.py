@@ -1,6 +1,6 @@
 """Three servers and HAProxy on a network of their own, under load, while servers fail in every way: what becomes of calls.
 
-Usage: failover_test.py [--seconds N]     (the programs are in $OPSERVE_BIN_DIR; needs root, for network namespaces)
+Usage: failover_test.py [--seconds N] [--rate N]     (the programs are in $OPSERVE_BIN_DIR; needs root, for network namespaces)
 
 Each of the servers, the proxy and the client has an address and a link of its own. An open loop of calls goes through the proxy while
 
@@ -23,6 +23,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
@@ -32,7 +33,7 @@ import running_server
 import toolchains
 
 PORT, STATS_PORT = 8500, 8404
-RATE = 500
+OWN_ADDRESS = "10.77.0.1"
 CALL_TIMEOUT_SECONDS = 2
 FAULT_SECONDS = 3
 GRACE_SECONDS = 4  # longer than two health checks
@@ -99,6 +100,7 @@ class Network:
 
     def __init__(self, folder):
         run("ip", "link", "add", "bridge", "type", "bridge")
+        run("ip", "address", "add", f"{OWN_ADDRESS}/24", "dev", "bridge")
         run("ip", "link", "set", "bridge", "up")
         self.servers = [Server(folder, name, 11 + i) for i, name in enumerate(("one", "two", "three"))]
         self.proxy, self.client = Host("proxy", 20), Host("client", 30)
@@ -131,17 +133,16 @@ class Network:
             time.sleep(0.1)
 
     def _metrics(self):
-        read = ("import urllib.request, sys; "
-                f"sys.stdout.write(urllib.request.urlopen('http://{self.proxy.address}:{STATS_PORT}/metrics', timeout=5).read().decode())")
         try:
-            return set(self.client.output(sys.executable, "-c", read).decode().splitlines())
-        except subprocess.CalledProcessError:  # it has not begun to listen
+            with urllib.request.urlopen(f"http://{self.proxy.address}:{STATS_PORT}/metrics", timeout=5) as answer:
+                return set(answer.read().decode().splitlines())
+        except OSError:  # it has not begun to listen
             return set()
 
-    def load(self, seconds):
+    def load(self, seconds, rate):
         """Runs the load tester: the level of its report."""
         report = json.loads(self.client.output(
-            running_server.bin_folder() / "opserve", "bench", "SmoothL1LossBackward", "--shape", 1024, "--rate", RATE, "--target",
+            running_server.bin_folder() / "opserve", "bench", "SmoothL1LossBackward", "--shape", 1024, "--rate", rate, "--target",
             f"{self.proxy.address}:{PORT}", "--connections", 4, "--duration", f"{seconds}s", "--warm-up", "0s", "--call-timeout",
             f"{CALL_TIMEOUT_SECONDS}s", "--json"))
         return report["levels"][0]
@@ -189,11 +190,11 @@ def rolling(network):
         network.await_state(server, "UP")
 
 
-def try_fault(network, fault, seconds):
+def try_fault(network, fault, seconds, rate):
     """The level of the load's report, and the servers' numbers of calls where none of them was started anew."""
     before = [network.answered(server) for server in network.servers]
     levels = []
-    loading = threading.Thread(target=lambda: levels.append(network.load(seconds)))
+    loading = threading.Thread(target=lambda: levels.append(network.load(seconds, rate)))
     loading.start()
     time.sleep(1)
     fault(network)
@@ -226,13 +227,14 @@ def check(name, level, shares):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=int, default=9, help="of load for each fault")
-    seconds = parser.parse_args().seconds
+    parser.add_argument("--rate", type=int, default=200, help="calls that start in a second")
+    flags = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, Network(pathlib.Path(folder)) as network:
-        print(f"{RATE} calls/s are due, each within {CALL_TIMEOUT_SECONDS} s; latencies in ms")
+        print(f"{flags.rate} calls/s are due, each within {CALL_TIMEOUT_SECONDS} s; latencies in ms")
         print(f"{'':<10}{'calls':>8}{'p50':>11}{'p99':>11}{'p99.9':>11}{'max':>11}   failed")
         for fault in (calm, kill, cut, stall, rolling):
-            longest = {calm: 5, rolling: 3 * (GRACE_SECONDS + 4)}.get(fault, seconds)
-            level, shares = try_fault(network, fault, longest)
+            longest = {calm: 5, rolling: 3 * (GRACE_SECONDS + 4)}.get(fault, flags.seconds)
+            level, shares = try_fault(network, fault, longest, flags.rate)
             print(row(fault.__name__, level), flush=True)
             check(fault.__name__, level, shares)
 
