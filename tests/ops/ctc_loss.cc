@@ -64,7 +64,7 @@ struct Ctc {
   int64_t t, n, c, s;
   int64_t input_length;
   DType dtype = kF32;
-  absl::Duration stop_after = absl::Milliseconds(80);
+  absl::Duration stop_after = kSoon;
 };
 
 OpCall CtcCall(std::string_view op, const Ctc& ctc) {

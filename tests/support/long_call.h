@@ -12,12 +12,15 @@
 
 namespace opserve::testing {
 
+// CPU time after which most kernels ask as they do until they end.
+inline constexpr absl::Duration kSoon = absl::Milliseconds(20);
+
 struct LongCall {
   std::string label;
   // Planned; all elements of an output may then have been laid onto one. Inputs are zeros.
   OpCall call;
   // CPU time after which it has come to what it is for; it is not over by then.
-  absl::Duration stop_after = absl::Milliseconds(80);
+  absl::Duration stop_after = kSoon;
 };
 
 void PrintTo(const LongCall& call, std::ostream* out);
