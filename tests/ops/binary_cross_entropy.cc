@@ -1,14 +1,15 @@
 // The tests' BinaryCrossEntropy and BinaryCrossEntropyBackward.
 #include <cmath>
 
+#include "absl/random/distributions.h"
 #include "tests/ops/activation_calls.h"
 #include "tests/ops/loss_calls.h"
 
 namespace opserve::testing::binary_cross_entropy {
 namespace {
 
-double Probability(Rng& rng) { return std::uniform_real_distribution<double>(0, 1)(rng); }
-double Inner(Rng& rng) { return std::uniform_real_distribution<double>(0.2, 0.8)(rng); }
+double Probability(Rng& rng) { return absl::Uniform(rng, 0.0, 1.0); }
+double Inner(Rng& rng) { return absl::Uniform(rng, 0.2, 0.8); }
 // Mostly at the ends of the range.
 double AtTheEnds(Rng& rng) {
   const double ends[] = {0, 1, 1e-30, 0x1p-149};

@@ -2,14 +2,15 @@
 // BinaryCrossEntropyWithLogitsTargetBackward.
 #include <cmath>
 
+#include "absl/random/distributions.h"
 #include "tests/ops/activation_calls.h"
 #include "tests/ops/loss_calls.h"
 
 namespace opserve::testing::binary_cross_entropy_with_logits {
 namespace {
 
-double Probability(Rng& rng) { return std::uniform_real_distribution<double>(0, 1)(rng); }
-double Any(Rng& rng) { return std::normal_distribution<double>()(rng); }
+double Probability(Rng& rng) { return absl::Uniform(rng, 0.0, 1.0); }
+double Any(Rng& rng) { return absl::Gaussian<double>(rng); }
 
 double Softplus(double x) { return std::fmax(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
 

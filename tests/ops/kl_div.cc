@@ -1,6 +1,7 @@
 // The tests' KlDiv and KlDivBackward.
 #include <cmath>
 
+#include "absl/random/distributions.h"
 #include "tests/ops/activation_calls.h"
 #include "tests/ops/loss_calls.h"
 
@@ -8,13 +9,9 @@ namespace opserve::testing::kl_div {
 namespace {
 
 // A logarithm of a probability, and a probability that may be 0.
-double LogProbability(Rng& rng) {
-  return std::log(std::uniform_real_distribution<double>(0.01, 1)(rng));
-}
-double Probability(Rng& rng) {
-  return rng() % 8 == 0 ? 0 : std::uniform_real_distribution<double>(0, 1)(rng);
-}
-double PositiveProbability(Rng& rng) { return std::uniform_real_distribution<double>(0.1, 1)(rng); }
+double LogProbability(Rng& rng) { return std::log(absl::Uniform(rng, 0.01, 1.0)); }
+double Probability(Rng& rng) { return rng() % 8 == 0 ? 0 : absl::Uniform(rng, 0.0, 1.0); }
+double PositiveProbability(Rng& rng) { return absl::Uniform(rng, 0.1, 1.0); }
 
 bool IsLogTarget(const OpCase& c) {
   const bool* given = std::get_if<bool>(&c.attributes[1]);

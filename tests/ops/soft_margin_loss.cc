@@ -1,13 +1,14 @@
 // The tests' SoftMarginLoss and SoftMarginLossBackward.
 #include <cmath>
 
+#include "absl/random/distributions.h"
 #include "tests/ops/activation_calls.h"
 #include "tests/ops/loss_calls.h"
 
 namespace opserve::testing::soft_margin_loss {
 namespace {
 
-double Any(Rng& rng) { return std::normal_distribution<double>()(rng); }
+double Any(Rng& rng) { return absl::Gaussian<double>(rng); }
 
 const std::vector<std::vector<AttributeValue>> kAttributes = {
     {int64_t{0}}, {int64_t{1}}, {int64_t{2}}, {AttributeValue()}};

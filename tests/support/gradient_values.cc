@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 
+#include "absl/random/distributions.h"
 #include "core/op/op_table.h"
 #include "tests/support/calls.h"
 #include "tests/support/gradient_problem.h"
@@ -11,10 +11,9 @@
 namespace opserve::testing {
 
 std::vector<double> AwayFrom(const std::vector<double>& bends, size_t count, Rng& rng) {
-  std::normal_distribution<double> normal;
   std::vector<double> values;
   while (values.size() < count) {
-    const double value = static_cast<double>(static_cast<float>(normal(rng)));
+    const double value = static_cast<double>(absl::Gaussian<float>(rng));
     const bool near = std::any_of(bends.begin(), bends.end(), [value](double bend) {
       return std::fabs(std::fabs(value) - bend) < 0.125;
     });

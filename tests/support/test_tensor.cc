@@ -6,10 +6,10 @@
 #include <iterator>
 #include <limits>
 #include <map>
-#include <random>
 #include <span>
 #include <utility>
 
+#include "absl/random/distributions.h"
 #include "core/base/mutex.h"
 #include "gtest/gtest.h"
 
@@ -33,10 +33,9 @@ const std::vector<std::byte>& DrawnElements(DType dtype, double scale) {
   if (const auto found = made.find({dtype, scale}); found != made.end())
     return found->second.bytes();
   Rng rng = MakeRng(0);
-  std::normal_distribution<double> normal(0, scale);
   std::vector<double> values(kDrawnElements);
   for (double& value : values) {
-    value = normal(rng);
+    value = absl::Gaussian(rng, 0.0, scale);
     if (DTypeKindOf(dtype) == DTypeKind::kBool) value = value > 0 ? 1 : 0;
     if (!IsFloating(dtype)) value = std::fabs(std::round(value));
   }
@@ -96,10 +95,10 @@ TestTensor TestTensor::OfAllMagnitudes(DType dtype, const Dims& shape, Rng& rng)
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double special[] = {std::nan(""), kInfinity, 0.0,   0x1p-149, 0x1p-24,
                             0x1p-133,     0x1p-126,  65504, 3e38,     1e4};
-  std::uniform_real_distribution<double> exponent(-14, 8);
   std::vector<double> values(static_cast<size_t>(*NumElements(shape)));
   for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = i % 16 == 15 ? special[rng() % std::size(special)] : std::exp2(exponent(rng));
+    values[i] = i % 16 == 15 ? special[rng() % std::size(special)]
+                             : std::exp2(absl::Uniform(rng, -14.0, 8.0));
     if (rng() % 2 == 0) values[i] = -values[i];
   }
   return Of(dtype, shape, values);
