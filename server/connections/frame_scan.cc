@@ -26,6 +26,10 @@ constexpr size_t kEndlessBytes = size_t{48} << 10;
 constexpr size_t kEndlessFrames = 3;
 // Of a frame, where as many bytes came and no message.
 constexpr size_t kLargeHeaders = size_t{4} << 10;
+// A client that opens a stream for each call seldom gets so far.
+constexpr uint32_t kMostStreams = 1U << 24;
+// So many frames with messages among them are no accident.
+constexpr int64_t kSureFrames = 8;
 
 enum class Type : uint8_t {
   kData,
@@ -48,6 +52,7 @@ struct Frame {
   uint32_t stream;
 
   bool is_of_client() const { return stream % 2 == 1; }
+  bool is_of_late_stream() const { return stream >= kMostStreams; }
   bool is_headers() const { return type == Type::kHeaders || type == Type::kContinuation; }
   // Of a block that began before it.
   bool continues(uint32_t block_stream) const {
@@ -62,10 +67,9 @@ uint8_t ByteAt(std::string_view bytes, size_t at) { return static_cast<uint8_t>(
 // Whether a client may send it, and is likely to: tensors of one value look like larger header
 // frames, and images of one dark colour like DATA of the streams with the highest numbers.
 bool IsSound(const Frame& frame) {
-  constexpr uint32_t kMostStreams = 1U << 24;
   switch (frame.type) {
     case Type::kData:
-      return frame.is_of_client() && frame.stream < kMostStreams;
+      return frame.is_of_client() && !frame.is_of_late_stream();
     case Type::kHeaders:
     case Type::kContinuation:
       return frame.is_of_client() && frame.length <= kUsualBytes;
@@ -114,6 +118,7 @@ class Chain {
   // `content`: the frame's, or as much of it as there is.
   void Add(const Frame& frame, std::string_view content) {
     ++frames_;
+    is_likely_ &= !frame.is_of_late_stream();
     if (frame.is_message() || frame.type == Type::kHeaders) ++useful_;
     if (frame.is_small()) ++(HasMessage(frame, content) ? small_messages_ : pieces_);
     has_messages_ |= frame.is_message();
@@ -126,6 +131,12 @@ class Chain {
     ++block_frames_;
     if ((frame.flags & kEndHeaders) != 0) block_bytes_ = block_frames_ = 0;
     is_endless_ |= block_bytes_ >= kEndlessBytes && block_frames_ >= kEndlessFrames;
+  }
+
+  // Tensors of a short pattern can look like one header block of a late stream.
+  bool is_likely() const { return is_likely_; }
+  bool brings_messages() const {
+    return has_messages_ && frames_ >= kSureFrames && flood() == FrameFlood::kNone;
   }
 
   FrameFlood flood() const {
@@ -146,6 +157,7 @@ class Chain {
   int64_t useful_ = 0;
   int64_t pieces_ = 0;
   int64_t small_messages_ = 0;
+  bool is_likely_ = true;
   bool has_messages_ = false;
   size_t header_frames_ = 0;
   size_t header_bytes_ = 0;
@@ -162,6 +174,8 @@ FrameFlood FindFlood(std::string_view bytes) {
   // Where chains came by, which need not be followed again from there.
   std::vector<bool> seen(bytes.size());
   const size_t last_start = std::min(kLastStart, bytes.size());
+  FrameFlood unlikely = FrameFlood::kNone;
+  bool has_messages = false;
   for (size_t start = 0; start < last_start; ++start) {
     Chain chain;
     size_t at = start;
@@ -173,10 +187,13 @@ FrameFlood FindFlood(std::string_view bytes) {
       chain.Add(*frame, bytes.substr(at, frame->length));
       at += frame->length;
     }
-    const bool is_whole = at + kHeaderBytes > bytes.size();
-    if (is_whole && chain.flood() != FrameFlood::kNone) return chain.flood();
+    if (at + kHeaderBytes <= bytes.size()) continue;
+    const FrameFlood flood = chain.flood();
+    if (flood != FrameFlood::kNone && chain.is_likely()) return flood;
+    if (flood != FrameFlood::kNone) unlikely = flood;
+    has_messages |= chain.brings_messages();
   }
-  return FrameFlood::kNone;
+  return has_messages ? FrameFlood::kNone : unlikely;
 }
 
 }  // namespace opserve::server

@@ -165,6 +165,20 @@ TEST(FrameScanTest, TensorsAreNone) {
   EXPECT_EQ(FindFlood(noise), FrameFlood::kNone);
 }
 
+// These frames of 300 bytes are also CONTINUATION frames of 1536 bytes, of stream 0x06000001.
+TEST(FrameScanTest, MessagesThatLookLikeALateHeaderBlockAreNone) {
+  std::string pattern = {9, 0, 6, 0};
+  std::string bytes;
+  while (bytes.size() < kSample) bytes += Frame(kData, 1, Repeated(pattern).substr(0, 300));
+  for (size_t start = 0; start < 40; ++start)
+    EXPECT_EQ(FindFlood(std::string_view(bytes).substr(start)), FrameFlood::kNone) << start;
+}
+
+TEST(FrameScanTest, ALateStreamsHeaderBlockIsFound) {
+  ExpectFlood(Repeated(Frame(kContinuation, 0x06000001, std::string(1536, 'h'))),
+              FrameFlood::kEndlessHeaders);
+}
+
 TEST(FrameScanTest, FewBytesAreNone) {
   const std::string frame = Frame(kPing, 0, std::string(8, '\0'));
   for (size_t size = 0; size < 30; ++size)
