@@ -1,100 +1,25 @@
-"""System shared memory of the Open Inference Protocol, by its own bytes: gRPC and HTTP, whose is what, and clients that mean harm.
+"""System shared memory of the Open Inference Protocol by gRPC, by its own bytes: whose is what, and clients that mean harm.
 
 Usage: infer_memory_test.py [unittest's arguments]
 """
 
-import json
 import os
 import pathlib
 import socket
 import struct
 import subprocess
 import sys
-import tempfile
 import unittest
-import urllib.error
-import urllib.request
 
-ROOT = pathlib.Path(__file__).resolve().parents[4]
-sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/server/tracing")]
+import grpc
 
-import grpc  # noqa: E402
+from infer_memory import FLAG, SERVICE, TIMEOUT_SECONDS, MemoryTest, number, place, relu, text
 
-import running_server  # noqa: E402
-import toolchains  # noqa: E402
-from protobuf_wire import field, fields, first, floats, packed  # noqa: E402
+import toolchains
+from protobuf_wire import field, fields, first, floats, packed
 
-TIMEOUT_SECONDS = 60
-SERVICE = "/inference.GRPCInferenceService/"
-FLAG = "--open-inference-shared-memory"
 OTHER_USER = 65533
 LARGE = 1 << 20  # elements: more than is read on a thread of the network
-
-
-def text(name, value):
-    return field(1, name) + field(2, field(3, value))
-
-
-def number(name, value):
-    return field(1, name) + field(2, field(2, value))
-
-
-def place(tag, region, byte_size, offset=0):
-    """The parameters of a tensor that is in a region, as fields `tag`."""
-    parameters = [text("shared_memory_region", region), number("shared_memory_byte_size", byte_size)]
-    if offset:
-        parameters.append(number("shared_memory_offset", offset))
-    return b"".join(field(tag, each) for each in parameters)
-
-
-def relu(elements, where=b"", out=b"", raw=()):
-    tensor = field(1, "self") + field(2, "FP32") + packed(3, [elements]) + where
-    outputs = field(6, field(1, "out") + out) if out else b""
-    return field(1, "Relu") + field(5, tensor) + outputs + b"".join(field(7, each) for each in raw)
-
-
-class MemoryTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="opserve-")))
-
-    def serve(self, *flags, listen=("--listen", "127.0.0.1:0")):
-        server = running_server.running_process(self.folder, "--device", "cpu,threads=2", *flags, listen=listen)
-        address, _ = self.enterContext(server)
-        self.address = address
-        options = [("grpc.max_receive_message_length", -1)]
-        self.channel = self.enterContext(grpc.insecure_channel(address, options=options))
-
-    def call(self, method, request=b""):
-        return self.channel.unary_unary(SERVICE + method)(request, timeout=TIMEOUT_SECONDS)
-
-    def refused(self, code, words, method, request):
-        with self.assertRaises(grpc.RpcError) as raised:
-            self.call(method, request)
-        self.assertEqual(raised.exception.code(), code, raised.exception.details())
-        self.assertIn(words, raised.exception.details())
-
-    def object(self, content, name=None):
-        """A shared memory object, by the name that shm_open has for it, without the slash."""
-        path = pathlib.Path("/dev/shm") / (name or f"opserve-test-{os.getpid()}-{len(os.listdir('/dev/shm'))}")
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
-        self.addCleanup(path.unlink, missing_ok=True)
-        os.write(descriptor, content)
-        os.close(descriptor)
-        return path
-
-    def register(self, name, key, byte_size, offset=0):
-        request = field(1, name) + field(2, key) + (field(3, offset) if offset else b"") + field(4, byte_size)
-        return self.call("SystemSharedMemoryRegister", request)
-
-    def register_refused(self, code, words, name, key, byte_size, offset=0):
-        request = field(1, name) + field(2, key) + (field(3, offset) if offset else b"") + field(4, byte_size)
-        self.refused(code, words, "SystemSharedMemoryRegister", request)
-
-    def regions(self):
-        entries = fields(self.call("SystemSharedMemoryStatus")).get(1, [])
-        return sorted(first(entry, 1).decode() for entry in entries)
-
-
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
 
 
@@ -377,98 +302,6 @@ class UsersTest(MemoryTest):
         self.assertEqual(self.as_other(own.name)[0], "OK ")
         # Root is taken for the other one now, and has less for it, not more.
         self.register_refused(grpc.StatusCode.PERMISSION_DENIED, "of the client's user, 65533", "x", path.name, 8)
-
-
-class HttpTest(MemoryTest):
-    def serve(self, *flags):
-        super().serve("--http", "0", *flags)
-        self.http = (self.folder / "address").read_text(encoding="utf-8").split()[-1]
-
-    def ask(self, path, body=None):
-        data = None if body is None else json.dumps(body).encode()
-        try:
-            with urllib.request.urlopen(urllib.request.Request(self.http + path, data), timeout=TIMEOUT_SECONDS) as answer:
-                return answer.status, json.load(answer)
-        except urllib.error.HTTPError as error:
-            return error.code, json.load(error)["error"]
-
-    def metrics(self, prefix):
-        with urllib.request.urlopen(self.http + "/metrics", timeout=TIMEOUT_SECONDS) as answer:
-            lines = [line.split() for line in answer.read().decode().splitlines() if line.startswith(prefix)]
-        return {name.removeprefix(prefix): float(value) for name, value in lines}
-
-    def test_metrics_of_sparse_objects(self):
-        """Their sizes may add up to more than 64 bits hold."""
-        self.serve(FLAG)
-        path, huge = self.object(b"x"), (1 << 63) - 4096
-        self.assertEqual(self.metrics("opserve_registered_memory_"), {"regions": 0, "bytes": 0})
-        os.truncate(path, huge)
-        for i in range(5):
-            self.register(f"r{i}", path.name, huge)
-        for regions in (5, 4):
-            metrics = self.metrics("opserve_registered_memory_")
-            self.assertEqual(metrics["regions"], regions)
-            self.assertAlmostEqual(metrics["bytes"] / huge, regions, places=9)
-            self.call("SystemSharedMemoryUnregister", field(1, "r0"))
-
-    def test_by_http(self):
-        self.serve(FLAG)
-        path = self.object(floats(-1.0, 2.0) + bytes(8))
-        memory = "/v2/systemsharedmemory"
-        key = {"key": f"/{path.name}", "offset": 0, "byte_size": 16}
-        self.assertEqual(self.ask(f"{memory}/region/r/register", key), (200, {}))
-        status = [{"name": "r", "key": f"/{path.name}", "offset": 0, "byte_size": 16}]
-        for shown in (memory + "/status", memory + "/region/r/status"):
-            self.assertEqual([{**each, "offset": each.get("offset", 0)} for each in self.ask(shown)[1]], status)
-        self.assertEqual(self.regions(), ["r"])  # one user, however it comes
-        tensor = {"name": "self", "shape": [2], "datatype": "FP32",
-                  "parameters": {"shared_memory_region": "r", "shared_memory_byte_size": 8}}
-        shared = {"shared_memory_region": "r", "shared_memory_byte_size": 8, "shared_memory_offset": 8}
-        body = {"inputs": [tensor], "outputs": [{"name": "out", "parameters": shared}]}
-        status, answer = self.ask("/v2/models/Relu/infer", body)
-        self.assertEqual((status, answer["outputs"]), (200, [{"name": "out", "datatype": "FP32", "shape": [2]}]))
-        self.assertEqual(path.read_bytes()[8:], floats(0.0, 2.0))
-        self.assertEqual(self.metrics("opserve_registered_memory_"), {"regions": 1, "bytes": 16})
-        self.assertEqual(self.ask("/v2/models/Relu/infer", {"inputs": [tensor]})[1]["outputs"][0]["data"], [0, 2])
-        both = {"inputs": [{**tensor, "data": [1, 2]}]}
-        status, error = self.ask("/v2/models/Relu/infer", both)
-        self.assertEqual(status, 400)
-        self.assertIn("self: want data or shared memory, got both", error)
-        status, error = self.ask(f"{memory}/region/r/register", key)
-        self.assertEqual(status, 409)
-        self.assertIn("name: want a name that no region of the client has", error)
-        self.assertEqual(self.ask(f"{memory}/region/r/unregister", {}), (200, {}))
-        status, error = self.ask("/v2/models/Relu/infer", {"inputs": [tensor]})
-        self.assertEqual(status, 400)
-        self.assertIn("want a region of shared memory", error)
-
-    def test_bodies_of_registrations(self):
-        self.serve(FLAG)
-        for words, body in (
-            ("body: want key, offset and byte_size", {"key": "k", "size": 1}),
-            ("byte_size: want a whole number >= 0", {"key": "k", "byte_size": -1}),
-            ("offset: want a whole number >= 0", {"key": "k", "offset": 0.5}),
-            ("key: want the name of a shared memory object", {"byte_size": 1}),
-            ("want", {"key": 1}),
-        ):
-            status, error = self.ask("/v2/systemsharedmemory/region/r/register", body)
-            self.assertEqual(status, 400)
-            self.assertIn(words, error)
-        self.assertEqual(self.ask("/v2/systemsharedmemory/register", {})[0], 400)  # no name
-        self.assertEqual(self.ask("/v2/systemsharedmemory/region/r/s/register", {})[0], 404)
-        self.assertEqual(self.ask("/v2/cudasharedmemory/status"), (200, []))
-        status, error = self.ask("/v2/cudasharedmemory/region/r/register", {})
-        self.assertEqual(status, 501)
-        self.assertIn("want system shared memory", error)
-
-    def test_without_the_flag(self):
-        self.serve()
-        self.assertEqual(self.metrics("opserve_registered_memory_"), {})
-        self.assertEqual(self.ask("/v2/systemsharedmemory/status"), (200, []))
-        self.assertEqual(self.ask("/v2/systemsharedmemory/unregister", {}), (200, {}))
-        status, error = self.ask("/v2/systemsharedmemory/region/r/register", {"key": "k", "byte_size": 1})
-        self.assertEqual(status, 501)
-        self.assertIn(FLAG, error)
 
 
 if __name__ == "__main__":
