@@ -1,8 +1,6 @@
 // WorkerPool: one queue of tasks and of chunks, which the threads of an arena come to drain.
 #include "core/workers/worker_pool.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -13,6 +11,7 @@
 #include "core/base/mutex.h"
 #include "core/workers/relief_threads.h"
 #include "core/workers/shared_loop.h"
+#include "core/workers/spin_until.h"
 #include "core/workers/task_queue.h"
 #include "core/workers/thread_arena.h"
 #include "core/workers/waiting_work.h"
@@ -20,36 +19,19 @@
 namespace opserve {
 namespace {
 
-// How long a thread looks for work before it leaves: calling it back costs about as much.
-constexpr std::chrono::microseconds kIdleSpin{50};
-
 // How long a thread stays with a loop when others wait for it, if its chunks are shorter.
 constexpr std::chrono::microseconds kTurn{50};
 
-// Threads that one thread calls at a time, which takes some microseconds each: those that come call
-// others in turn.
+// Threads that one thread calls, at some microseconds each: those that come call others in turn.
 constexpr int kCallsAtATime = 4;
 
 // Tiny tasks that go before one that is not, when both wait for a thread.
 constexpr int kTinyInARow = 8;
 
-using SteadyClock = std::chrono::steady_clock;
 // How long no thread has taken a task when relief comes, or how long a client has waited with
 // nothing running whatever others did meanwhile.
 constexpr std::chrono::milliseconds kPatience{5};
 constexpr std::chrono::milliseconds kGreatestPatience{100};
-
-// Calls `ready` until it is true or the time is over; others may have the core meanwhile.
-template <typename Ready>
-bool SpinUntil(Ready ready) {
-  if (ready()) return true;
-  const SteadyClock::time_point end = SteadyClock::now() + kIdleSpin;
-  do {
-    sched_yield();
-    if (ready()) return true;
-  } while (SteadyClock::now() < end);
-  return false;
-}
 
 // Loops that the caller of ParallelFor is in, on this thread.
 thread_local int loops_of_thread = 0;
@@ -115,6 +97,7 @@ class WorkerPool::Discipline final : private ReliefThreads::Source {
   }
 
  private:
+  using SteadyClock = std::chrono::steady_clock;
   using Queue = TaskQueue<std::unique_ptr<Task>>;
 
   // What a thread does next: a task that it has taken, or chunks of a loop.
