@@ -39,7 +39,7 @@ FAULT_SECONDS = 3
 GRACE_SECONDS = 4  # longer than two health checks
 PATIENCE_SECONDS = 30
 MAY_FAIL = {"UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"}
-BALANCE = 0.1
+BALANCE = 0.2
 MOST_FAILED = 0.05  # of the calls, where a server fails without a word
 
 

@@ -120,7 +120,7 @@ func TestASessionThatEnds(t *testing.T) {
 		}
 		return fineReply(stream, c)
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	if err := session.Synchronize(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)

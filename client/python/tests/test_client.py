@@ -2,11 +2,7 @@
 
 import gc
 import inspect
-import os
 import pickle
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 import weakref
@@ -237,49 +233,3 @@ def test_shared_memory_that_is_not_allowed():
     with opserve.server() as running, running.connect() as client:
         with pytest.raises(opserve.UnsupportedError, match="--allow-shared-memory"):
             client.shared_memory(4096)
-
-
-FORKING = """
-import os, sys
-import numpy as np
-import opserve
-
-def call():
-    return client.execute("Relu", {"self": np.ones(3, np.float32)}, timeout=10)["out"].sum() == 3
-
-with opserve.connect(sys.argv[1]) as client:
-    for _ in range(5):
-        assert call()
-        print("forking", flush=True)
-        child = os.fork()
-        if child == 0:
-            os._exit(0 if call() and call() else 2)
-        print("forked", flush=True)
-        assert os.waitpid(child, 0)[1] == 0
-    assert call()
-print("done")
-"""
-
-
-def forking(address):
-    """What the program says. gRPC 1.51's own handler may wait for ever within fork, for a thread that waits for the fork; that is not
-    tested here, so the program is started again then."""
-    for _ in range(6):
-        with tempfile.TemporaryFile("w+") as out:
-            command = [sys.executable, "-W", "ignore", "-c", FORKING, address]
-            with subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=os.environ) as program:
-                try:
-                    program.wait(timeout=20)
-                except subprocess.TimeoutExpired:
-                    program.kill()
-            out.seek(0)
-            lines = [line for line in out.read().splitlines() if "thread_pool.cc" not in line]
-        if not (grpc.__version__.startswith("1.51.") and lines[-1:] == ["forking"]):
-            break
-    return lines
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_forked_process_has_a_channel_of_its_own(server):
-    """In a program of its own: gRPC's asyncio, which other tests use, does not survive a fork."""
-    assert forking(server.address) == ["forking", "forked"] * 5 + ["done"]

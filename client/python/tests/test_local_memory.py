@@ -2,7 +2,6 @@
 
 import fcntl
 import gc
-import multiprocessing
 import os
 import socket
 import threading
@@ -25,7 +24,6 @@ def relu(client, value, count=COUNT, **options):
     out = client.execute("Relu", {"self": np.full(count, value, np.float32)}, **options)["out"]
     assert out.shape == (count,) and (out == max(value, 0)).all()
     return out
-
 
 
 def lies_in_memory(client, array):
@@ -199,29 +197,6 @@ def test_threads_have_regions_of_their_own(client):
     for thread in threads:
         thread.join()
     assert not failures
-
-
-def child(client, inherited, answers):
-    relu(client, 5)
-    mine = relu(client, 6)
-    own = lies_in_memory(client, mine) and not lies_in_memory(client, inherited)
-    relu(client, 9)
-    answers.put((own, bool((inherited == 2).all()), bool((client.execute("Relu", {"self": inherited})["out"] == 2).all())))
-
-
-def test_a_forked_process_has_memory_of_its_own(client):
-    relu(client, 1)
-    kept = relu(client, 2)
-    context = multiprocessing.get_context("fork")
-    answers = context.Queue()
-    process = context.Process(target=child, args=(client, kept, answers))
-    process.start()
-    try:
-        assert answers.get(timeout=60) == (True, True, True)
-    finally:
-        process.join(30)
-        process.kill()
-    assert (kept == 2).all()
 
 
 @pytest.mark.parametrize("seals, size", [(0, 1 << 20), (fcntl.F_SEAL_SHRINK, 1 << 10)])

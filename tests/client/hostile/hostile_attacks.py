@@ -256,9 +256,10 @@ def endless_message(size):
 def bomb(encoding, megabytes):
     """Compressed zeros."""
 
+    squeeze = zlib.compressobj(1, zlib.DEFLATED, 31 if encoding == "gzip" else 15)
+    small = b"".join(squeeze.compress(bytes(1 << 20)) for _ in range(megabytes)) + squeeze.flush()
+
     def answer(call):
-        squeeze = zlib.compressobj(1, zlib.DEFLATED, 31 if encoding == "gzip" else 15)
-        small = b"".join(squeeze.compress(bytes(1 << 20)) for _ in range(megabytes)) + squeeze.flush()
         call.headers(("grpc-encoding", encoding))
         call.message(small, compressed=1)
         call.end()

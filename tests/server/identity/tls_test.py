@@ -167,10 +167,10 @@ class Rotation(TlsTest):
         for caller in callers:
             caller.start()
         fresh = self.authority.issue()
-        shutil.copy(fresh.certificate, live.certificate)
+        self.replace_file(live.certificate, fresh.certificate)
         self.await_line("certificate not taken", "--tls-key: want the key of")
         self.assertEqual(self.shown(address), first)
-        shutil.copy(fresh.key, live.key)
+        self.replace_file(live.key, fresh.key)
         deadline = time.monotonic() + PATIENCE_SECONDS
         while self.shown(address) == first:
             self.assertLess(time.monotonic(), deadline, "the new certificate is not shown")
@@ -230,8 +230,13 @@ class Rotation(TlsTest):
 
     def replace(self, live, pair):
         for old, new in ((live.certificate, pair.certificate), (live.key, pair.key)):
-            shutil.copy(new, str(old) + ".new")
-            pathlib.Path(str(old) + ".new").rename(old)
+            self.replace_file(old, new)
+
+    @staticmethod
+    def replace_file(old, new):
+        """At once, so that a server never reads half of it."""
+        shutil.copy(new, str(old) + ".new")
+        pathlib.Path(str(old) + ".new").rename(old)
 
 
 if __name__ == "__main__":

@@ -167,7 +167,7 @@ async fn a_call_that_is_dropped_is_cancelled() {
 
 #[tokio::test]
 async fn a_lazy_client_asks_for_nothing_first() {
-    let client = Client::builder().target("localhost:1").timeout(Duration::from_millis(50)).connect_lazy().unwrap();
+    let client = Client::builder().target("localhost:1").timeout(Duration::from_secs(20)).connect_lazy().unwrap();
     let error = client.execute(gradient()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     let (_, server) = connected().await;

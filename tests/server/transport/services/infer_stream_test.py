@@ -143,7 +143,7 @@ class StreamTest(unittest.TestCase):
         self.assertEqual(self.code_of(stream.answers), "CANCELLED")
 
     def test_a_deadline_ends_a_stream(self):
-        stream = Stream(self.serve(), timeout=0.5)
+        stream = Stream(self.serve(), timeout=3)
         stream.send(request("a"))
         self.assertEqual(read(next(stream.answers))[0], "a")
         self.assertEqual(self.code_of(stream.answers), "DEADLINE_EXCEEDED")
