@@ -238,7 +238,9 @@ struct Difference {
   double error;
 };
 
-// By two steps: where they disagree, the loss has a bend or is far from a parabola between them.
+// By two steps: where their slopes disagree, or their second differences, the loss has a bend or is
+// far from a parabola between them. The slopes tell of a bend far from the middle, the others of
+// one that is near.
 Difference Differentiate(const Computed& forward, size_t input, size_t element) {
   const OpCase& call = forward.call;
   const auto loss_at = [&](double shift) {
@@ -250,12 +252,22 @@ Difference Differentiate(const Computed& forward, size_t input, size_t element) 
                 TestTensor::Of(DType::kFloat64, call.inputs[input]->desc().shape, values));
     return LossOf(moved, forward.output_gradients);
   };
+  const Loss middle = loss_at(0);
+  struct Slopes {
+    double left, right;
+  };
+  const auto slopes_of = [&](double shift) {
+    return Slopes{(middle.sum - loss_at(-shift).sum) / shift,
+                  (loss_at(shift).sum - middle.sum) / shift};
+  };
   const double step = 0x1p-17;
-  const Loss above = loss_at(step);
-  const double wide = (above.sum - loss_at(-step).sum) / (2 * step);
-  const double narrow = (loss_at(step / 2).sum - loss_at(-step / 2).sum) / step;
-  const double rounding = 0x1p-48 * above.magnitude / step;
-  return {narrow, rounding + 4 * std::fabs(wide - narrow)};
+  const Slopes wide = slopes_of(step);
+  const Slopes narrow = slopes_of(step / 2);
+  const double value = (narrow.left + narrow.right) / 2;
+  const double rounding = 0x1p-48 * middle.magnitude / step;
+  const double slopes = std::fabs((wide.left + wide.right) / 2 - value);
+  const double seconds = std::fabs((wide.right - wide.left) - 2 * (narrow.right - narrow.left));
+  return {value, rounding + 4 * slopes + seconds};
 }
 
 bool IsFinite(const TestTensor& tensor) {

@@ -79,7 +79,7 @@ class PendingCall {
   PendingCall(StalledPeer& peer, TensorView view, Way way) : peer_(peer) {
     Call call("Op");
     call.Input("x", std::move(view));
-    const CallOptions options = {.timeout = absl::Milliseconds(300)};
+    const CallOptions options = {.timeout = absl::Seconds(2)};
     const Client client = *Client::Connect(peer.target(), {.shared_memory_bytes = 0});
     if (way == Way::kExecuteAsync) {
       client.ExecuteAsync(call, options, [this](const absl::StatusOr<ExecuteResult>& result) {
@@ -147,7 +147,7 @@ TEST_P(StalledPeerTest, BorrowedInputsAreWaitedFor) {
   const std::vector<float> values(kElements);
   PendingCall call(peer, TensorView::Of(values, {static_cast<int64_t>(kElements)}), GetParam());
   peer.Accept();
-  EXPECT_FALSE(call.WaitFor(absl::Seconds(1)).has_value()) << "the transport still reads them";
+  EXPECT_FALSE(call.WaitFor(absl::Seconds(4)).has_value()) << "the transport still reads them";
   peer.HangUp();
   const std::optional<absl::Status> status = call.WaitFor(absl::Seconds(30));
   ASSERT_TRUE(status.has_value());

@@ -88,9 +88,9 @@ Finished RunProgram(const std::string& program, const std::vector<std::string>& 
 }
 
 Finished RunInterrupted(const std::string& program, const std::vector<std::string>& arguments,
-                        std::chrono::milliseconds after) {
-  return Run(program, arguments, "", [after](pid_t pid) {
-    std::this_thread::sleep_for(after);
+                        const std::function<void()>& wait) {
+  return Run(program, arguments, "", [&wait](pid_t pid) {
+    wait();
     kill(pid, SIGINT);
   });
 }

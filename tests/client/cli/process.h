@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-#include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,9 +20,9 @@ struct Finished {
 Finished RunProgram(const std::string& program, const std::vector<std::string>& arguments,
                     const std::string& input = "");
 
-// The same, interrupted (SIGINT, as by Ctrl-C) after so long.
+// The same, interrupted (SIGINT, as by Ctrl-C) once `wait` returns.
 Finished RunInterrupted(const std::string& program, const std::vector<std::string>& arguments,
-                        std::chrono::milliseconds after);
+                        const std::function<void()>& wait);
 
 // opserve-server on a free port of 127.0.0.1 and a unix socket. Stops it in the destructor.
 class ServerProcess {

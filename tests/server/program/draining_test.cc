@@ -53,9 +53,9 @@ TEST_P(DrainingTest, CallsInFlightEndAsIfNothingHadHappened) {
   DrainingServer server("10m");
   ASSERT_FALSE(server.address().empty()) << server.output();
   PendingCall running(server.address(), LongRequest(kAboutASecond));
+  server.WaitUntilBusy();
   PendingCall waiting(server.address(), LongRequest(kAboutASecond >> 8));
   waiting.RoundTrip();
-  server.WaitUntilBusy();
   server.Signal(GetParam());
   ASSERT_TRUE(server.WaitForLine("msg=draining")) << server.output();
   while (Client(server.address()).GetServerInfo().ok()) {
@@ -85,7 +85,7 @@ TEST_P(DrainingTest, ASecondSignalEndsItAtOnce) {
 TEST(DrainTimeoutTest, CancelsWhatWaitsAndAwaitsWhatRuns) {
   DrainingServer server("100ms");
   ASSERT_FALSE(server.address().empty()) << server.output();
-  PendingCall running(server.address(), LongRequest(kAboutASecond));
+  PendingCall running(server.address(), LongRequest(kForever));
   server.WaitUntilBusy();
   PendingCall waiting(server.address(), LongRequest(kForever));
   waiting.RoundTrip();
