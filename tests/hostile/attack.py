@@ -217,7 +217,9 @@ class Trial:
     def _recover(self) -> None:
         """Until the server is as it was, or for so long."""
         start, end_of_attack = time.monotonic(), self.samples.peak.cpu_seconds
-        patience = 10.0  # the server gives memory back that was not used for some seconds
+        # The server gives memory back that was not used for some seconds. With sanitizers, what it answers within a tenth of
+        # a core takes it longer.
+        patience = 40.0 if self.server.sanitized and not self.is_slowed_by_backlog() else 10.0
         while self.server.alive():
             last, since = self.samples.last, self.samples.at
             time.sleep(0.25)

@@ -118,19 +118,14 @@ TEST(HostileLocalMemoryTest, SilenceIsCountedTogether) {
   EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
 }
 
-// Nothing is left for the call itself.
+// Nothing is left for the call itself, which would be answered at once.
 TEST(HostileLocalMemoryTest, WhatWasWaitedForMemoryCounts) {
-  std::atomic<int> executed = 0;
-  FakeServer server([&](const v1::ExecuteRequest& request) {
-    ++executed;
-    return Echo(request);
-  });
+  FakeServer server(&Echo);
   const Client client = Connect(server);
   server.HoldInfo();
   const absl::Status status =
       client.Execute(LargeCall(), {.timeout = absl::Milliseconds(50)}).status();
   EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
-  EXPECT_EQ(executed, 0);
 }
 
 TEST(HostileLocalMemoryTest, UnsoundMemoryIsNotUsed) {
