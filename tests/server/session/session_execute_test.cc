@@ -1,6 +1,7 @@
 // ExecuteCommand: both phases at once, in a stream's turn or in none.
 #include <gtest/gtest.h>
 
+#include "core/workers/worker_pool.h"
 #include "tests/server/session/session_fixture.h"
 #include "tests/support/run.h"
 #include "tests/support/status_matchers.h"
@@ -110,12 +111,12 @@ TEST_F(SessionExecuteTest, AFailureOfTheStream) {
 
 TEST_F(SessionExecuteTest, ACutDropsThoseThatWait) {
   device().Hold(Work::kKernel);
-  for (int i = 0; i < 10; ++i) session().Send(Execute(""), {TwoFloats()});
-  device().AwaitHeld(Work::kKernel, 2);  // its two workers
+  for (int i = 0; i < 50; ++i) session().Send(Execute(""), {TwoFloats()});
+  device().AwaitHeld(Work::kKernel, 2);  // its two workers; threads of relief may come, too
   session().Cut();
   device().Release(Work::kKernel);
   EndSession();
-  EXPECT_EQ(device().begun(Work::kKernel), 2);
+  EXPECT_LE(device().begun(Work::kKernel), 2 + WorkerPool::kMaxReliefThreads);
 }
 
 class TwoDevicesTest : public ::testing::Test {
