@@ -253,21 +253,16 @@ Difference Differentiate(const Computed& forward, size_t input, size_t element) 
     return LossOf(moved, forward.output_gradients);
   };
   const Loss middle = loss_at(0);
-  struct Slopes {
-    double left, right;
-  };
-  const auto slopes_of = [&](double shift) {
-    return Slopes{(middle.sum - loss_at(-shift).sum) / shift,
-                  (loss_at(shift).sum - middle.sum) / shift};
+  const auto rise = [&](double shift) {
+    return (loss_at(shift).sum - middle.sum) / std::fabs(shift);
   };
   const double step = 0x1p-17;
-  const Slopes wide = slopes_of(step);
-  const Slopes narrow = slopes_of(step / 2);
-  const double value = (narrow.left + narrow.right) / 2;
+  const double right = rise(step), left = rise(-step);
+  const double near_right = rise(step / 2), near_left = rise(-step / 2);
+  const double slope = (near_right - near_left) / 2;
   const double rounding = 0x1p-48 * middle.magnitude / step;
-  const double slopes = std::fabs((wide.left + wide.right) / 2 - value);
-  const double seconds = std::fabs((wide.right - wide.left) - 2 * (narrow.right - narrow.left));
-  return {value, rounding + 4 * slopes + seconds};
+  return {slope, rounding + 4 * std::fabs((right - left) / 2 - slope) +
+                     std::fabs(right + left - 2 * (near_right + near_left))};
 }
 
 bool IsFinite(const TestTensor& tensor) {
